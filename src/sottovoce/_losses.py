@@ -66,7 +66,7 @@ def as_rows(losses: Any, count: int) -> Any:
             found = np.asarray(losses, dtype=np.float64)
         except Exception:
             found = None
-        if found is not None and found.ndim == 2:
+        if found is not None and found.ndim == 2 and not np.isnan(found).any():  # None would be NaN there, too
             return found
     return rows
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -17,7 +18,7 @@ from sottovoce.learning.bandit.actions import Action, Actions, as_ids, refuse_ac
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.item_losses import in_items
+from sottovoce.learning.bandit.item_losses import in_items, with_zeros
 from sottovoce.learning.bandit.outstanding import Outstanding, outstanding_of
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.policy import BanditPolicy
@@ -302,7 +303,8 @@ class Optimizer(Book):
             if found is not None:  # or it was told, and its round released, meanwhile
                 items = self._policy.items_at(found, int(ids[at]) - found.first)
                 rows[at, len(items) :] = rest
-                rows[at, : len(items)] = in_items(told[at], items, self.domain, self._configuration.most is not None)
+                losses = in_items(told[at], len(items), partial(self.domain.names_at, items))
+                rows[at, : len(items)] = with_zeros(losses, self._configuration.most is not None)
         return rows
 
     def _numbers(self, ids: Any) -> Integers:

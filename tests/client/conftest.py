@@ -37,7 +37,7 @@ class StandIn:
     """
 
     def __init__(self):
-        self.channels = {"spring": None}
+        self.channels, self.items = {"spring": None}, None  # names that every action has, with feedback by item
         self.faults, self.requests = deque(), []
         self.asked, self.told, self.forgotten, self.refused = {}, {}, set(), {}
         self.repeated, self.answers, self.lock = 0, {}, threading.Lock()
@@ -106,13 +106,15 @@ class StandIn:
             if plain.get("x") == "sparse":
                 x = {"dimension": len(DRINKS), "index": [number % len(DRINKS)], "value": [1.0]}
             made.append({"id": action, "chosen": [DRINKS[number % len(DRINKS)]], "x": x, "wants_loss": True})
+            if self.items is not None:
+                made[-1]["items"] = self.items
         self.answers[again] = made[0] if size is None else {"actions": made}
         return 200, self.answers[again]
 
     def on_tell(self, name, headers, plain):
         ids = [plain["id"]] if "id" in plain else plain["ids"]
         values = next(plain[name] for name in ("loss", "report", "losses", "reports") if name in plain)
-        values = values if isinstance(values, list) else [values]
+        values = [values] if "id" in plain else values
         for one in ids:
             if one in self.refused:
                 return problem(self.refused[one], 409, "refused for good")

@@ -162,6 +162,31 @@ def test_losses_are_told_where_no_local_privacy_is_promised(page, stand_in, key)
     assert len({len(body) for body in stand_in.bodies("tell")[::2]}) == 1
 
 
+def test_losses_of_items_are_as_long_whatever_was_clicked_and_no_error_names_them(page, stand_in, key):
+    stand_in.items = ["tea-777", 5, ["ann", "early"]]
+    source = """
+    const clicks = [{}, { "tea-777": -1 }, new Map([[["ann", "early"], -0.25], [5, -1e-9]]), [null, -1, 0]];
+    for (const one of clicks) await study.tell((await study.ask({ x: "none" })).id, one);
+    for (const one of clicks) await study.tell((await study.ask({ size: 2 })).map((a) => a.id), [one, {}]);
+    const last = await study.ask(), refused = [];
+    const wrong = [{ "cola-778": -1 }, { "tea-777": NaN }, { "tea-777": "milk" }, { "tea-777": null }];
+    wrong.push([-0.31415], [NaN, 0, 0]);
+    for (const one of wrong) await study.tell(last.id, one).catch((error) => refused.push(String(error)));
+    await study.tell("elsewhere", { "tea-777": -1 }).catch((error) => refused.push(String(error)));
+    return [last.items, refused];
+    """
+    items, refused = page(CONNECT + source, {"key": key, "options": RAW})
+    bodies = stand_in.bodies("tell")
+    plain = [json.loads(body) for body in bodies]
+    rows = [[None] * 3, [-1, None, None], [None, -1e-9, -0.25], [None, -1, 0]]
+    assert [one["loss"] for one in plain[:4]] == rows
+    assert [one["losses"] for one in plain[4:]] == [[row, [None] * 3] for row in rows]
+    assert len({len(body) for body in bodies[:4]}) == 1
+    assert len({len(body) - len(json.dumps(one["ids"])) for body, one in zip(bodies[4:], plain[4:], strict=True)}) == 1
+    assert (items, len(refused)) == (stand_in.items, 7)
+    assert not [one for one in ("777", "778", "tea", "milk", "cola", "31415") if one in " ".join(refused)]
+
+
 def test_under_local_privacy_only_reports_leave(page, stand_in, local, key):
     source = """
     const actions = await study.ask({ size: 60 });
@@ -291,7 +316,7 @@ def test_no_error_holds_a_loss_or_the_key(page, stand_in, key):
     const found = [], id = (await study.ask()).id;
     const said = (error) => [String(error), error.message, error.stack, String(error.cause), JSON.stringify(error)];
     const note = (error) => found.push(...said(error));
-    for (const wrong of ["715517155", NaN, [715517155, 1], null]) await study.tell(id, wrong).catch(note);
+    for (const wrong of ["715517155", NaN, [715517155, "1"], null]) await study.tell(id, wrong).catch(note);
     await study.tell("other", 0.715517155).catch(note);
     const refuse = (url, options) => { try { connect(url, options); } catch (error) { note(error); } };
     refuse("http://decide.example", { study: "spring", key: given.key, epsilon: 1 });

@@ -9,6 +9,7 @@ from sottovoce._checks import choice
 from sottovoce._losses import losses_or_reports
 from sottovoce.client._answers import Facts
 from sottovoce.client._channel_info import Accepts, ChannelInfo
+from sottovoce.client._item_losses import ItemsShown, are_by_item
 from sottovoce.client._sender import Told, send
 from sottovoce.client._service import Service
 from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_reports
@@ -37,7 +38,7 @@ class Remote:
         self, service: Service, name: str, *, retries: Retries, accepts: Accepts, queue: TellQueue | None = None
     ) -> None:
         self.name = name
-        self._service, self._retries = service, retries
+        self._service, self._retries, self._items = service, retries, ItemsShown()
         self._to = Destination(service.address.base, name)
         self._channel_info = ChannelInfo(service, self._to, queue, accepts, retries, self._where("channel"))
         weakref.finalize(self, service.close)  # it need not be closed
@@ -66,7 +67,8 @@ class Remote:
             What `ask`, or `assign`, returned: one id, or an array of them.
         losses
             A number for each id, if the connection was made with `raw_losses=True`. Under `LocalDP` losses are refused
-            before anything is sent.
+            before anything is sent. With feedback by item: as for `Study.tell`; by name where the action was asked for
+            with this object, otherwise in order. What is sent is as long whatever was clicked.
         report
             In place of losses under `LocalDP`: what `sv.local.privatise(loss, remote.channel)` returned for each id.
             Privatise a loss once, and repeat the call with the same report; `RemoteStudy.tell_privately` sees to that.
@@ -74,8 +76,8 @@ class Remote:
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
-        named = checked_ids(ids)
-        return self._tell(named, self._brought(losses, report), late)
+        named, brought = checked_ids(ids), self._brought(losses, report)
+        return self._tell(named, [brought] if isinstance(ids, str) else brought, late)
 
     def _brought(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; no raw loss goes where reports are wanted."""
@@ -84,11 +86,13 @@ class Remote:
     def _tell(self, ids: tuple[str, ...], values: Any, late: str) -> Told:
         return self._deliver(Tell(*self._checked(ids, values), late)) if ids else Told()
 
-    def _checked(self, ids: tuple[str, ...], values: Any) -> tuple[str, tuple[str, ...], tuple[float, ...]]:
+    def _checked(self, ids: tuple[str, ...], values: Any) -> tuple[str, tuple[str, ...], tuple[Any, ...]]:
         channel = self._channel_info.channel()
         if channel is not None:
             return "report", ids, checked_reports(values, ids, channel)
         self._channel_info.refuse_raw()
+        if are_by_item(values):
+            return "loss", ids, self._items.in_order(ids, values)
         return "loss", ids, checked_losses(values, ids)
 
     def _deliver(self, tell: Tell) -> Told:

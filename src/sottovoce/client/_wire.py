@@ -1,6 +1,7 @@
 """What travels to a service: every loss in as many characters as any other.
 
-Who sees only the length of an encrypted request would otherwise learn from it: `0.5` is shorter than `0.12345`.
+Who sees only the length of an encrypted request would otherwise learn from it: `0.5` is shorter than `0.12345`. Losses
+of items travel as lists, with as much room for an item that was not told as for one that was.
 
 Tests: tests/client/test_wire.py.
 """
@@ -32,14 +33,14 @@ class Tell:
     kind
         "loss", or "report" under local privacy.
     ids, values
-        Of the actions; and a number for each.
+        Of the actions; and a number for each, or one for each of its items: None for what was not told of.
     late
         As for `Study.tell`.
     """
 
     kind: str
     ids: tuple[str, ...]
-    values: tuple[float, ...]
+    values: tuple[Any, ...]
     late: str = "error"
 
     def __repr__(self) -> str:
@@ -65,14 +66,20 @@ class Tell:
         return f'{{"ids": {json.dumps(list(self.ids))}, "{plural}": [{numbers}]{late}}}'.encode()
 
 
-def loss_text(loss: float) -> str:
+def loss_text(loss: Any) -> str:
     """Return a finite loss as a JSON number that takes as much room as any other, and is read back to the last bit.
 
     Examples
     --------
-    >>> loss_text(0.25), len(loss_text(-5e-324))
-    (' 2.50000000000000000e-001', 25)
+    >>> loss_text(0.25), len(loss_text(-5e-324)), len(loss_text(None))
+    (' 2.50000000000000000e-001', 25, 25)
+    >>> len(loss_text((0.25, None))) == len(loss_text((-1.0, 1e-9)))
+    True
     """
+    if isinstance(loss, tuple):
+        return f"[{', '.join(map(loss_text, loss))}]"
+    if loss is None:
+        return f"{'null':>{LOSS_WIDTH}}"
     mantissa, _, exponent = f"{loss: .17e}".partition("e")
     return f"{mantissa}e{exponent[0]}{exponent[1:]:0>3}"
 

@@ -104,7 +104,7 @@ class RemoteStudy(Remote):
         """
         given, whom = None if size is None else whole("size", size), plain_request(segment)
         count = len(whom["segments"]) if given is None and "segments" in whom else given
-        answer = self._once("ask", {"size": given, "x": choice("x", x, ("dense", "sparse")), **whom})
+        answer = self._asked({"size": given, "x": choice("x", x, ("dense", "sparse")), **whom})
         if count is None:
             return read("an action", _answers.action, answer)
         return read(f"{count} actions", lambda plain: _answers.actions(plain, count), answer)
@@ -126,7 +126,12 @@ class RemoteStudy(Remote):
         """
         limit, whom = None if most is None else whole("most", most), plain_request(segment)
         layout = choice("x", x, ("dense", "sparse"))
-        return read("actions", _answers.actions, self._once("ask", {"round": True, "size": limit, "x": layout, **whom}))
+        return read("actions", _answers.actions, self._asked({"round": True, "size": limit, "x": layout, **whom}))
+
+    def _asked(self, wish: Any) -> Facts:
+        answer = self._once("ask", wish)
+        read("actions", lambda plain: self._items.remember(plain.get("actions", [plain])), answer)
+        return answer
 
     # ------------------------------------------------------------------ telling
 

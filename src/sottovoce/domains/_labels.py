@@ -277,7 +277,7 @@ class HasLabels(RemembersArguments):
             numbers.update(zip((names[i] for i in places.tolist()), entries.tolist(), strict=True))
             return numbers
         if self.chosen_as == "choices" and (entries == 1.0).all():
-            return [names[i] for i in places.tolist()]
+            return self.names_at(places)
         return self._shares(places, entries)
 
     def in_order(self, places: Integers) -> Integers:
@@ -289,6 +289,17 @@ class HasLabels(RemembersArguments):
             Coordinates that are 1.
         """
         return places
+
+    def names_at(self, places: Integers) -> list[Hashable]:
+        """Return the names of coordinates.
+
+        Parameters
+        ----------
+        places
+            Coordinates, in any order.
+        """
+        names = self.coordinate_names
+        return [names[i] for i in places.tolist()]
 
     def _shares(self, places: Integers, entries: Vector) -> dict[Hashable, float]:
         names = self.coordinate_names

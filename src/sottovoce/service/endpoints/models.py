@@ -14,7 +14,7 @@ Segment = Named | Annotated[list[Named], Field(max_length=100)] | dict[str, Name
 Level = str | int
 Range = Annotated[list[float], Field(min_length=2, max_length=2, default_factory=lambda: [0.0, 1.0])]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
-Items = list[float] | dict[str, float]
+Items = list[float | None] | dict[str, float]
 Number = Annotated[int, Field(ge=0, le=_MOST)]
 Count = Annotated[int, Field(ge=0)]
 
@@ -114,7 +114,8 @@ _SHAPES = [("id", "loss"), ("id", "report"), ("ids", "losses"), ("ids", "reports
 class Tell(Body):
     """A loss for an action, or one for each of a block of them; under local privacy reports instead.
 
-    With feedback by item: the losses of an action's items, by name or in the order of `chosen`.
+    With feedback by item: the losses of an action's items, by name, or a list in the order of its `items` with null for
+    those that are not told.
     """
 
     model_config = ConfigDict(
@@ -213,12 +214,16 @@ class Sparse(BaseModel):
 
 
 class Action(BaseModel):
-    """A decision to carry out: `chosen` in the names of the set, `x` its numbers."""
+    """A decision to carry out: `chosen` in the names of the set, `x` its numbers.
+
+    With feedback by item: `items`, the names of its items in the order in which their losses are told.
+    """
 
     id: str
     chosen: Any
     x: list[float] | Sparse | None
     wants_loss: bool
+    items: list[Any] | None = None
 
 
 class Actions(BaseModel):

@@ -60,10 +60,10 @@ export namespace Wire {
   /** A loss for an action, or one for each of a block of them; under local privacy reports instead. */
   interface Tell {
     id?: string | null;
-    loss?: number | readonly number[] | { readonly [name: string]: number } | null;
+    loss?: number | readonly (number | null)[] | { readonly [name: string]: number } | null;
     report?: number | null;
     ids?: readonly string[] | null;
-    losses?: readonly number[] | readonly (readonly number[] | { readonly [name: string]: number })[] | null;
+    losses?: readonly number[] | readonly (readonly (number | null)[] | { readonly [name: string]: number })[] | null;
     reports?: readonly number[] | null;
     late?: "error" | "drop";
   }
@@ -77,6 +77,7 @@ export namespace Wire {
     chosen: unknown;
     x: readonly number[] | Sparse | null;
     wants_loss: boolean;
+    items?: readonly unknown[] | null;
   }
   /** Numbers that are not 0, and where; `dimension` counts zeros as well. */
   interface Sparse {
@@ -131,7 +132,12 @@ export interface Action {
   x: number[] | Sparse | null;
   /** Whether its loss is of any use. */
   wantsLoss: boolean;
+  /** With feedback by item: the names of its items, in the order in which their losses are told. */
+  items?: readonly unknown[];
 }
+
+/** A loss; or with feedback by item those of its items, by name, or in the order of `items` with null for none. */
+export type Loss = number | readonly (number | null)[] | Readonly<Record<string, number>> | ReadonlyMap<unknown, number>;
 
 export interface TellOptions {
   /** "error" (the default) refuses losses that come too late, "drop" drops them. */
@@ -189,8 +195,8 @@ export class RemoteStudy {
   ask(options: { size: number; x?: "dense" | "sparse" | "none"; segment?: Segment }): Promise<Action[]>;
   ask(options: { segments: readonly Segment[]; x?: "dense" | "sparse" | "none" }): Promise<Action[]>;
   /** Resolves once it is acknowledged. Under local privacy the loss is privatised first, once. */
-  tell(id: string, loss: number, options?: TellOptions): Promise<Told>;
-  tell(ids: readonly string[], losses: readonly number[], options?: TellOptions): Promise<Told>;
+  tell(id: string, loss: Loss, options?: TellOptions): Promise<Told>;
+  tell(ids: readonly string[], losses: readonly Loss[], options?: TellOptions): Promise<Told>;
   tellReport(id: string, report: Report, options?: TellOptions): Promise<Told>;
   tellReport(ids: readonly string[], reports: readonly Report[], options?: TellOptions): Promise<Told>;
   /** Close actions whose loss will never come. */

@@ -26,7 +26,7 @@ const LOSS_BITS = 53; // all that a number holds
 const EXPONENTIAL_BITS = 128n;
 const LARGEST_EPSILON = 8; // then a report is right in 2,981 of 2,982 cases: beyond it nothing is hidden
 
-const REPORTS_KEPT = 10_000;
+const KEPT = 10_000; // reports, and items of actions
 const LONGEST_KEPT_ALIVE = 60_000; // browsers allow 64 kB after the page is gone
 const AGAIN = [429, 502, 503, 504];
 const NO_CHANNEL = "no-channel";
@@ -176,6 +176,8 @@ function finite(loss) {
  * an encrypted request says nothing about it.
  */
 export function lossText(loss) {
+  if (Array.isArray(loss)) return `[${loss.map(lossText).join(", ")}]`; // of the items of one decision
+  if (loss === null) return "null".padStart(25); // an item that was not told takes as much room as one that was
   const [mantissa, exponent] = Math.abs(loss).toExponential(17).split("e");
   return `${loss < 0 ? "-" : " "}${mantissa}e${exponent[0]}${exponent.slice(1).padStart(3, "0")}`;
 }
@@ -193,6 +195,12 @@ function tellBody({ ids, kind, values, late }) {
 const DEFAULTS = Object.freeze({ attempts: 6, first: 0.1, longest: 20, timeout: 30 });
 
 const reportsSent = new Map(); // by service, study and id: of all that this page has connected to
+
+/** Keep a value under a key, and let go of the oldest. */
+function keep(map, key, value) {
+  map.set(key, value);
+  if (map.size > KEPT) map.delete(map.keys().next().value);
+}
 
 /** Calls of one service, repeated while it is away. */
 class Service {
@@ -323,6 +331,7 @@ export class RemoteStudy {
   #most;
   #channel; // undefined: not known yet; null: the study wants raw losses
   #asking; // of the channel
+  #items = new Map(); // names of the items of an action, by its id, in the order of their losses
   #waiting = []; // tells that are not acknowledged, the oldest first
   #sending = false;
   #closed = false;
@@ -371,12 +380,15 @@ export class RemoteStudy {
       headers: { "Idempotency-Key": randomName() },
     });
     await known;
-    return size === undefined && segments === undefined ? action(plain) : plain.actions.map(action);
+    const actions = (plain.actions ?? [plain]).map(action);
+    for (const one of actions) if (one.items) keep(this.#items, one.id, one.items.map(String));
+    return size === undefined && segments === undefined ? actions[0] : actions;
   }
 
   /**
    * Tell the loss of an action, or of a list of them; resolves once it is acknowledged. Under local privacy it is
-   * privatised first, once, and only the report is sent. While the service is away it waits in memory.
+   * privatised first, once, and only the report is sent. While the service is away it waits in memory. With feedback by
+   * item a loss is an object (or a Map) by name, or a list in the order of `items`; what is sent is as long either way.
    */
   tell(ids, losses, { late = "error" } = {}) {
     return this.#tell(ids, losses, "loss", late);
@@ -387,14 +399,32 @@ export class RemoteStudy {
     return this.#tell(ids, reports, "report", late);
   }
 
+  /** Losses of items as a list, null for those that are not told: a name that is sent is a click that is seen. */
+  #inOrder(id, told) {
+    const items = this.#items.get(id);
+    if (Array.isArray(told)) {
+      if (items && items.length !== told.length) throw new TypeError(`there must be ${items.length} losses, or names`);
+      return told.map((loss) => (loss === null ? null : finite(loss)));
+    }
+    if (!items) throw new TypeError("items are known where they were asked for: elsewhere tell a list, in their order");
+    const entries = told instanceof Map ? [...told] : Object.entries(told);
+    const losses = new Map(entries.map(([name, loss]) => [String(name), finite(loss)]));
+    if (![...losses.keys()].every((name) => items.includes(name))) {
+      throw new TypeError("a loss was told of an item that its decision did not choose; nothing was sent");
+    }
+    return items.map((name) => losses.get(name) ?? null);
+  }
+
   async #tell(given, numbers, kind, late) {
     if (this.#closed) throw new SottovoceError("this connection is closed: connect again");
-    const ids = Array.isArray(given) ? [...given] : [given];
-    const values = Array.isArray(numbers) ? [...numbers] : [numbers];
-    if (ids.length !== values.length || !ids.every((one) => typeof one === "string")) {
+    const several = Array.isArray(given);
+    const ids = several ? [...given] : [given];
+    const told = several && Array.isArray(numbers) ? numbers : [numbers];
+    if (ids.length !== told.length || !ids.every((one) => typeof one === "string")) {
       throw new TypeError("there must be a loss for each id, and ids are texts");
     }
-    values.forEach(finite);
+    const byItem = (loss) => typeof loss === "object" && loss !== null;
+    const values = told.map((loss, i) => (byItem(loss) ? this.#inOrder(ids[i], loss) : finite(loss)));
     if (!ids.length) return { recorded: 0, already: 0, dropped: 0 };
     if (this.waiting + ids.length > this.#most) {
       throw new SottovoceError(`${this.#most} losses wait to be sent already; this one is dropped`, "queue-full");
@@ -464,6 +494,7 @@ export class RemoteStudy {
       throw new SottovoceError("reports are for local privacy; this study wants the loss itself", "wrong-report");
     }
     if (channel !== null && one.kind === "loss") {
+      one.values.forEach(finite); // losses of items have no channel
       one.values = one.ids.map((id, i) => this.#reportOf(id, one.values[i], channel));
       one.kind = "report";
     }
@@ -479,8 +510,7 @@ export class RemoteStudy {
     let report = reportsSent.get(name);
     if (report === undefined) {
       report = channel.privatise(loss);
-      reportsSent.set(name, report);
-      if (reportsSent.size > REPORTS_KEPT) reportsSent.delete(reportsSent.keys().next().value);
+      keep(reportsSent, name, report);
     }
     return report;
   }
@@ -528,7 +558,8 @@ export class RemoteStudy {
 }
 
 function action(plain) {
-  return { id: plain.id, chosen: plain.chosen, x: plain.x, wantsLoss: plain.wants_loss };
+  const { id, chosen, x, wants_loss: wantsLoss, items } = plain;
+  return items ? { id, chosen, x, wantsLoss, items } : { id, chosen, x, wantsLoss };
 }
 
 function counts(plain, size) {

@@ -1,6 +1,7 @@
 """Actions as JSON: ids, labels, and numbers as the caller wants them."""
 
 import json
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -9,13 +10,16 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import as_plain
 from sottovoce.learning.bandit.actions import Action, Actions
 
-__all__ = ["Layout", "block_answer", "single_answer"]
+__all__ = ["Layout", "Naming", "block_answer", "single_answer"]
 
 Layout = Literal["dense", "sparse", "none"]
 """How the numbers of an action are written: all of them, those that are not 0, or not at all."""
 
+Naming = Callable[[Integers], Any] | None
+"""From what a decision has chosen to the names of its items, in the order in which their losses are told."""
 
-def single_answer(action: Action, layout: Layout) -> bytes:
+
+def single_answer(action: Action, layout: Layout, naming: Naming = None) -> bytes:
     """Return one action as JSON.
 
     Examples
@@ -26,14 +30,19 @@ def single_answer(action: Action, layout: Layout) -> bytes:
     >>> single_answer(action, "sparse")
     b'{"id":"1.0.0.ab","chosen":["coffee"],"x":{"dimension":2,"index":[1],"value":[1.0]},"wants_loss":true}'
     """
-    return _written(_plain(action.id, action.chosen, _numbers(action.x, layout), action.wants_loss))
+    items = {} if naming is None else {"items": as_plain(naming(action.indices))}
+    return _written(_plain(action.id, action.chosen, _numbers(action.x, layout), action.wants_loss) | items)
 
 
-def block_answer(actions: Actions, layout: Layout) -> bytes:
+def block_answer(actions: Actions, layout: Layout, naming: Naming = None) -> bytes:
     """Return a block of actions as JSON; nothing of the size of all numbers is made unless they are wanted."""
     ids, wants = actions.ids.tolist(), actions.wants_loss.tolist()
     numbers = zip(ids, actions.chosen, _all_numbers(actions, layout), wants, strict=True)
-    return _written({"actions": [_plain(*one) for one in numbers]})
+    found = [_plain(*one) for one in numbers]
+    if naming is not None:
+        for one, places in zip(found, actions.indices, strict=True):
+            one["items"] = as_plain(naming(places))
+    return _written({"actions": found})
 
 
 def _plain(one: Any, chosen: Any, numbers: Any, wants_loss: bool) -> dict[str, Any]:

@@ -1,0 +1,138 @@
+"""Losses of items, from clients: what was clicked shows in no length, on the wire or on disk, and in no error."""
+
+import itertools
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from item_reports import PRIVATE, shown, wrong_reports
+from sottovoce.client._item_losses import ItemsShown
+from sottovoce.client._wire import Tell, checked_losses
+
+NAMES = ["mint-tea-777", "latte-778", "mocha-779", "water-780"]
+CLICKS = [{}, {"latte-778": -1.0}, {"water-780": -0.31415, "mocha-779": -1e-9}, dict.fromkeys(NAMES, -1.0)]
+
+
+@pytest.fixture
+def items(stand_in):
+    stand_in.items = NAMES
+
+
+def in_order(clicks):
+    return [clicks.get(name) for name in NAMES]
+
+
+@pytest.mark.usefixtures("items")
+@pytest.mark.parametrize("size", [None, 3])
+def test_a_message_is_as_long_whatever_was_clicked(connected, stand_in, size):
+    remote = connected()
+    for clicks in CLICKS:
+        for told in (clicks, in_order(clicks)):
+            asked = remote.ask(size)
+            if size is None:
+                remote.tell(asked.id, told)
+            else:
+                remote.tell(asked.ids, [told, {}, told])
+    bodies = stand_in.bodies("tell")
+    found = [json.loads(body) for body in bodies]
+    ids = [json.dumps(one.get("id", one.get("ids"))) for one in found]
+    assert len({len(body) - len(one) for body, one in zip(bodies, ids, strict=True)}) == 1
+    rows = [one["loss"] if size is None else one["losses"][2] for one in found]
+    assert rows == [in_order(clicks) for clicks in CLICKS for _ in range(2)]
+
+
+@pytest.mark.usefixtures("items")
+def test_what_waits_on_disk_is_as_long_whatever_was_clicked_and_arrives_as_it_was(connected, stand_in, tmp_path):
+    lengths = []
+    for number, clicks in enumerate(CLICKS):
+        remote = connected(queue=tmp_path / f"{number}.db")
+        one, block = remote.ask(), remote.ask(2)
+        remote.tell(remote.ask().id, {})  # what may be sent is known by now
+        stand_in.away = True
+        assert remote.tell(one.id, clicks).queued == 1
+        assert remote.tell(block.ids, [clicks, in_order({})]).queued == 2
+        remote.close()
+        with sqlite3.connect(tmp_path / f"{number}.db") as base:
+            rows = base.execute("SELECT kind, late, size, length(numbers) FROM tells ORDER BY number").fetchall()
+        lengths.append((rows, (tmp_path / f"{number}.db").stat().st_size))
+        stand_in.away = False
+        later = connected(queue=tmp_path / f"{number}.db")
+        later.flush()
+        told = [stand_in.told[str(id)] for id in (one.id, *block.ids)]
+        assert told == [in_order(clicks), in_order(clicks), in_order({})]
+    for one, other in itertools.pairwise(lengths):
+        assert one == other
+
+
+@pytest.mark.usefixtures("items")
+def test_no_error_shows_what_was_told(connected):
+    remote = connected()
+    action = remote.ask()
+    for report in wrong_reports(NAMES):
+        if isinstance(report, float | np.ndarray) and np.ndim(report) == 0:
+            continue  # one number: it is for the service to refuse
+        for ids, told in ((action.id, report), ([action.id], [report]), ("1.0.ff.unknown", {NAMES[0]: -0.31415})):
+            with pytest.raises((sv.errors.SottovoceError, ValueError, TypeError)) as caught:
+                remote.tell(ids, told)
+            assert not [one for one in PRIVATE if one in shown(caught.value)], shown(caught.value)
+    assert "0.31415" not in repr(Tell("loss", ("a",), ((-0.31415, None),)))
+
+
+def test_names_are_known_where_actions_were_asked_for_and_the_oldest_are_let_go_of():
+    items = ItemsShown(most=2)
+    items.remember([{"id": str(one), "items": [["a", one], ["b", one]]} for one in range(3)])
+    assert items.in_order(["2", "1"], [{("b", 2): 1.0}, [0.5, None]]) == ((None, 1.0), (0.5, None))
+    with pytest.raises(sv.errors.InvalidLoss, match="known where it was asked for"):
+        items.in_order(["0"], [{("b", 0): 1.0}])
+    assert items.in_order(["0"], [np.array([1.0, 2.0])]) == ((1.0, 2.0),)
+
+
+def test_one_number_a_decision_is_told_as_before():
+    assert checked_losses([0.5, 0.25], ("a", "b")) == (0.5, 0.25)
+
+
+GRID = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("a", "d")]
+SETS = {
+    "slate": lambda: sv.domains.Hypersimplex(NAMES, k=2),
+    "numbers": lambda: sv.domains.Hypersimplex(5, k=2),
+    "paths": lambda: sv.domains.Paths(GRID, source="a", target="d"),
+    "assignments": lambda: sv.domains.Birkhoff(3),
+    "product": lambda: sv.domains.Product({"drink": sv.domains.Simplex(NAMES), "cup": sv.domains.Simplex(2)}),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_service_learns_what_a_study_in_process_would(serving, tmp_path, name):
+    settings = {"domain": SETS[name](), "horizon": 400, "privacy": sv.NoPrivacy(), "feedback": "items", "seed": 1}
+    settings |= {"integral": True, "loss_range": (0.0, 1.0), "most": 1.0}
+    points = []
+    for place in ("here", "there"):
+        with sv.Study.open(f"sqlite:///{tmp_path}/{place}.db", name="s", **settings) as study:
+            if place == "here":
+                points.append(played(study, study.domain))
+                continue
+        with serving(f"sqlite:///{tmp_path}/{place}.db", dev=True) as url:
+            remote = sv.connect(url, study="s", raw_losses=True)
+            points.append(played(remote, settings["domain"]))
+            remote.close()
+    assert points[0] == points[1]
+
+
+def played(study, domain):
+    """Tell by name and in order, one by one and in blocks; return what is recommended."""
+    for turn in range(40):
+        actions = study.ask(10) if turn % 2 else [study.ask() for _ in range(10)]
+        ids = [str(one.id) for one in actions]
+        places = [domain.in_order(one.indices) for one in actions]
+        rows = [[float(item % 2) for item in one] for one in places]
+        named = [{name: 1.0 for name, loss in zip(domain.names_at(one), row, strict=True) if loss}
+                 for one, row in zip(places, rows, strict=True)]  # fmt: skip
+        if turn % 2:
+            study.tell(ids, named if turn % 4 == 1 else rows)
+        else:
+            for one, told in zip(ids, named if turn % 4 else rows, strict=True):
+                study.tell(one, told)
+    return study.recommend().x.tolist(), study.status().told
