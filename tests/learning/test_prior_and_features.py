@@ -225,16 +225,43 @@ def test_a_prior_finds_coordinates_by_their_names(tmp_path):
     assert np.abs(began.slopes - straight.slopes).max() > 0.05
     covariance = straight.covariance[:20, :20][np.ix_(order, order)]
     assert np.allclose(began.covariance[:20, :20], covariance, rtol=0.05, atol=1e-4)
-    x, y = np.zeros(20), np.zeros(20)
-    x[:5] = 1.0
-    y[np.argsort(order)[:5]] = 1.0
-    assert prior.predict(x) == pytest.approx(prior.in_order_of(other.labels).predict(y))
 
 
-def test_a_prior_about_other_things_is_refused():
+def test_a_prior_with_names_that_came_and_went_says_what_it_knows_of_the_others():
+    """Dropping one and adding one loses nothing: what was released of the dropped one waits until it returns."""
+    found = after(SLATES.labelled(ITEMS), COSTS, 8000)
+    best = [ITEMS[i] for i in np.argsort(found.slopes)[:5]]
+    names = [*(name for name in ITEMS[::-1] if name != best[0]), "cake"]
+    began = make(SLATES.labelled(names), prior=found)
+    said = began.recommend()  # before anything is asked
+    assert set(best[1:]) < set(said.chosen)
+    assert "the prior knows" in said.why
+    believed = began.posterior()
+    assert believed.labels == tuple(names)
+    assert believed.others == (best[0],)
+    where = [names.index(name) for name in best[1:]]
+    assert np.allclose(believed.deviations[where].mean(), found.deviations.min(), rtol=1.0)
+    assert believed.deviations[-1] > 1.5 * believed.deviations[:-1].max()  # nothing is known of cake
+    lost = regret(began, np.append(COSTS[[ITEMS.index(name) for name in names[:-1]]], 0.9))
+    assert lost < 0.8 * regret(make(SLATES.labelled(names)), np.append(COSTS[: len(names) - 1], 0.9))
+    back = make(SLATES.labelled(ITEMS), prior=sv.Posterior.from_record(believed.to_record()))
+    assert best[0] in back.recommend().chosen
+
+
+def test_a_prior_about_other_things_is_refused_where_losses_are_convex():
+    def convex(names, **options):
+        given = {"loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), "horizon": 1000, **options}
+        return sv.PrivateBandit(sv.domains.Box(np.zeros(3), np.ones(3), labels=names), **given)
+
+    prior = convex(["tea", "coffee", "cake"]).posterior()
+    with pytest.raises(ValueError, match="prior is about other things: it has a coordinate 'cake'"):
+        convex(["tea", "coffee", "milk"], prior=prior)
+    with pytest.raises(ValueError, match="found by names where both have some"):
+        make(sv.domains.Hypersimplex(19, 5), prior=after(SLATES, COSTS, 1000))
+
+
+def test_without_names_coordinates_are_the_same_in_their_order():
     prior = after(SLATES.labelled(ITEMS), COSTS, 1000)
-    with pytest.raises(ValueError, match="prior is about other things: the domain has a coordinate 'cake'"):
-        make(SLATES.labelled([*ITEMS[:19], "cake"]), prior=prior)
     assert make(SLATES, prior=prior).remaining  # without names, what stands in its place is meant
     nameless = after(SLATES, COSTS, 1000)
     assert nameless.labels is None

@@ -81,7 +81,9 @@ def test_what_is_released_reaches_the_belief_as_means():
     explorer = probing()
     exploration, _ = begun(explorer)
     probes = exploration.record()["probes"]
-    exploration.learn(np.array([4.0, 5.0, 6.0, 7.0, 0.0, 8.0]), np.array([10.0, 10.0, 10.0, 10.0, 0.0, 10.0]))
+    exploration.learn(
+        explorer.belief, np.array([4.0, 5.0, 6.0, 7.0, 0.0, 8.0]), np.array([10.0, 10.0, 10.0, 10.0, 0.0, 10.0])
+    )
     other = LinearBelief(SLATE.extreme_point, 6, KNOWN)
     played = np.array([0, 1, 2, 3, 5])  # the fifth had no events: there is no number
     other.learn(Numbers(probes[played], np.array([0.4, 0.5, 0.6, 0.7, 0.8]), np.full(5, 10.0), 60))

@@ -12,6 +12,7 @@ from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
 from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.gaussian import Fitted
+from sottovoce.models.known_names import KnownNames
 from sottovoce.models.measurements import Measurements, Numbers
 from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.published import MOST_COVARIANCES, Posterior, Tried
@@ -60,6 +61,9 @@ class Belief(ABC):
     dimension: int
     known: Any
     """What was learned, as one value: the same object as long as nothing new is."""
+
+    known_names: KnownNames | None = None
+    """What its coordinates are, where these are more than the set's, or in another order."""
 
     _earlier: Measurements | None = None  # what an earlier run has released
     _shared_prior: Prior | None = None  # what other segments say
@@ -359,4 +363,5 @@ class Belief(ABC):
             How many.
         """
         known = earlier.known
-        self.known = replace(known, measurements=known.measurements.earlier_by(events), since=known.since - events)
+        measurements = known.measurements.earlier_by(events).in_room(self._nothing().measurements)
+        self.known = replace(known, measurements=measurements, since=known.since - events)

@@ -29,6 +29,7 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 from sottovoce.models.belief import BeliefState
 from sottovoce.models.fit_check import Certainty, FitCheck
+from sottovoce.models.known_names import KnownNames, widened
 from sottovoce.models.pace import Pace
 from sottovoce.models.published import MOST_COVARIANCES, Posterior
 
@@ -170,6 +171,8 @@ class ItemBelief:
         (n, d), a row for each item; None if there are none.
     earlier
         Means and variances of items, as losses, that an earlier run believed in; NaN where it knew nothing.
+    known_names
+        Items that something is known of, where these are more than the set's: features and `earlier` are of these.
 
     Examples
     --------
@@ -189,10 +192,13 @@ class ItemBelief:
         *,
         features: Floats | None = None,
         earlier: tuple[Floats, Floats] | None = None,
+        known_names: KnownNames | None = None,
     ) -> None:
-        self.oracle, self.settings, self.dimension = oracle, settings, settings.items
-        ones = np.ones((settings.items, 1))
-        self._features = ones if features is None else np.hstack([ones, _standard(features)])
+        self.oracle, self.settings, self.known_names = oracle, settings, known_names
+        self.dimension = settings.items if known_names is None else len(known_names.names)
+        self._in_set = slice(None) if known_names is None else known_names.places
+        ones = np.ones((self.dimension, 1))
+        self._features = ones if features is None else np.hstack([ones, self._standard(features)])
         self._start = np.eye(1, self._features.shape[1])[0] / 2  # the mean of w
         self._earlier = None if earlier is None else self._as_data(*earlier)
         self.known = self._nothing()
@@ -254,7 +260,7 @@ class ItemBelief:
     @property
     def knows_nothing(self) -> bool:
         """Whether every item is like every other."""
-        return not self.known.precisions[0].any()
+        return not self.known.precisions[0][self._in_set].any()
 
     @property
     def _memory(self) -> int:
@@ -313,13 +319,13 @@ class ItemBelief:
         prior = self._prior(memory)
         pick = coins.choice(len(_SCALES), count, p=prior.weights)
         drawn = coins.standard_normal((count, self._features.shape[1]))
-        level = (prior.means[pick] + np.einsum("mij,mj->mi", prior.roots[pick], drawn)) @ self._features.T
+        level = (prior.means[pick] + np.einsum("mij,mj->mi", prior.roots[pick], drawn)) @ self._features[self._in_set].T
         own = _SCALES[pick][:, None] ** -2.0
-        precisions = own + self.known.precisions[memory]
+        precisions = own + self.known.precisions[memory][self._in_set]
         noise = coins.standard_normal(precisions.shape)
         noise *= posterior_scale
         noise /= np.sqrt(precisions * (1 + later * precisions))
-        return np.asarray((own * level + self.known.pulls[memory]) / precisions + noise)
+        return np.asarray((own * level + self.known.pulls[memory][self._in_set]) / precisions + noise)
 
     # ------------------------------------------------------------------ rounds
 
@@ -377,8 +383,13 @@ class ItemBelief:
     def leader(self) -> Floats:
         """The best decision, as far as is known."""
         if self._led is None or self._led[0] is not self.known:
-            self._led = self.known, np.asarray(self.oracle(self.settings.sign * self._expected(self._memory)[0]))
+            self._led = self.known, np.asarray(self.oracle(self.settings.sign * self._means))
         return self._led[1]
+
+    @property
+    def _means(self) -> Floats:
+        """The expected value of each item of the set."""
+        return np.asarray(self._expected(self._memory)[0][self._in_set])
 
     # ------------------------------------------------------------------ learning
 
@@ -457,7 +468,11 @@ class ItemBelief:
     # ------------------------------------------------------------------ saying
 
     def item_losses(self) -> tuple[Floats, Floats]:
-        """Return the loss that is expected of each item, and its standard deviation."""
+        """Return the loss that is expected of each item of the set, and its standard deviation."""
+        means, deviations = self._all_losses()
+        return means[self._in_set], deviations[self._in_set]
+
+    def _all_losses(self) -> tuple[Floats, Floats]:
         means, variances = self._expected(self._memory)
         return self._losses(means), self.settings.width * np.sqrt(variances)
 
@@ -499,7 +514,7 @@ class ItemBelief:
     def posterior(self) -> Posterior:
         """Return what is believed, as a public record: the loss of each item."""
         settings, known, n = self.settings, self.known, self.dimension
-        means, deviations = self.item_losses()
+        means, deviations = self._all_losses()
         data = known.precisions[self._memory]
         (shown,) = np.nonzero(data)
         ends = settings.zero, settings.zero + settings.sign * settings.width
@@ -521,7 +536,7 @@ class ItemBelief:
 
     def is_as_good(self, decision: Floats) -> bool:
         """Whether nothing but rounding makes the leader better than another decision."""
-        means = self._expected(self._memory)[0]
+        means = self._means
         return abs(float(means @ (decision - self.leader))) <= 1e-9 * max(1.0, float(np.abs(means).max()))
 
     # ------------------------------------------------------------------ keeping
@@ -547,12 +562,13 @@ class ItemBelief:
 
     def carry_over(self, earlier: Self, events: int) -> None:
         """Begin with what another belief of the same kind knows, `events` before this one's first."""
-        known = earlier.known
-        measurements = replace(known.measurements, ends=known.measurements.ends - events)
-        self.known = replace(known, measurements=measurements, since=known.since - events)
+        known, n = earlier.known, self.dimension
+        measurements = ItemHistory(widened(known.measurements.counts, n), known.measurements.ends - events)
+        data = {name: widened(getattr(known, name), n) for name in ("precisions", "pulls")}
+        self.known = replace(known, measurements=measurements, since=known.since - events, **data)
 
-
-def _standard(features: Floats) -> Floats:
-    """Return features with a deviation of 1, around 0: the prior is the same for each."""
-    spread = features.std(axis=0)
-    return np.asarray((features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
+    def _standard(self, features: Floats) -> Floats:
+        """Return features with a deviation of 1 in the set, around 0: the prior is the same for each."""
+        mine = features[self._in_set]
+        spread = mine.std(axis=0)
+        return np.asarray((features - mine.mean(axis=0)) / np.where(spread > 0, spread, 1.0))

@@ -28,6 +28,7 @@ from sottovoce._records import Record
 from sottovoce.models.belief import Belief, BeliefState
 from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, calmer, in_use, judged, limit_of, scored
 from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread
+from sottovoce.models.known_names import KnownNames, widened
 from sottovoce.models.measurements import Measurements, Numbers
 from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.published import Tried
@@ -92,7 +93,9 @@ class LinearBelief(Belief):
         From a cost to the nearest that mean losses can have, where the oracle takes no others. It decides what is
         played, never what is learned.
     earlier
-        What an earlier run has released of the same decisions.
+        What an earlier run has released of the same decisions, with a column for each of the names.
+    known_names
+        What decisions have columns for, where that is more than the set's coordinates: `dimension` is then of these.
 
     Examples
     --------
@@ -117,12 +120,16 @@ class LinearBelief(Belief):
         features: Floats | None = None,
         believable: Oracle | None = None,
         earlier: Measurements | None = None,
+        known_names: KnownNames | None = None,
     ) -> None:
-        self.oracle, self.dimension, self.settings = oracle, dimension, settings
+        self.oracle, self.settings, self.known_names = oracle, settings, known_names
+        self.dimension = dimension if known_names is None else len(known_names.names)
         self._believable = believable
-        self.many = dimension > _MANY
+        self.many = self.dimension > _MANY
         coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
-        vertices = np.array([oracle(self.believed(coins.standard_normal(dimension))) for _ in range(_VERTICES)])
+        vertices = self._wide(
+            np.array([oracle(self.believed(coins.standard_normal(dimension))) for _ in range(_VERTICES)])
+        )
         self.center = np.asarray(vertices.mean(axis=0))
         self.spread = prior_spread(vertices, self.center, settings.width, features)
         self.level = settings.width / 4
@@ -205,12 +212,21 @@ class LinearBelief(Belief):
         """What mean losses of the decisions of the measurements are linear in: once for all memories."""
         decisions = self.measurements.decisions
         if self._written is None or self._written[0] is not decisions:
-            self._written = decisions, self.features(decisions)
+            self._written = decisions, self._offsets(decisions)
         return self._written[1]
 
     def best_for(self, coefficients: Floats) -> Floats:
         """Return the best decision for slopes and a level."""
-        return np.asarray(self.oracle(self.believed(coefficients[: self.dimension])))
+        return np.asarray(self.oracle(self._cost(coefficients)))
+
+    def _cost(self, coefficients: Floats) -> Floats:
+        """Return what coefficients say of the set's coordinates."""
+        known = self.known_names
+        return self.believed(coefficients[: self.dimension] if known is None else coefficients[known.places])
+
+    def _wide(self, decisions: Any) -> Any:
+        """Return decisions of the set with a column for each name."""
+        return decisions if self.known_names is None else self.known_names.wide(decisions)
 
     # ------------------------------------------------------------------ what is believed
 
@@ -340,10 +356,16 @@ class LinearBelief(Belief):
 
     def features(self, decisions: Floats) -> Floats:
         """Return what the mean losses of `decisions` are linear in."""
-        return np.column_stack([decisions - self.center, np.ones(len(decisions))])
+        return self._offsets(self._wide(decisions))
+
+    def _offsets(self, rows: Floats) -> Floats:
+        return np.column_stack([rows - self.center, np.ones(len(rows))])
 
     def _inputs(self, decisions: Any) -> Any:
-        return csr_array(decisions) if self.many else self.features(decisions)
+        return self._rows(self._wide(decisions))
+
+    def _rows(self, rows: Any) -> Any:
+        return csr_array(rows) if self.many else self._offsets(rows)
 
     @cached_property
     def _plain_prior(self) -> Floats:
@@ -377,7 +399,7 @@ class LinearBelief(Belief):
         assert self._earlier is not None
         earlier, plain = self._earlier, self._plain_prior
         known = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
-        rows, (summed, pulled) = self.features(earlier.decisions), earlier.pooled(1 / known)
+        rows, (summed, pulled) = self._offsets(earlier.decisions), earlier.pooled(1 / known)
         then = ByCoefficients(plain + (rows * summed[:, None]).T @ rows, rows.T @ pulled)
         precision = np.linalg.inv(np.linalg.inv(then.precision) + _MOVED**2 * np.linalg.inv(plain))
         return precision, precision @ then.mean
@@ -400,7 +422,7 @@ class LinearBelief(Belief):
 
         Coordinates of which as little is known have equal means, and how those are rounded is the machine's business.
         """
-        mean, leader = self.believed(self.best_fit.mean[: self.dimension]), self.leader
+        mean, leader = self._cost(self.best_fit.mean), self.leader
         size = float(np.linalg.norm(mean)) * max(float(np.linalg.norm(leader)), float(np.linalg.norm(decision)))
         return size > 0 and abs(float(mean @ (decision - leader))) <= _ROUNDING * size
 
@@ -418,7 +440,8 @@ class LinearBelief(Belief):
     def learn(self, numbers: Numbers) -> None:
         """Take in what a round has released: judge the memories by it, then let all of them know."""
         known, settings = self.known, self.settings
-        centred = replace(numbers, means=numbers.means - settings.middle)
+        probes = widened(numbers.probes, self.dimension)
+        centred = replace(numbers, probes=probes, means=numbers.means - settings.middle)
         known = replace(known, prior_evidence=known.prior_evidence + self._evidence_for_earlier(centred))
         squares, weight, place = self._duplicates(centred)
         known = replace(
@@ -458,7 +481,7 @@ class LinearBelief(Belief):
 
     def _evidence(self, fits: Sequence[Fitted], memories: Sequence[Memory], numbers: Numbers) -> list[Outcome]:
         """Compare a round's numbers with what was predicted of them."""
-        rows, group = self._inputs(numbers.probes), groups_of(numbers.probes)
+        rows, group = self._rows(numbers.probes), groups_of(numbers.probes)
         residuals, covariances, private = [], [], []
         for fit, memory in zip(fits, memories, strict=True):
             expected, covariance = fit.predict(rows)
@@ -492,10 +515,10 @@ class LinearBelief(Belief):
     def _residuals(self) -> tuple[Floats, Floats, Floats]:
         """By the posterior that forgets nothing."""
         rows = self.measurements.decisions
-        return self._variances(), *self._fit(MEMORIES[0]).predict(rows if self.many else self.features(rows))
+        return self._variances(), *self._fit(MEMORIES[0]).predict(rows if self.many else self._offsets(rows))
 
     def _against_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Any]:
-        costs = np.array([self.believed(row) for row in drawn[:, : self.dimension]])
+        costs = np.array([self._cost(row) for row in drawn])
         best = np.array([self.oracle(row) for row in costs])
         return np.einsum("ij,ij->i", costs, decision - best), np.abs(best - decision).max(axis=1) < 1e-9
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
+from sottovoce.models.known_names import widened
 
 __all__ = ["Measurements", "Numbers", "from_sparse_record", "keys_of", "sparse_record"]
 
@@ -163,6 +164,20 @@ class Measurements:
         """
         rows = sparse.csr_array(self.decisions)
         return replace(self, decisions=rows if many else rows.toarray())
+
+    def in_room(self, like: "Measurements") -> "Measurements":
+        """Return the same with as many coordinates as others have, which are 0, and kept as those are.
+
+        Parameters
+        ----------
+        like
+            The others.
+        """
+        many = not isinstance(like.decisions, np.ndarray)
+        if self.decisions.shape[1] == like.decisions.shape[1] and isinstance(self.decisions, np.ndarray) != many:
+            return self
+        rows = replace(self, decisions=widened(self.decisions, like.decisions.shape[1])).written(many=many)
+        return Measurements.from_record(rows.record())
 
     def pooled(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return, for each decision, the sum of the weights of its numbers, and of weight times mean.

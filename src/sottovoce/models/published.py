@@ -14,15 +14,16 @@ from scipy import sparse
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
 from sottovoce.domains.naming import label_text, read_labels
-from sottovoce.domains.specification import as_stored, labels_from, plain_labels
+from sottovoce.domains.specification import labels_from, plain_labels
 from sottovoce.models.fit_check import FitCheck
+from sottovoce.models.known_names import KnownNames, columns_of_names
 from sottovoce.models.measurements import Measurements, from_sparse_record, keys_of, sparse_record
 from sottovoce.privacy.promise import Promise
 
 __all__ = ["MOST_COVARIANCES", "Posterior", "Tried", "promises_in", "quantity"]
 
 VERSION = 1
-_ENCODED = ("decisions", "fit_check", "labels", "promises")  # not kept as they are
+_ENCODED = ("decisions", "fit_check", "labels", "others", "promises")  # not kept as they are
 _FORMAT = "sottovoce posterior"
 MOST_COVARIANCES = 300
 """Coordinates up to which a posterior holds a covariance of all of them."""
@@ -85,7 +86,7 @@ class Posterior:
     loss_range
         That losses were clipped to.
     decisions
-        (U, n), those that were played; sparse where there are many coordinates.
+        (U, n), those that were played; sparse where there are many coordinates. Columns of `others` come last.
     means, precisions, events
         (U,): the mean loss that was released of each, one over its variance, and the events behind it.
     center
@@ -103,7 +104,9 @@ class Posterior:
     fit_check
         How well the released numbers fit the model.
     labels
-        Names of the coordinates, if the set has any: by these, `prior` finds them again in another order.
+        Names of the coordinates, if the set has any: by these, `prior` finds them again, in whatever order.
+    others
+        Names of what some of the decisions had, and the set no longer has.
     promises
         What was promised to everybody whose losses are in it: by the run that it is of, then by those behind its prior.
     direction
@@ -148,6 +151,7 @@ class Posterior:
     promises: tuple[Promise, ...] = ()
     labels: tuple[Hashable, ...] | None = None
     direction: str = "minimize"
+    others: tuple[Hashable, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "promises", tuple(self.promises) or (Promise(None),))
@@ -190,76 +194,55 @@ class Posterior:
         """Coordinates in the order of their slopes, the best first."""
         return np.argsort(self.slopes if self.direction == "minimize" else -self.slopes, kind="stable")
 
-    def in_order_of(self, labels: tuple[Hashable, ...] | None) -> Self:
-        """Return the same about coordinates in another order, found by their names; refuse names of other things.
+    @property
+    def names(self) -> tuple[Hashable, ...] | None:
+        """Names of all that it is about: the coordinates, and `others`."""
+        return None if self.labels is None else self.labels + self.others
 
-        Without names, on either side, coordinates are taken to be the same in their order.
+    def of_set(self, known: KnownNames | None, labels: tuple[Hashable, ...] | None) -> Self:
+        """Return what it says of the set, where it is about all that something is known of.
 
         Parameters
         ----------
+        known
+            What it is about; None if that is the set alone.
         labels
-            Names of the coordinates of the set that it is to be about.
+            Names of the set's coordinates.
         """
-        labels = as_stored(labels)
-        if self.labels is None or labels is None or self.labels == labels:
-            return self
-        place = {name: number for number, name in enumerate(self.labels)}
-        if self.model == "items":
-            return self._among_items(labels, place)
-        missing = [name for name in labels if name not in place]
-        if missing or len(labels) != len(place):
-            unknown = next(name for name in (*missing, *self.labels) if name not in place or name not in labels)
-            whose = "the domain has" if unknown not in place else "it has"
-            raise ValueError(
-                f"prior is about other things: {whose} a coordinate {unknown!r}, and the other has none. A prior is "
-                "matched by names; take it from a run over the same things"
-            )
-        order = np.array([place[name] for name in labels])
-        more = 0 if self.covariance is None else len(self.covariance) - len(order)
-        full = np.concatenate([order, len(order) + np.arange(more)])
+        if known is None:
+            return replace(self, labels=labels)
+        places, n = known.places, self.dimension
+        more = 0 if self.covariance is None else len(self.covariance) - n
+        full = np.concatenate([places, n + np.arange(more)])
         return replace(
             self,
             labels=labels,
-            decisions=self.decisions[:, order],
-            center=self.center[order],
-            slopes=self.slopes[order],
-            deviations=None if self.deviations is None else self.deviations[order],
-            scale=None if self.scale is None else self.scale[order],
+            others=tuple(known.names[place] for place in known.others.tolist()),
+            decisions=self.decisions[:, known.order],
+            center=self.center[places],
+            slopes=self.slopes[places],
+            deviations=None if self.deviations is None else self.deviations[places],
             covariance=None if self.covariance is None else self.covariance[np.ix_(full, full)],
         )
 
-    def _among_items(self, labels: tuple[Hashable, ...], place: dict[Hashable, int]) -> Self:
-        """Return what it says of items of these names: nothing of those that it does not know."""
-        kept = np.array([place.get(name, -1) for name in labels])
-        there = kept >= 0
-        rows = sparse.csr_array(self.decisions)
-        mask = sparse.diags_array(there.astype(np.float64))
-        picked = sparse.csr_array(rows[:, np.where(there, kept, 0)] @ mask)
-        picked.eliminate_zeros()
-        used = np.diff(picked.indptr) > 0
-        middle = sum(self.loss_range) / 2
-        slopes = np.where(there, self.slopes[kept], self.slopes.mean() if len(self.slopes) else middle)
-        deviations = None
-        if self.deviations is not None:
-            deviations = np.where(there, self.deviations[kept], (self.loss_range[1] - self.loss_range[0]) / 2)
-        return replace(
-            self,
-            labels=labels,
-            decisions=picked[used],
-            means=self.means[used],
-            precisions=self.precisions[used],
-            events=self.events[used],
-            center=np.zeros(len(labels)),
-            slopes=slopes,
-            deviations=deviations,
-            covariance=None,
-        )
+    def _among(self, names: tuple[Hashable, ...] | None) -> Any:
+        """Return the decisions with a column for each of these names; as they are, where one of both has none."""
+        if names is None or self.names is None or self.names == names:
+            return self.decisions
+        place = {name: number for number, name in enumerate(self.names)}
+        return columns_of_names(self.decisions, np.array([place.get(name, -1) for name in names]))
 
-    def of_items(self) -> tuple[Floats, Floats]:
-        """Return the mean loss of each item and its variance, as released: NaN where nothing was."""
-        means, variances = np.full((2, self.dimension), np.nan)
-        items = sparse.csr_array(self.decisions).indices
-        means[items], variances[items] = self.means, 1 / self.precisions
+    def of_items(self, names: tuple[Hashable, ...] | None = None) -> tuple[Floats, Floats]:
+        """Return the mean loss of each item of these names and its variance, as released: NaN where nothing was.
+
+        Parameters
+        ----------
+        names
+            All that it knows among them.
+        """
+        rows = sparse.csr_array(self._among(names))
+        means, variances = np.full((2, rows.shape[1]), np.nan)
+        means[rows.indices], variances[rows.indices] = self.means, 1 / self.precisions
         return means, variances
 
     def predict(self, x: Any) -> tuple[float, float | None]:
@@ -283,12 +266,20 @@ class Posterior:
             return float(row @ means), math.sqrt(float(((offset * self.deviations) ** 2).sum()))
         return float(row @ means), float(np.sqrt(max(0.0, float(row @ self.covariance @ row))))
 
-    def as_measurements(self, middle: float) -> Measurements:
-        """Return the decisions and their means, measured from `middle`, as a belief takes in what came earlier."""
+    def as_measurements(self, middle: float, names: tuple[Hashable, ...] | None = None) -> Measurements:
+        """Return the decisions and their means, measured from `middle`, as a belief takes in what came earlier.
+
+        Parameters
+        ----------
+        middle
+            Of the loss range.
+        names
+            What decisions are to have a column for: all that it knows among them.
+        """
         index: Integers = np.arange(len(self.means), dtype=np.int64)
         ends = np.zeros(len(index))
         return Measurements(
-            self.decisions, index, self.means - middle, self.events, ends, variances=1 / self.precisions
+            self._among(names), index, self.means - middle, self.events, ends, variances=1 / self.precisions
         )
 
     def __repr__(self) -> str:
@@ -318,7 +309,7 @@ class Posterior:
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _ENCODED}
         record = {name: list(one) if isinstance(one, tuple) else one for name, one in plain.items()}
         if self.labels is not None:
-            record["labels"] = plain_labels(self.labels)
+            record |= {"labels": plain_labels(self.labels), "others": plain_labels(self.others)}
         record["promises"] = [one.to_dict() for one in self.promises]
         record["fit_check"] = self.fit_check.to_dict()
         if isinstance(self.decisions, np.ndarray):
@@ -343,6 +334,7 @@ class Posterior:
                 "loss_range": (float(given["loss_range"][0]), float(given["loss_range"][1])),
                 "fit_check": FitCheck(**record["fit_check"]),
                 "labels": labels_from(record.get("labels")),
+                "others": labels_from(record.get("others")) or (),
                 "promises": promises_in(record),
             }
         )
@@ -354,7 +346,7 @@ class Posterior:
         count, n = len(self.means), self.dimension
         more = 0 if self.covariance is None else len(self.covariance)
         shapes = [
-            (self.decisions, (count, n)),
+            (self.decisions, (count, n + len(self.others))),
             (self.precisions, (count,)),
             (self.events, (count,)),
             (self.slopes, (n,)),
@@ -365,7 +357,7 @@ class Posterior:
         if any(array.shape != shape for array, shape in shapes) or more not in (0, n + 1 + (self.scale is not None)):
             raise ValueError("its arrays do not belong together")
         if self.labels is not None:
-            read_labels("its labels", self.labels, n)
+            read_labels("its labels", self.names, n + len(self.others))
         numbers = [self.means, self.precisions, self.events, self.center, self.slopes]
         numbers.append(self.decisions if isinstance(self.decisions, np.ndarray) else self.decisions.data)
         if not all(np.isfinite(one).all() for one in numbers) or not (self.precisions > 0).all():

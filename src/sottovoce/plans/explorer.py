@@ -232,11 +232,13 @@ class Exploration(ABC):
             The sum of the weights.
         """
 
-    def learn(self, sums: Floats, weights: Floats) -> None:
+    def learn(self, belief: Any, sums: Floats, weights: Floats) -> None:
         """Let what is believed know of the released sums, where decisions are drawn from that.
 
         Parameters
         ----------
+        belief
+            What is believed: of the explorer's set, or of a later one, which knows all names that this one has.
         sums
             What was released.
         weights

@@ -157,24 +157,26 @@ class ItemExploration(Exploration):
         """Return the items of each event's decision, in the order in which their losses are told; -1 for no more."""
         return np.asarray(self._decisions[weights.index])
 
-    def learn(self, sums: Floats, weights: Floats) -> None:
-        """Let the belief know what was released.
+    def learn(self, belief: Any, sums: Floats, weights: Floats) -> None:
+        """Let a belief know what was released.
 
         Parameters
         ----------
+        belief
+            Of this set, or of a later one.
         sums
             What was released.
         weights
             Events behind each, times its multiplier.
         """
-        explorer, settings = self._explorer, self._explorer.belief.settings
-        mine = weights[: len(self.items)]
+        explorer, settings, known = self._explorer, belief.settings, self._explorer.belief.known_names
+        items, mine = self.items if known is None else known.places[self.items], weights[: len(self.items)]
         shown = mine > 0
         values = settings.sign * (sums[: len(self.items)][shown] / mine[shown] - settings.zero) / settings.width
         spread = float(sums[-1]) / self._spread / settings.width if self._spread else None
-        explorer.belief.learn(
+        belief.learn(
             ItemNumbers(
-                self.items[shown],
+                items[shown],
                 values,
                 mine[shown] / self._multipliers[shown],
                 explorer.unit / mine[shown],
@@ -314,14 +316,16 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         first=options.first_events,
         posterior_scale=options.posterior_scale,
     )
-    features = None if problem.features is None else problem.features.rows
-    earlier = None if problem.prior is None else problem.prior.of_items()
+    earlier = None if problem.prior is None else problem.prior.of_items(problem.names)
 
     def oracle(cost: Floats) -> Floats:
         asked = cost if domain.oracle_costs == "any" else domain.believable(cost)
         return np.asarray(domain.extreme_point(asked))
 
-    return ItemProbes(placement, ItemBelief(oracle, settings, features=features, earlier=earlier), grid, family, unit)
+    belief = ItemBelief(
+        oracle, settings, features=problem.feature_rows, earlier=earlier, known_names=problem.known_names
+    )
+    return ItemProbes(placement, belief, grid, family, unit)
 
 
 ITEMS = ExplorationKind(

@@ -20,6 +20,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number, whole
+from sottovoce.domains.specification import as_stored
 from sottovoce.models import LinearBelief, RadialBelief
 from sottovoce.models.belief import Belief
 from sottovoce.models.measurements import Numbers, from_sparse_record, sparse_record
@@ -126,11 +127,13 @@ class PosteriorExploration(Exploration):
     def _probes(self) -> Floats:
         return self._menu.written()
 
-    def learn(self, sums: Floats, weights: Floats) -> None:
-        """Let the belief know what was released.
+    def learn(self, belief: Any, sums: Floats, weights: Floats) -> None:
+        """Let a belief know what was released.
 
         Parameters
         ----------
+        belief
+            Of this set, or of a later one.
         sums
             What was released.
         weights
@@ -138,7 +141,9 @@ class PosteriorExploration(Exploration):
         """
         played = weights > 0
         counts = weights[played]
-        self._explorer.belief.learn(Numbers(self._probes[played], sums[played] / counts, counts, self._end))
+        known, probes = self._explorer.belief.known_names, self._probes[played]
+        probes = probes if known is None else known.wide(probes)
+        belief.learn(Numbers(probes, sums[played] / counts, counts, self._end))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """There is no gradient here: what is released goes into the belief."""
@@ -311,15 +316,33 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     )
     domain, earlier = problem.domain, None
     if problem.prior is not None:
-        earlier = problem.prior.as_measurements(problem.middle)
+        earlier = problem.prior.as_measurements(problem.middle, problem.names)
     if options.model == "radial":
+        _check_same_names(problem)
         return PosteriorProbes(placement, RadialBelief(domain, settings, earlier=earlier))
-    features = None if problem.features is None else problem.features.rows
-    believable = None if domain.oracle_costs == "any" else domain.believable
     belief = LinearBelief(
-        domain.extreme_point, domain.dimension, settings, features=features, believable=believable, earlier=earlier
+        domain.extreme_point,
+        domain.dimension,
+        settings,
+        features=problem.feature_rows,
+        believable=None if domain.oracle_costs == "any" else domain.believable,
+        earlier=earlier,
+        known_names=problem.known_names,
     )
     return PosteriorProbes(placement, belief)
+
+
+def _check_same_names(problem: Problem) -> None:
+    """Refuse a prior of other coordinates, where losses are curved: nothing says what they are without one of these."""
+    if problem.prior is None or problem.prior.names is None or problem.domain.labels is None:
+        return
+    mine, its = as_stored(problem.domain.labels) or (), problem.prior.names
+    for name in sorted({*mine} ^ {*its}, key=str):
+        whose = "it has" if name in its else "the domain has"
+        raise ValueError(
+            f"prior is about other things: {whose} a coordinate {name!r}, and the other has none. Where losses are "
+            "convex, a prior must be about the same things; with losses='linear' or integral=True it need not be"
+        )
 
 
 def _variances(problem: Problem, model: str) -> tuple[float, float, float]:

@@ -1,14 +1,18 @@
 """What is given: the public facts that every plan starts from."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
+from sottovoce._arrays import Floats
 from sottovoce._checks import whole
 from sottovoce.domains import Domain, Rounded
+from sottovoce.domains.specification import as_stored
 from sottovoce.errors import DomainError
+from sottovoce.models.known_names import KnownNames
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import UNKNOWN_LIPSCHITZ
@@ -51,6 +55,10 @@ class Problem(DecisionFacts):
     """Of a later epoch: in which position it may start elsewhere than at the centre, and how far from it."""
     turned: bool = field(default=False, kw_only=True)
     """Whether a problem with rewards is that of losses already: a reward r in (low, high) is a loss of -r."""
+    earlier_names: tuple[Hashable, ...] = field(default=(), kw_only=True)
+    """Of a later set: what sets before it had, and a prior, in the order in which they came."""
+    earlier_features: Floats | None = field(default=None, kw_only=True)
+    """The rows of features of these."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.privacy, Guarantee):
@@ -118,15 +126,44 @@ class Problem(DecisionFacts):
                 f"prior is a {self.prior.model!r} model, and feedback={self.feedback!r} needs another: a prior is of "
                 "the same kind of feedback"
             )
-        if self.prior is not None and self.prior.model == "items":
-            object.__setattr__(self, "prior", self.prior.in_order_of(self.domain.labels))
-        if self.prior is not None and self.prior.dimension != dimension:
+        if self.prior is None or (self.prior.labels is not None and self.domain.labels is not None):
+            return
+        known = self.prior.dimension + len(self.prior.others)
+        if known != dimension:
             raise ValueError(
-                f"prior is of decisions with {self.prior.dimension} coordinates, and those of {self.domain!r} have "
-                f"{dimension}"
+                f"prior is of decisions with {known} coordinates, and those of {self.domain!r} have {dimension}: they "
+                "are found by names where both have some"
             )
-        if self.prior is not None:
-            object.__setattr__(self, "prior", self.prior.in_order_of(self.domain.labels))
+
+    @cached_property
+    def names(self) -> tuple[Hashable, ...] | None:
+        """Names of all that something is known of, or will be; None where coordinates have none."""
+        labels = as_stored(self.domain.labels)
+        if labels is None:
+            return None
+        given = labels if self.prior is None or self.prior.names is None else labels + self.prior.names
+        return tuple(dict.fromkeys(self.earlier_names + given))
+
+    @cached_property
+    def known_names(self) -> KnownNames | None:
+        """The same, where it is more than the set's coordinates, or in another order."""
+        labels = as_stored(self.domain.labels)
+        if labels is None or self.names is None or self.names == labels:
+            return None
+        place = {name: number for number, name in enumerate(self.names)}
+        return KnownNames(self.names, np.array([place[name] for name in labels]))
+
+    @cached_property
+    def feature_rows(self) -> Floats | None:
+        """Features of all that something is known of: where there are none, as is usual in the set."""
+        if self.features is None or self.known_names is None:
+            return None if self.features is None else self.features.rows
+        known, mine = self.known_names, self.features.rows
+        rows = np.tile(mine.mean(axis=0), (len(known.names), 1))
+        if self.earlier_features is not None:
+            rows[: len(self.earlier_features)] = self.earlier_features
+        rows[known.places] = mine
+        return rows
 
     @property
     def channel_of_owners(self) -> Any:

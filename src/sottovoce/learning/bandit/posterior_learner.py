@@ -49,7 +49,7 @@ class PosteriorLearner:
 
     def observe(self, released: ReleasedRound, point: Floats | None = None) -> None:
         """Take in what a round has released."""
-        released.exploration.learn(*self.gradient.sums(released))
+        released.exploration.learn(self.explorer.belief, *self.gradient.sums(released))
         self.observed += 1
 
     def begin_at(self, center: Floats, calls: int) -> None:

@@ -55,8 +55,8 @@ class PrivateBandit(Optimizer):
         (n, k), a row of numbers for each coordinate, public: coordinates with like rows are expected to have like
         losses. For posterior probes with linear losses; what is learned of one coordinate then says something of many.
     prior
-        What `posterior` of an earlier run or study returned, about the same coordinates: posterior probes begin with
-        what that knew, allow for a world that has moved since, and drop it if released numbers speak against it.
+        What `posterior` of an earlier run or study returned: posterior probes begin with what that knew of things of
+        the same names, allow for a world that has moved since, and drop it if released numbers speak against it.
     accept_prior
         "not private" begins with a prior that holds losses of people whom nothing protects: of a run without privacy,
         with simulated noise, or with a promise that is not known. It is refused otherwise, and the statement says it.

@@ -38,6 +38,7 @@ _NUMBERS = 4_000_000  # of posterior samples that are held at once
 _DRAWS, _CURVED_DRAWS = 200, 50
 _NOTHING = 1e-9  # a loss that is none
 _SHOWN = 12  # entries, in print
+_OF_PRIOR = "the best decision for what the prior knows: no round has released anything yet"
 _WHYS = {"items": "the best decision for what is believed of each item"}
 
 
@@ -182,8 +183,9 @@ def best_informed(epochs: Iterable[Epoch]) -> Epoch | None:
 
 def _knows(epoch: Epoch) -> float:
     """How much an epoch has to go by: events, or, where it adds up gradients, how long it was to be."""
-    if epoch.explorer.belief is not None:
-        return float(epoch.explorer.belief.measurements.counts.sum())
+    belief = epoch.explorer.belief
+    if belief is not None:
+        return float(belief.measurements.counts.sum()) or 0.5 * belief.remembers_earlier
     learner: Any = epoch.learner
     learned = learner.observed and bool(learner.released_sum.any())  # rounds may have been passed over
     return float(epoch.plan.horizon) if learned else 0.0
@@ -235,11 +237,12 @@ def from_belief(belief: Belief) -> Recommendation:
     """Return the decision that a belief would take home."""
     x, curved = np.array(belief.leader), belief.model == "radial"
     draws = max(10, min(_CURVED_DRAWS if curved else _DRAWS, _NUMBERS // belief.dimension))
-    sure, fit_check = belief.certainty(x, draws), belief.fit_check()
+    sure, fit_check, rounds = belief.certainty(x, draws), belief.fit_check(), belief.measurements.rounds
+    why = _WHYS.get(belief.model, f"the best decision for the posterior mean of a {belief.model} model of the losses")
     return Recommendation(
         x,
-        _WHYS.get(belief.model, f"the best decision for the posterior mean of a {belief.model} model of the losses"),
-        belief.measurements.rounds,
+        _OF_PRIOR if belief.remembers_earlier and not rounds else why,
+        rounds,
         sure.loss,
         sure.deviation,
         sure.share,
@@ -273,7 +276,8 @@ def believed(epoch: Epoch, problem: Problem) -> Posterior:
 def believed_by(belief: Belief, problem: Problem) -> Posterior:
     """Return what is believed, as a public record, in the sign of what people tell."""
     found, domain = belief.posterior(), problem.domain
-    found = replace(found if problem.sign > 0 else found.turned(), labels=as_stored(domain.labels))
+    found = found if problem.sign > 0 else found.turned()
+    found = found.of_set(belief.known_names, as_stored(domain.labels))
     if found.covariance is None or found.model == "items":
         return found
     # Along directions that the set does not have, nothing is ever learned, and nothing depends on it.

@@ -142,7 +142,7 @@ class EpochReplay:
         belief.told = None
         if released is not None:
             learner: Any = self._epoch.learner
-            released.exploration.learn(*learner.gradient.sums(released))
+            released.exploration.learn(belief, *learner.gradient.sums(released))
         self._told.append(belief.told)
         self._iterates.append(self._iterates[-1])
 
