@@ -3,14 +3,23 @@
 import { connect } from "./sottovoce.js";
 
 const place = document.querySelector('meta[name="sottovoce"]');
-const { study: name, key, epsilon } = place.dataset;
+const { study: name, key, epsilon, answers } = place.dataset;
 const study = connect(place.content, { study: name, key: key || undefined, epsilon: Number(epsilon) });
 
 const [slate, none, said] = ["slate", "none", "said"].map((id) => document.getElementById(id));
+const memory = `sottovoce: answers to ${name}`; // their number, and nothing else: each answer spends
 let shown = null; // the action on the screen, until its loss is told
+
+function answered() {
+  return Number(localStorage.getItem(memory) ?? 0);
+}
 
 async function show() {
   try {
+    if (answered() >= Number(answers)) {
+      say("Thank you. That is all that we may ask of one visitor.");
+      return;
+    }
     shown = await study.ask({ x: "none" });
   } catch (problem) {
     say(`Nothing can be shown at present: ${problem.message}`);
@@ -38,7 +47,9 @@ async function answer(loss, words) {
   none.disabled = true;
   slate.replaceChildren();
   say(words);
-  const told = wantsLoss ? study.tell(id, loss, { late: "drop" }) : Promise.resolve();
+  const counts = wantsLoss && answered() < Number(answers); // another window may have been quicker
+  if (counts) localStorage.setItem(memory, answered() + 1); // first: what is not sent may be lost, never sent twice
+  const told = counts ? study.tell(id, loss, { late: "drop" }) : Promise.resolve();
   await told.catch((problem) => say(`That did not get through: ${problem.message}`));
   await show();
 }

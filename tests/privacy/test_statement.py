@@ -3,6 +3,7 @@
 import pytest
 
 from sottovoce.privacy import GDP, ZCDP, ApproxDP, LocalDP, NoPrivacy, PureDP, guarantee_from_dict, state
+from sottovoce.privacy.promise import cautions_of
 
 PROMISES = [PureDP(1.0), ApproxDP(1.0, 1e-6), ZCDP(0.5), GDP(0.5), LocalDP(1.0, contributions=3), NoPrivacy()]
 
@@ -14,8 +15,8 @@ def statement_of(guarantee, simulated=False):
 def test_local_privacy_distrusts_whoever_runs_the_optimizer():
     text = " ".join(str(statement_of(LocalDP(1.0))).split())
     assert "whoever runs the optimizer may be that adversary" in text
-    assert "this begins at `tell`" not in text
-    assert "this begins at `tell`" in " ".join(str(statement_of(PureDP(1.0))).split())
+    assert "begins where they are told" not in text
+    assert "begins where they are told" in " ".join(str(statement_of(PureDP(1.0))).split())
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,33 @@ def test_simulated_noise_keeps_no_promise(guarantee):
 @pytest.mark.parametrize("guarantee", PROMISES)
 def test_promises_survive_being_written_down(guarantee):
     assert guarantee_from_dict(guarantee.to_dict()) == guarantee
+
+
+@pytest.mark.parametrize("guarantee", PROMISES[:-1])
+def test_contributions_are_stated_and_no_markup_is_shown(guarantee):
+    said = " ".join(str(statement_of(guarantee)).split())
+    assert f"(contributions = {guarantee.contributions})" in said
+    assert f"people who take part in more than {'one event' if guarantee.contributions == 1 else '3 events'}" in said
+    assert "`" not in said
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "horizon", "words"),
+    [
+        (PureDP(10.0), 100, None),
+        (PureDP(10.1), 100, "epsilon = 10.1 protects hardly anybody"),
+        (ZCDP(60.0), None, "rho = 60 protects hardly anybody"),
+        (PureDP(1e-7), None, "epsilon = 1e-07 hides a million losses"),
+        (PureDP(1e-6), 10**7, None),
+        (PureDP(0.001), 500, "epsilon = 0.001 lets next to nothing be learned from 500 events"),
+        (PureDP(1.0, contributions=101), 100, "contributions = 101, and there are only 100 events"),
+        (PureDP(1.0, contributions=100), 100, None),
+        (NoPrivacy(), 1, None),
+    ],
+)
+def test_promises_that_protect_nobody_or_teach_nothing_are_cautioned_against(guarantee, horizon, words):
+    found = cautions_of(guarantee, horizon)
+    assert [one[: len(words)] for one in found] == [words] if words else found == ()
 
 
 def test_an_unknown_promise_is_refused():

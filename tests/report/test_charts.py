@@ -157,11 +157,11 @@ def test_there_is_no_price_relative_to_a_gain():
 @pytest.mark.parametrize(
     ("guarantee", "simulated", "private", "words"),
     [
-        (sv.PureDP(1.0), False, True, "at most 2.72 times as likely"),
+        (sv.PureDP(1.0), False, True, "from 50% to at most 73%"),
         (sv.ApproxDP(1.0, 1e-6), False, True, "except with a probability of about 1e-06"),
         (sv.LocalDP(0.1), False, True, "before it leaves its owner"),
-        (sv.ZCDP(0.5), False, True, "is bounded"),
-        (sv.PureDP(1.0), True, False, "2.72"),
+        (sv.ZCDP(0.5), False, True, "from 50% to at most 99.5%, except with a probability of about 1e-06"),
+        (sv.PureDP(1.0, contributions=3), True, False, "losses, in up to 3 events, were high"),
         (sv.NoPrivacy(), False, False, "Nothing is promised"),
         (None, True, False, "in the statement below"),
         (None, False, None, "in the statement below"),

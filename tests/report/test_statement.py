@@ -64,7 +64,7 @@ def test_the_statement_says_what_the_study_says(tmp_path):
         assert limit in said
     assert f"{status.asked:,} of 10,000 were handed out" in said
     assert f"{status.round} released, 1 open" in said
-    assert "at most 2.72 times as likely" in said
+    assert "from 50% to at most 73%" in said
     assert "Made on 2026-03-01 at 09:30 UTC" in said
     assert f"sottovoce {sv.__version__}, OpenDP " in said
 
@@ -152,6 +152,62 @@ def test_audits_are_shown_with_their_date_and_result_and_none_is_invented(tmp_pa
     assert "NOT of the version that made this page" in " ".join(shown(url, audits=[other]).split())
     partial = read_audit(record(tmp_path / "partial", complete=False))
     assert "INCOMPLETE" in shown(url, audits=[partial])
+
+
+def attacked(label, kind, seen):
+    return {
+        "label": label,
+        "kind": kind,
+        "passed": True,
+        "runs": 600,
+        "epsilon_claimed": 1.0,
+        "smallest_epsilon_seen": seen,
+        "simulated_noise": False,
+    }
+
+
+def test_the_figure_of_an_audit_is_that_of_studies_like_this_one(tmp_path):
+    url = make(tmp_path)
+    local = attacked("frames, local, one-bit", "optimizer", 1.46)
+    own = attacked("study of frames, probe-sums", "study", None)
+    for attacks, words in (
+        ([local, own], "of studies like this one, 600 runs, which could have noticed only values without noise"),
+        ([local, own | {"smallest_epsilon_seen": 2.5}], "could have noticed an epsilon of 2.5 or more"),
+        ([local], "no study like this one (probe-sums) was attacked"),
+    ):
+        known = read_audit(record(tmp_path / "attacks", audits=attacks))
+        assert words in " ".join(shown(url, audits=[known]).split())
+        assert "1.46" not in shown(url, audits=[known])
+        assert "epsilon of" not in str(statement(ledger=sv.Ledger(sv.PureDP(1.0)), audits=[known]))
+
+
+def test_under_local_privacy_reports_are_spent_as_they_are_made(tmp_path):
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    facts = {"domain": sv.domains.Simplex(4), "horizon": 10_000, "loss_range": (0.0, 1.0), "losses": "linear"}
+    with sv.Study.open(url, name="spring", privacy=sv.LocalDP(1.0), **facts) as study:
+        assert study.status().spent == "nothing so far"
+        actions = study.ask(3)
+        study.tell(actions.ids, report=sv.local.privatise([0.1, 0.5, 0.9], study.channel))
+        assert study.status().spent.startswith("by the owners of 3 reports")
+    said = " ".join(shown(url).split())
+    assert "Of this study by the owners of 3 reports, as these were made: epsilon = 1" in said
+    assert "0 released, 1 open (their reports are in the database)" in said
+    assert "they hold the reports of open rounds" in said
+    assert "losses of open rounds" not in said
+
+
+def test_a_promise_that_protects_hardly_anybody_is_warned_of_by_all(tmp_path, command):
+    with pytest.warns(UserWarning, match="epsilon = 1000 protects hardly anybody"):
+        url = make(tmp_path, privacy=sv.PureDP(1000.0))
+    _, out, _ = command("spring", "--storage", url)
+    assert "! epsilon = 1000 protects hardly anybody" in out
+    assert "from 50% to at most 100%" in " ".join(out.split())
+    assert "`" not in out
+    facts = {"horizon": 10, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(0.01)}
+    with pytest.warns(UserWarning, match=r"lets next to nothing be learned from 10 events") as said:
+        sv.PrivateBandit(sv.domains.Simplex(4), **facts)
+    assert said[0].filename == __file__
+    assert "next to nothing" in sv.plan(sv.domains.Simplex(4), 10, (0.0, 1.0), sv.PureDP(0.01), rehearse=False).notes[0]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"audits": 3}', "[" * 100_000, '{"audits": [{}], "checks": []}'])

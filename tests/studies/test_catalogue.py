@@ -34,6 +34,7 @@ def test_counts_are_those_of_the_studies(url, opened):
                 )  # what is in hand is not told apart
                 assert entry.incarnation == status.incarnation
                 assert entry.private
+                assert entry.spent == status.spent
             busy.tell(busy.ask(10).ids, np.full(10, 0.25))
     assert found["busy"].waiting > 0
 

@@ -129,7 +129,7 @@ def test_the_statement_of_a_study_names_its_database(opened, url):
     study = opened(url, **ball(privacy=sv.PureDP(1.0)))
     printed = " ".join(str(study.privacy).split())
     assert "hold the losses of open rounds" in printed
-    assert "restored=True" in printed
+    assert "without being said to be restored" in printed
     assert ("archives and replicas" in printed) == (not url.startswith("sqlite"))
     assert "database" not in str(sv.PrivateBandit(**ball(privacy=sv.PureDP(1.0))).privacy)
 

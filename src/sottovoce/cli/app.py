@@ -1,6 +1,7 @@
 """The commands."""
 
 import importlib
+import warnings
 from functools import cache
 from typing import Annotated, Any
 
@@ -115,7 +116,9 @@ app = typer.Typer(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; errors of use are one line, and end with code 2."""
     try:
-        code = app(args=arguments, prog_name="sottovoce", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            code = app(args=arguments, prog_name="sottovoce", standalone_mode=False)
     except typer.TyperException as problem:
         code = _complain(problem.format_message(), 2)
     except StudyNotFound as problem:  # what the library says goes on with arguments for Python
@@ -135,6 +138,13 @@ def _complain(message: str, code: int) -> int:
         return code
     Console(stderr=True, soft_wrap=True, highlight=False).print(f"[bold red]error:[/] [red]{escape(line)}[/]")
     return code
+
+
+def _warn(
+    message: Warning | str, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None
+) -> None:
+    """Show a warning as a line of its own, without the place in the program."""
+    Console(stderr=True, soft_wrap=True, highlight=False).print(f"[bold yellow]warning:[/] {escape(str(message))}")
 
 
 def _print_version(wanted: bool) -> None:

@@ -21,6 +21,7 @@ from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.options import separate
 from sottovoce.plans.outlook import Outlook, horizon_needed, outlook, too_short
 from sottovoce.plans.problem import Problem
+from sottovoce.privacy.promise import cautions_of
 from sottovoce.rehearsal import Hints, NotRehearsed, Prices, Rehearsal, hints_of, prices_of
 
 __all__ = ["considered", "plan_command"]
@@ -52,6 +53,7 @@ def plan_command(
     )
     console = Console()
     made, prices = make_plan(problem, wanted, **choices), None
+    made = replace(made, notes=(*cautions_of(problem.privacy, problem.horizon), *made.notes))
     if rehearse:
         made, prices = _rehearsed(console, made, problem, wanted, choices, hints)
     _show(console, made)

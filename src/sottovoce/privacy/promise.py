@@ -5,19 +5,96 @@ promised what that run promised, whatever later runs promise to theirs. Two prom
 may be in both runs, and has both budgets.
 """
 
+import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sottovoce.privacy.guarantees import Guarantee, guarantee_from_dict
+from sottovoce.privacy.guarantees import GDP, ZCDP, Guarantee, LocalDP, guarantee_from_dict
 
-__all__ = ["Promise", "unit_of"]
+__all__ = ["UNSPENT", "Promise", "budget_of", "cautions_of", "spent_words", "unit_of", "warn_of"]
+
+UNSPENT = "nothing so far"
+"""What is spent before anything was released."""
+
+_LARGE, _SMALL = 10.0, 1e-6  # of epsilon, or of what stands for it
 
 
 def unit_of(guarantee: Guarantee) -> str:
     """Return whose data a guarantee protects, in words."""
     count = guarantee.contributions
     return "one event's loss" if count == 1 else f"one person's losses, in up to {count} events"
+
+
+def spent_words(guarantee: Guarantee, *, told: int, rounds: int) -> str:
+    """Return what is spent: all with the first closed round, which covers the run; by each report that its owner made.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy import PureDP
+    >>> spent_words(PureDP(1.0), told=3, rounds=0)
+    'nothing so far'
+    >>> spent_words(LocalDP(1.0), told=3, rounds=0)
+    'by the owners of 3 reports, as these were made: epsilon = 1, local differential privacy'
+    """
+    if not guarantee.private:
+        return "nothing is protected"
+    if isinstance(guarantee, LocalDP):
+        reports = "1 report, as it was" if told == 1 else f"{told:,} reports, as these were"
+        return f"by the owners of {reports} made: {guarantee}" if told else UNSPENT
+    return f"all of it, which covers the whole run: {guarantee}" if rounds else UNSPENT
+
+
+def cautions_of(guarantee: Guarantee, horizon: int | None) -> tuple[str, ...]:
+    """Return what speaks against a promise: that it protects hardly anybody, or that nothing can be learned under it.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy import PureDP
+    >>> cautions_of(PureDP(1.0, contributions=4), 10_000)
+    ()
+    >>> cautions_of(PureDP(1.0, contributions=400), 100)[0][:62]
+    'contributions = 400, and there are only 100 events: the noise '
+    """
+    if not guarantee.private:
+        return ()
+    budget, size = budget_of(guarantee)
+    count, found = guarantee.contributions, []
+    if size > _LARGE:
+        found.append(
+            f"{budget} protects hardly anybody: others can be all but sure of one person's loss. Take 1 or less"
+        )
+    if horizon is not None and count > horizon:
+        found.append(
+            f"contributions = {count:,}, and there are only {horizon:,} events: the noise is that of {count:,}. Take "
+            "as many as one person can be in"
+        )
+    if horizon is not None and size * math.ceil(horizon / count) < 1:  # group privacy: everybody's losses replaced
+        found.append(
+            f"{budget} lets next to nothing be learned from {horizon:,} events, by whatever algorithm: all losses "
+            "together show less than one loss does at epsilon = 1. Take more events, a larger budget or fewer "
+            "contributions"
+        )
+    elif size < _SMALL:
+        found.append(f"{budget} hides a million losses together as epsilon = 1 hides one: expect to learn nothing")
+    return tuple(found)
+
+
+def warn_of(guarantee: Guarantee, horizon: int | None, *, level: int) -> None:
+    """Warn whoever makes a promise of what speaks against it; `level` is theirs, as `warnings` counts."""
+    for one in cautions_of(guarantee, horizon):
+        warnings.warn(one, stacklevel=level + 1)
+
+
+def budget_of(guarantee: Guarantee) -> tuple[str, float]:
+    """Return the budget in words, and the epsilon that a Laplace noise of the same deviation would have, about."""
+    if isinstance(guarantee, ZCDP):
+        return f"rho = {guarantee.rho:g}", guarantee.mu
+    if isinstance(guarantee, GDP):
+        return f"mu = {guarantee.mu:g}", guarantee.mu
+    epsilon: float = guarantee.epsilon  # type: ignore[attr-defined]
+    return f"epsilon = {epsilon:g}", epsilon
 
 
 @dataclass(frozen=True)

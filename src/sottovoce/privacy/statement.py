@@ -15,14 +15,14 @@ NO_NOISE = "losses shape the actions with no noise. Use it for simulations only"
 """Why an algorithm that learns without noise promises nothing."""
 
 _NOT_COVERED = (
-    "people who take part in more events than `contributions` says",
+    "people who take part in more than {most}",
     "which events took place, when, and which of them reported a loss",
     "timing, memory and swap of the machine that runs this, or anyone who controls it",
-    "losses where they come from and on their way here: this begins at `tell`",
+    "losses where they come from and on their way here: the promise begins where they are told",
     "other releases about the same people: their budgets add up",
 )
 _NOT_COVERED_LOCALLY = (
-    "people who send more reports than `contributions` says",
+    "people who take part in more than {most}, a report for each",
     "which events took place, when, and which of them sent a report",
     "the device of the loss's owner, and whoever its program came from: this begins where that makes the report",
     "other releases about the same people: their budgets add up",
@@ -101,8 +101,10 @@ class PrivacyStatement:
     @property
     def not_covered(self) -> tuple[str, ...]:
         """What the promise does not cover."""
-        local = isinstance(self.guarantee, LocalDP)
-        return (_NOT_COVERED_LOCALLY if local else _NOT_COVERED) + self.also_not_covered
+        local, count = isinstance(self.guarantee, LocalDP), self.guarantee.contributions
+        most = "one event" if count == 1 else f"{count:,} events"
+        own = _NOT_COVERED_LOCALLY if local else _NOT_COVERED
+        return (*(one.format(most=most) for one in own), *self.also_not_covered)
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
@@ -112,7 +114,11 @@ class PrivacyStatement:
             rows = [("Promise", f"none: {self.why}.")]
         else:
             rows = [
-                ("Private", f"{self.unit}. Losses are clipped to their range before anything else touches them."),
+                (
+                    "Private",
+                    f"{self.unit} (contributions = {self.guarantee.contributions:,}). Losses are clipped to their "
+                    "range before anything else touches them.",
+                ),
                 ("Neighbours", f"two sequences of losses that differ by replacing {self.unit}."),
                 ("Adversary", _LOCAL_ADVERSARY if local else _ADVERSARY),
                 ("Promise", f"{self.guarantee}, for the whole run and everything computed from its outputs."),

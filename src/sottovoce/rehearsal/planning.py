@@ -12,6 +12,7 @@ from sottovoce.learning.bandit.doubling import FIRST_EPOCH
 from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee
+from sottovoce.privacy.promise import cautions_of
 from sottovoce.rehearsal.rehearsing import OPEN_ENDED, Hints, NotRehearsed, rehearse
 
 __all__ = ["hints_of", "plan"]
@@ -66,8 +67,8 @@ def plan(
     """
     hints, times = hints_of(contrast, scatter), _times(rehearse)
     made = unrehearsed(domain, FIRST_EPOCH if horizon is None else horizon, loss_range, privacy, **options)
-    if horizon is None:
-        made = replace(made, notes=(*made.notes, _EPOCHS))
+    notes = (*cautions_of(privacy, horizon), *made.notes, *((_EPOCHS,) if horizon is None else ()))
+    made = replace(made, notes=notes)
     if not rehearse:
         return made
     arguments, choices = separate(options)

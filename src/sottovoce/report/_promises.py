@@ -4,14 +4,13 @@ import math
 from dataclasses import dataclass
 
 from sottovoce.lab.simulation import RunDetails
-from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, PureDP
-from sottovoce.report._numbers import significant
+from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, PureDP, compose
+from sottovoce.privacy.promise import budget_of
 
 __all__ = [
     "Promise",
     "bound_words",
     "budget_words",
-    "epsilon_words",
     "plan_rows",
     "promise_of",
     "promise_of_run",
@@ -19,6 +18,7 @@ __all__ = [
 ]
 
 Rows = tuple[tuple[str, str], ...]
+_DELTA = 1e-6  # at which Gaussian promises are put into an epsilon
 _UNKNOWN = "What was promised is in the statement below; this run was written down before promises were kept apart."
 
 
@@ -49,7 +49,7 @@ def promise_of(guarantee: Guarantee | None, *, headline: str, simulated: bool) -
 
     Examples
     --------
-    >>> "at most 2.72 times as likely" in promise_of(PureDP(1.0), headline="...", simulated=False).words[1]
+    >>> "from 50% to at most 73%" in promise_of(PureDP(1.0), headline="...", simulated=False).words[1]
     True
     >>> promise_of(PureDP(1.0), headline="...", simulated=True).private
     False
@@ -76,28 +76,30 @@ def promise_of_run(details: RunDetails) -> Promise:
 
 def bound_words(guarantee: Guarantee) -> str:
     """Return in plain words by how much one person's loss can change what is seen."""
-    if not isinstance(guarantee, PureDP | ApproxDP | LocalDP):
-        return "How much one person's loss can change what is seen is bounded, as the statement below says."
-    words = epsilon_words(guarantee.epsilon, guarantee.contributions)
-    if isinstance(guarantee, ApproxDP):
-        return f"{words}; except with a probability of about {guarantee.delta:g}."
-    return f"{words}."
+    if isinstance(guarantee, PureDP | LocalDP | ApproxDP):
+        epsilon, delta = guarantee.epsilon, getattr(guarantee, "delta", 0.0)
+    else:
+        epsilon, delta = compose(guarantee).epsilon(_DELTA), _DELTA
+    count = guarantee.contributions
+    losses = "loss was" if count == 1 else f"losses, in up to {count:,} events, were"
+    words = (
+        f"Suppose somebody thinks it as likely as not that one person's {losses} high rather than low. By all that is "
+        f"ever shown, and knowing everybody else's losses, they can get from 50% to at most {_sureness(epsilon)}"
+    )
+    return f"{words}, except with a probability of about {delta:g}." if delta else f"{words}."
 
 
-def epsilon_words(epsilon: float, contributions: int = 1) -> str:
-    """Return what an epsilon means, for people who are in so many events at most.
+def _sureness(epsilon: float) -> str:
+    """Return what a belief of 50% can become under an epsilon.
 
     Examples
     --------
-    >>> epsilon_words(0.1)[-56:]
-    '1.11 times as likely, and at least 0.905 times as likely'
+    >>> [_sureness(one) for one in (1e-5, 0.1, 1.0, 3.0, 10.0, 1000.0)]
+    ['50.0002%', '52%', '73%', '95%', '99.995%', '100%']
     """
-    most, least = significant(math.exp(min(epsilon, 700.0))), significant(math.exp(-epsilon))
-    had = "loss been any other value" if contributions == 1 else f"losses, in up to {contributions} events, been others"
-    return (
-        f"Had one person's {had}, every outcome would have been at most "
-        f"{most} times as likely, and at least {least} times as likely"
-    )
+    low, high = math.tanh(epsilon / 2) / 2, math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    digits = max(0, -math.floor(math.log10(100 * max(min(low, high), 1e-12)))) if min(low, high) < 0.01 else 0
+    return f"{100 - 100 * high:.{digits}f}%" if digits <= 8 else ("100%" if epsilon > 1 else "50%")
 
 
 def budget_words(guarantee: Guarantee | None) -> str:
@@ -108,10 +110,7 @@ def budget_words(guarantee: Guarantee | None) -> str:
     >>> budget_words(ApproxDP(1.0, 1e-6))
     'epsilon = 1'
     """
-    for name in ("epsilon", "rho", "mu"):
-        if hasattr(guarantee, name):
-            return f"{name} = {getattr(guarantee, name):g}"
-    return "this budget"
+    return budget_of(guarantee)[0] if guarantee is not None and guarantee.private else "this budget"
 
 
 def statement_rows(details: RunDetails) -> Rows:

@@ -14,7 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from sottovoce import __version__
 from sottovoce.auditing import AuditRecord
-from sottovoce.privacy import Ledger, LedgerStatement, state_ledger
+from sottovoce.privacy import Ledger, LedgerStatement, LocalDP, state_ledger
+from sottovoce.privacy.promise import cautions_of, spent_words
 from sottovoce.report._numbers import joined, significant
 from sottovoce.report._promises import Rows, bound_words
 from sottovoce.studies import Study, StudyStatement
@@ -126,7 +127,12 @@ def _put_together(
         sections = [_promise(study), _history(study)]
     else:
         about, private, sections = "all that is charged to a ledger", None, []
-    sections += [_budget(study, ledger), _audits(audits), *([] if study is None else [_limits(study)]), _versions()]
+    sections += [
+        _budget(study, ledger),
+        _audits(audits, study),
+        *([] if study is None else [_limits(study)]),
+        _versions(),
+    ]
     return Statement(
         title=f"Privacy statement: {about}",
         made=f"Made on {moment:%Y-%m-%d} at {moment:%H:%M} UTC by sottovoce {__version__}, of what was on record then.",
@@ -166,6 +172,7 @@ def _study_warnings(study: StudyStatement) -> Iterable[str]:
     if study.erasure_pending:
         rounds = _several(study.erasure_pending, "closed round")
         yield f"Losses of {rounds} may linger in the database's log until it is emptied."
+    yield from (f"{one}." for one in cautions_of(study.privacy.guarantee, study.horizon))
     if study.reachable:
         yield "The file of the study can be reached by others than its owner (chmod 600)."
 
@@ -194,16 +201,17 @@ def _for_people(name: str, text: str) -> tuple[str, str]:
 def _history(study: StudyStatement) -> Section:
     """Return where the study stands, in counts."""
     of = "" if study.horizon is None else f" of {study.horizon:,}"
+    losses = "reports" if isinstance(study.privacy.guarantee, LocalDP) else "losses"
     rows = [
         ("Events", f"{study.asked:,}{of} were handed out"),
         (
             "Rounds",
-            f"{study.released:,} released, {study.open_rounds:,} open (their losses are in the database)"
+            f"{study.released:,} released, {study.open_rounds:,} open (their {losses} are in the database)"
             + (f", {study.dropped:,} dropped unreleased" if study.dropped else ""),
         ),
         (
-            "Losses",
-            f"{study.told:,} told in closed rounds; {study.forgotten:,} given up, each as the middle of the range",
+            losses.capitalize(),
+            f"{study.told:,} told; {study.forgotten:,} given up, each as the middle of the range",
         ),
         ("Kept at", study.storage),
     ]
@@ -223,8 +231,8 @@ def _budget(study: StudyStatement | None, ledger: LedgerStatement | None) -> Sec
     rows: list[tuple[str, str]] = []
     if study is not None:
         guarantee = study.privacy.guarantee
-        spent = f"all of it: {guarantee}; it covers the whole run" if study.rounds else "nothing so far"
-        rows.append(("Of this study", spent if guarantee.private else "nothing is protected, so nothing is spent"))
+        spent = spent_words(guarantee, told=study.told, rounds=study.rounds)
+        rows.append(("Of this study", spent))
     if ledger is None and study is not None:
         charged = (
             "was charged to a ledger, which was not passed here" if study.charged_as else "is charged to no ledger"
@@ -251,29 +259,20 @@ def _charges(study: StudyStatement | None, ledger: LedgerStatement) -> Iterable[
         yield "", f"and {len(entries) - _MOST_CHARGES:,} more charges, all counted above"
 
 
-def _audits(audits: Sequence[AuditRecord]) -> Section:
+def _audits(audits: Sequence[AuditRecord], study: StudyStatement | None) -> Section:
     if not audits:
-        none = "none was passed to this statement (`sottovoce audit --out FOLDER`, then --audit FOLDER)"
+        none = "none was passed to this statement (sottovoce audit --out FOLDER makes one, --audit FOLDER passes it)"
         return Section("Audits on record", (("Audits", none),))
-    return Section("Audits on record", tuple((f"{one.date:%Y-%m-%d}", _found(one)) for one in audits))
+    return Section("Audits on record", tuple((f"{one.date:%Y-%m-%d}", _found(one, study)) for one in audits))
 
 
-def _found(one: AuditRecord) -> str:
-    """Say what an audit found, and how little it could have seen."""
+def _found(one: AuditRecord, study: StudyStatement | None) -> str:
+    """Say what an audit found; of a study, how little attacks on studies like it could have seen, and on no others."""
     verdict = "nothing was refuted" if one.passed else f"REFUTED: {joined(map(_name, one.refuted))}"
     words = [f"{verdict}, in sottovoce {_name(one.sottovoce)}"]
-    if one.runs is not None and one.claimed is not None:
-        low, high = one.runs
-        count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-        words.append(
-            f"{one.attacks:,} claims attacked with {count} runs each, {one.checks:,} checks of proof and noise"
-        )
-        least = (
-            "only values without noise" if math.isinf(one.least_seen) else f"an epsilon of {one.least_seen:.3g} or more"
-        )
-        words.append(f"its attacks could have noticed {least}")
-    else:
-        words.append(f"{one.checks:,} checks of proof and noise, no attack")
+    words.append(f"{_several(len(one.attacks), 'claim')} attacked, {one.checks:,} checks of proof and noise")
+    if study is not None:
+        words.append(_own_attack(one, study))
     if not one.complete:
         words.append("INCOMPLETE: it was interrupted")
     if one.simulated:
@@ -281,6 +280,18 @@ def _found(one: AuditRecord) -> str:
     if one.sottovoce != __version__:
         words.append(f"NOT of the version that made this page, {__version__}")
     return "; ".join(words) + f" (false alarm at most {significant(1 - one.confidence, 1)})"
+
+
+def _own_attack(one: AuditRecord, study: StudyStatement) -> str:
+    """Say what the attack on a study with the same mechanism could have noticed."""
+    like = [found for found in one.attacks if found.kind == "study" and found.label.endswith(f", {study.mechanism}")]
+    if not like:
+        return f"no study like this one ({study.mechanism}) was attacked"
+    best = min(like, key=lambda found: found.least_seen)
+    could = (
+        "only values without noise" if math.isinf(best.least_seen) else f"an epsilon of {best.least_seen:.3g} or more"
+    )
+    return f"of studies like this one, {best.runs:,} runs, which could have noticed {could}"
 
 
 def _limits(study: StudyStatement) -> Section:

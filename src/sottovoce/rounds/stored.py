@@ -19,7 +19,7 @@ from sottovoce.errors import (
     LedgerConflict,
     StateRefused,
 )
-from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
+from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.privacy.ledger import new_token
 from sottovoce.privacy.noise import noise_source
 from sottovoce.rounds.stores.sql.books import StoredBook, create_book, find_book, prepare
@@ -44,10 +44,10 @@ KINDS = {
 """What a name may be taken by."""
 
 _DATABASE = (
-    "the database while rounds are open, and its backups and copies: they hold the losses of open rounds",
-    "a database that was put back or copied, and goes on without `restored=True`",
+    "the database while rounds are open, and its backups and copies: they hold the {losses} of open rounds",
+    "a database that was put back or copied, and goes on without being said to be restored",
 )
-_SERVER = ("the server's own log, archives and replicas: they hold every loss that was told",)
+_SERVER = ("the server's own log, archives and replicas: they hold every {loss} that was told",)
 _LONGEST = 200
 _REFUSED = ("Cc", "Cs", "Zl", "Zp")  # control characters (NUL, line breaks), halves of a pair, separators of lines
 
@@ -74,8 +74,10 @@ def book_name(name: Any) -> str:
 
 def as_stored(statement: PrivacyStatement, base: Database) -> PrivacyStatement:
     """Return a statement with what it does not cover of the database that losses lie in."""
-    more = _DATABASE + (() if base.path is not None else _SERVER)
-    return replace(statement, also_not_covered=statement.also_not_covered + more)
+    loss, losses = ("report", "reports") if isinstance(statement.guarantee, LocalDP) else ("loss", "losses")
+    more = (*_DATABASE, *(_SERVER if base.path is None else ()))
+    named = tuple(one.format(loss=loss, losses=losses) for one in more)
+    return replace(statement, also_not_covered=statement.also_not_covered + named)
 
 
 # ---------------------------------------------------------------------- opening

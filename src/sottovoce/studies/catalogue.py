@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from sottovoce._records import Record, part, unpack
 from sottovoce.models import promises_in
-from sottovoce.privacy.guarantees import guarantee_from_dict
+from sottovoce.privacy.guarantees import Guarantee, guarantee_from_dict
+from sottovoce.privacy.promise import UNSPENT, spent_words
 from sottovoce.rounds.stores.sql.books import BookCounts, counts_of_all, prepare
 from sottovoce.rounds.stores.sql.database import open_database
 
@@ -46,6 +47,8 @@ class StudyEntry:
         1, unless the storage was said to be restored from a backup.
     private
         Whether anybody is protected: not without privacy, and not with simulated noise.
+    spent
+        What is spent of the guarantee, in words.
     """
 
     name: str
@@ -63,6 +66,7 @@ class StudyEntry:
     erasure_pending: int = 0
     incarnation: int = 1
     private: bool = True
+    spent: str = UNSPENT
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
@@ -82,6 +86,7 @@ class _Making:
     secret: bytes
     domain: str
     horizon: int | None
+    guarantee: Guarantee
     privacy: str
     simulated: bool
     private: bool
@@ -166,7 +171,7 @@ def _making(secret: bytes, record: Record) -> _Making:
     prior = part(made, "prior")
     bare = private and bool(prior) and not all(one.private for one in promises_in(prior))
     words = f"{guarantee}{' (PRIOR NOT PRIVATE)' if bare else ''}"
-    return _Making(secret, made["domain_name"], made["horizon"], words, simulated, private)
+    return _Making(secret, made["domain_name"], made["horizon"], guarantee, words, simulated, private)
 
 
 def _entry(name: str, made: _Making, counts: BookCounts) -> StudyEntry:
@@ -186,6 +191,7 @@ def _entry(name: str, made: _Making, counts: BookCounts) -> StudyEntry:
         erasure_pending=counts.erasure_pending,
         incarnation=counts.incarnation,
         private=made.private,
+        spent=spent_words(made.guarantee, told=counts.told, rounds=counts.closed),
     )
 
 

@@ -39,8 +39,10 @@ class StudyStatement:
         The feasible set in words, and the names of its coordinates, if they have names.
     loss_range, horizon
         What losses are clipped to, and how many events there will be; None if unknown.
+    mechanism
+        What adds the noise, by its name.
     asked, told, forgotten
-        Events that were handed out; losses of closed rounds that were told, and that were given up.
+        Events that were handed out; losses that were told, and that were given up.
     rounds, released, dropped, open_rounds
         Rounds that are closed; of these released, and dropped by a restoration unreleased; and rounds that are open.
     incarnation
@@ -62,6 +64,7 @@ class StudyStatement:
     labels: tuple[str, ...] | None
     loss_range: tuple[float, float]
     horizon: int | None
+    mechanism: str
     asked: int
     told: int
     forgotten: int
@@ -157,6 +160,7 @@ def _stated(
         labels=None if known.labels is None else tuple(map(label_text, known.labels)),
         loss_range=configuration.loss_range,
         horizon=configuration.horizon,
+        mechanism=plan.mechanism,
         asked=counts.asked,
         told=counts.told,
         forgotten=counts.forgotten,

@@ -81,7 +81,8 @@ class Status:
     privacy
         The guarantee.
     spent
-        The part of it that is spent: nothing before the first release, all of it after. It covers all rounds.
+        The part of it that is spent: nothing before the first release, all of it after; under local privacy, by each
+        report.
     point, chosen
         The point that actions are taken around at present; and the same in the names of the set, if it has any.
     erasure_pending

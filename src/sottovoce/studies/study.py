@@ -20,6 +20,7 @@ from sottovoce.optimizer import Optimizer
 from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.noise import WithheldNoise
+from sottovoce.privacy.promise import spent_words, warn_of
 from sottovoce.rounds.book import Recorded, recorded_of
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.store import WAITING
@@ -145,6 +146,8 @@ class Study(Optimizer):
             if restored:
                 study._begin_new_life()
             study._tend()
+            if opened.created and not source.simulated:
+                warn_of(configuration.privacy, configuration.horizon, level=3)
         except BaseException:
             opened.base.close()
             raise
@@ -330,7 +333,6 @@ class Study(Optimizer):
     def _status(self) -> Status:
         self._learn()
         counts, mine = counts_of(self._base, self._opened.stored.book), self._configuration.privacy
-        spent = f"all of it: {mine}" if counts.closed else "nothing so far"
         point = self._point() if self.segments is None else self.domain.middle
         return Status(
             self.name,
@@ -343,7 +345,7 @@ class Study(Optimizer):
             sum(one.waiting for one in self._store.open_rounds()),
             self.remaining,
             self.privacy.headline,
-            spent if mine.private else "nothing is protected",
+            spent_words(mine, told=counts.told, rounds=counts.closed),
             point,
             self._store.erase(),
             self.patience,

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sottovoce.auditing.results.findings import Findings, summary
 
-__all__ = ["AuditRecord", "findings_record", "read_audit"]
+__all__ = ["AuditRecord", "AuditedClaim", "findings_record", "read_audit"]
 
 _LARGEST = 64_000_000  # bytes: more is no record of an audit
 
@@ -53,6 +53,25 @@ def _version(package: str) -> str:
         return "not installed"
 
 
+class AuditedClaim(NamedTuple):
+    """A claim that was attacked by runs.
+
+    Attributes
+    ----------
+    label, kind
+        What was attacked, "study of posterior, probe-sums", and what it is, "study".
+    runs
+        How many there were.
+    least_seen
+        The smallest epsilon that this attack would have told from its claim; infinity if none.
+    """
+
+    label: str
+    kind: str
+    runs: int
+    least_seen: float
+
+
 @dataclass(frozen=True)
 class AuditRecord:
     """What a file says of an audit.
@@ -72,13 +91,7 @@ class AuditRecord:
     confidence
         1 - confidence is the probability that a right program fails anywhere.
     attacks, checks
-        How many claims were attacked by runs, and how many checks there were.
-    runs
-        The fewest and the most runs of an attack; None if there was none.
-    claimed
-        The epsilons that were attacked, the least and the largest.
-    least_seen
-        The smallest epsilon that any attack would have told from its claim; infinity if none would.
+        The claims that were attacked by runs, and how many checks there were.
     simulated
         Whether any noise came from a seed: then the arithmetic was audited, and no release.
     """
@@ -90,11 +103,8 @@ class AuditRecord:
     complete: bool
     refuted: tuple[str, ...]
     confidence: float
-    attacks: int
+    attacks: tuple[AuditedClaim, ...]
     checks: int
-    runs: tuple[int, int] | None
-    claimed: tuple[float, float] | None
-    least_seen: float
     simulated: bool
 
 
@@ -122,12 +132,9 @@ def read_audit(path: str | os.PathLike[str]) -> AuditRecord:
 
 def _record(name: str, plain: dict[str, Any]) -> AuditRecord:
     audits, checks = list(plain["audits"]), list(plain["checks"])
-    runs = [int(one["runs"]) for one in audits]
-    claimed = [float(one["epsilon_claimed"]) for one in audits]
-    seen = [one["smallest_epsilon_seen"] for one in audits]
     refuted = tuple(str(one["label"]) for one in [*audits, *checks] if not one["passed"])
     confidence = float(plain["confidence"])
-    if not 0 < confidence < 1 or not all(map(math.isfinite, claimed)):
+    if not 0 < confidence < 1 or not all(math.isfinite(one["epsilon_claimed"]) for one in audits):
         raise ValueError("no audit has such figures")
     return AuditRecord(
         file=name,
@@ -137,10 +144,14 @@ def _record(name: str, plain: dict[str, Any]) -> AuditRecord:
         complete=bool(plain["complete"]),
         refuted=refuted,
         confidence=confidence,
-        attacks=len(audits),
+        attacks=tuple(map(_claim, audits)),
         checks=len(checks),
-        runs=(min(runs), max(runs)) if runs else None,
-        claimed=(min(claimed), max(claimed)) if claimed else None,
-        least_seen=min((float(one) for one in seen if one is not None), default=math.inf),
         simulated=any(bool(one["simulated_noise"]) for one in audits),
+    )
+
+
+def _claim(plain: dict[str, Any]) -> AuditedClaim:
+    seen = plain["smallest_epsilon_seen"]
+    return AuditedClaim(
+        str(plain["label"]), str(plain["kind"]), int(plain["runs"]), math.inf if seen is None else float(seen)
     )

@@ -18,6 +18,7 @@ from sottovoce.optimizer import Optimizer
 from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource
 from sottovoce.privacy.noise import noise_source
+from sottovoce.privacy.promise import warn_of
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
 
@@ -136,6 +137,8 @@ class PrivateBandit(Optimizer):
         source = noise_source(noise)
         made.check_prior(source)
         self._build(made, source, seed, entropy_of(seed))
+        if not source.simulated:
+            warn_of(privacy, horizon, level=3)
         # Last of all: what cannot be built is not charged.
         self._charge(new_charge(ledger, name, privacy, simulated=source.simulated))
 

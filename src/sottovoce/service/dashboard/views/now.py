@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sottovoce.privacy.promise import UNSPENT
 from sottovoce.report.html.parts import Tile
 from sottovoce.service.dashboard.views.overview import Mark
 from sottovoce.studies import Status, Study
@@ -83,7 +84,7 @@ def _tiles(status: Status, horizon: int | None, percent: float | None, private: 
 def _budget(status: Status, private: bool) -> str:
     if not private:
         return "none"
-    return "spent" if status.round else "not spent yet"
+    return "not spent yet" if status.spent == UNSPENT else "spent"
 
 
 def _waiting(status: Status) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sottovoce.privacy.promise import UNSPENT
 from sottovoce.report.html.parts import short
 from sottovoce.service.keys import Key
 from sottovoce.studies import StudyEntry
@@ -76,7 +77,7 @@ def overview(entries: Iterable[StudyEntry], key: Key | None) -> Overview:
 def _row(one: StudyEntry) -> StudyRow:
     percent = None if not one.horizon else round(100 * min(1.0, one.asked / one.horizon), 1)
     progress = f"{one.asked:,} events" if one.horizon is None else f"{one.asked:,} of {one.horizon:,} events"
-    spent = "spent" if one.rounds else "not spent yet"
+    spent = "not spent yet" if one.spent == UNSPENT else "spent"
     return StudyRow(
         name=one.name,
         domain=one.domain,
