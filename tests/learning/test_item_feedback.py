@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.models.items import ItemBelief, ItemNumbers, ItemSettings
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
 from sottovoce.plans.decisions import in_told_order
 
@@ -283,3 +284,31 @@ def test_a_forecast_is_made_and_says_less_is_learned_under_more_privacy():
         for epsilon in (3.0, 0.03)
     ]
     assert shares[0] < shares[1]
+
+
+def test_without_noise_early_rounds_try_more_than_late_ones_so_that_bad_luck_is_found_out():
+    """What is known is the same both times; 2,000 decisions by the same coins."""
+    settings = ItemSettings(100_000, 1.0, 0.0, 1, 0.0, False, 3, 1, False, 16, 64, 0.8)
+    belief = ItemBelief(lambda cost: np.eye(3)[cost.argmin()], settings)
+    means, counts = np.array([0.3, 0.5, 0.9]), np.array([5000.0, 25.0, 25.0])
+    belief.learn(ItemNumbers(np.arange(3), means, counts, np.zeros(3), None, 100))
+    tried = [
+        sum(one[1] for one in belief.draw(2000, passed, 100, np.random.default_rng(1))) for passed in (100, 90_000)
+    ]
+    assert tried[0] > 5 * (tried[1] + 1)
+
+
+def test_the_first_of_many_items_are_shown_by_few_calls_of_the_oracle():
+    optimizer = sv.PrivateBandit(
+        sv.domains.Hypersimplex(100_000, 20),
+        **{
+            "horizon": 1_000_000,
+            "privacy": sv.PureDP(1.0),
+            "integral": True,
+            "feedback": "items",
+            "loss_range": (0.0, 1.0),
+        },
+    )
+    actions = optimizer.ask(size=200)
+    assert optimizer.oracle_calls < 200
+    assert len(np.unique(np.concatenate(actions.indices))) > 3000  # evenly: hardly any twice

@@ -165,3 +165,10 @@ def test_a_menu_is_what_was_written(rows):
     np.testing.assert_array_equal(np.array(both.shared()), both.written())
     if set(np.unique(rows)) <= {0.0, 1.0}:
         assert [one.tolist() for one in both.chosen] == [one.tolist() for one in indices_of(both.written())]
+
+
+def test_what_nobody_plays_is_not_written_out():
+    menu = Menu(None, tuple(np.array([one]) for one in range(500)), (np.ones(1),) * 500, 1000)
+    decisions = Decisions(menu, np.array([7, 3, 7]))
+    assert decisions.shared()[0].base.shape == (2, 1000)
+    assert decisions.written().argmax(axis=1).tolist() == [7, 3, 7]

@@ -10,6 +10,7 @@ its own, so that a round costs a pass over the items, and nothing is ever invert
 Decisions are not drawn from the posterior itself but from what the events to come can still teach of it: an item whose
 value nobody will learn any more is taken as it is expected. With e' = `ahead` times the events that are left and v' =
 q/e' + (noise/e')^2, a deviation t becomes posterior_scale * t/sqrt(1 + v'/t^2). The last round plays the best decision.
+Where there is no noise, early samples are wider and late ones narrower (`_posterior_scale`).
 
 Memories: the same under several discounts of the past; the one that predicted the newest numbers best is in use. A
 round that surprises by far more than is usual makes it forget everything.
@@ -45,7 +46,9 @@ _OUTLIER, _FAR = 12.0, 30.0  # what a squared surprise counts at most: as a surp
 _LIMIT, _CALM, _USUAL, _ENOUGH = 6.0, 0.05, 20, 6
 _GROW, _CAP, _LONG = 0.1, 0.02, 0.04  # of a round: shares of what was seen, and of the horizon
 _AHEAD = 0.03  # share of the events to come that teach of one item
+_WIDER, _AMPLE = 0.25, 100.0  # without noise: how much wider samples are at first, and for how well items will be known
 _LEAST_SPREAD = 0.02  # of x, in f(1 - f)
+_FIRST_DECISIONS, _FIRST_WORK = 1000, 16_000_000  # of a first round, at most; and times items: each is an oracle call
 _MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far items lie apart
 
 
@@ -346,7 +349,8 @@ class ItemBelief:
         settings = self.settings
         if not self.knows_nothing:
             return 1 if passed + size >= settings.horizon else min(settings.probes, size)
-        return int(min(size, max(settings.probes, min(1000, -(-2 * settings.items // settings.chosen)))))
+        shown = min(-(-2 * settings.items // settings.chosen), _FIRST_DECISIONS, _FIRST_WORK // settings.items)
+        return int(min(size, max(settings.probes, shown)))
 
     def draw(self, count: int, passed: int, size: int, coins: np.random.Generator) -> list[Floats]:
         """Draw decisions that may be the best; before anything is known, some that show all items evenly.
@@ -376,8 +380,20 @@ class ItemBelief:
         events = _AHEAD * (settings.horizon - passed - size) + 1e-9
         usual = max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6)
         later = usual / events + (settings.noise / events) ** 2
-        posterior_scale = settings.posterior_scale
+        posterior_scale = self._posterior_scale(passed, usual)
         return [self.oracle(settings.sign * one) for one in self._samples(count, coins, later, posterior_scale)]
+
+    def _posterior_scale(self, passed: int, usual: float) -> float:
+        """Return what deviations of samples are multiplied by: without noise and with ample events, more at first.
+
+        An item that had bad luck in its first events would be given up otherwise; finding it in the end pays no more.
+        """
+        settings, prior = self.settings, self._prior(self._memory)
+        if settings.noise:
+            return settings.posterior_scale
+        informed = float(prior.weights @ _SCALES**2) * settings.horizon * settings.chosen / settings.items / usual
+        wider = _WIDER * min(1.0, informed / _AMPLE)
+        return settings.posterior_scale * (1 + wider * (1 - 2 * passed / settings.horizon))
 
     @property
     def leader(self) -> Floats:

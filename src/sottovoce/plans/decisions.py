@@ -152,7 +152,8 @@ class Decisions:
 
     def written(self) -> Floats:
         """Return a row for each event."""
-        return np.asarray(self.menu.written()[self.index])
+        rows, index = self._used()
+        return np.asarray(rows[index])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         """Let numpy write them out, wherever it is handed them."""
@@ -160,8 +161,15 @@ class Decisions:
 
     def shared(self) -> list[Floats]:
         """Return a row for each event, read-only: events that play the same decision share it."""
-        rows = _locked(self.menu.written())
-        return [rows[one] for one in self.index.tolist()]
+        rows, index = self._used()
+        return [rows[one] for one in index.tolist()]
+
+    def _used(self) -> tuple[Floats, Integers]:
+        """Return the decisions that are played, written out, read-only, and which of these each event plays."""
+        if self.menu.rows is not None:
+            return _locked(self.menu.rows), self.index
+        used, index = np.unique(self.index, return_inverse=True)
+        return _locked(self.menu.only(used).written()), index
 
     @property
     def chosen(self) -> tuple[Integers, ...]:
