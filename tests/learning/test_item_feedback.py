@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.models.items import ItemBelief, ItemNumbers, ItemSettings
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
+from sottovoce.models.items import ItemBelief, ItemNumbers, ItemSettings
 from sottovoce.plans.decisions import in_told_order
 
 DRINKS = tuple(f"drink {number}" for number in range(12))
@@ -301,13 +301,11 @@ def test_without_noise_early_rounds_try_more_than_late_ones_so_that_bad_luck_is_
 def test_the_first_of_many_items_are_shown_by_few_calls_of_the_oracle():
     optimizer = sv.PrivateBandit(
         sv.domains.Hypersimplex(100_000, 20),
-        **{
-            "horizon": 1_000_000,
-            "privacy": sv.PureDP(1.0),
-            "integral": True,
-            "feedback": "items",
-            "loss_range": (0.0, 1.0),
-        },
+        horizon=1_000_000,
+        privacy=sv.PureDP(1.0),
+        integral=True,
+        feedback="items",
+        loss_range=(0.0, 1.0),
     )
     actions = optimizer.ask(size=200)
     assert optimizer.oracle_calls < 200
