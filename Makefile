@@ -13,7 +13,7 @@ AXE := /usr/local/lib/node_modules/axe-core
 AXE_VERSION := 4.14.0
 AXE_SHA512 := f564d9c448ec67b6f5dd31fc24f99b576cfc0876e5f34ff6866dd73c41b826035d40b2bcd480515e64b11df3003a44aa41e4714ffd1dc0d0f3d863a6df3ce971
 
-TEST := $(IN_MEMORY) $(BIN)/python -m pytest -q -n 2 --dist worksteal
+TEST := $(IN_MEMORY) $(BIN)/python -m pytest -q -n 3 --dist worksteal
 
 .PHONY: demo test test-long test-all test-busy soak lint bench docs reproduce wheel system pins clean
 
@@ -29,7 +29,7 @@ test-long: $(READY)  ## what test leaves out: every case of many that are alike,
 test-all: test test-long  ## both
 
 test-busy: $(READY)  ## all of them on busy cores, with four endless loops for each; ONLY=tests/client for a part
-	$(IN_MEMORY) $(BIN)/python tests/busy.py $(BIN)/python -m pytest -q -n 2 --dist worksteal $(ONLY)
+	$(IN_MEMORY) $(BIN)/python tests/busy.py $(BIN)/python -m pytest -q -n 3 --dist worksteal $(ONLY)
 
 soak: $(READY)  ## kill studies and services thousands of times, on SQLite and PostgreSQL, and count what becomes of them
 	mkdir -p results && rm -f results/soak.jsonl

@@ -44,7 +44,7 @@ def test_domains_are_read_by_name_and_numbers():
         assert type(written_domain(family.written)) is family
 
 
-@pytest.mark.parametrize("text", ["ball", "ball:", "ball:x", "ball:1,2", "hypersimplex:5", "ball:2.5"])
+@every("text", ["ball", "ball:", "ball:x", "ball:1,2", "hypersimplex:5", "ball:2.5"])
 def test_a_domain_with_the_wrong_numbers_is_shown_how(text):
     with pytest.raises(ValueError, match=f"domain must be written like {text.split(':')[0]}:"):
         written_domain(text)

@@ -45,7 +45,7 @@ def test_whoever_asks_for_an_epsilon_asks_for_privacy():
     assert with_values(RunSettings(epsilon=2.0), {"no_privacy": True}).no_privacy
 
 
-@pytest.mark.parametrize("name", ["epsilon", "delta"])
+@every("name", ["epsilon", "delta"])
 def test_a_budget_and_no_privacy_exclude_each_other(name):
     with pytest.raises(ValueError, match=f"^--{name} and --no-privacy exclude each other$"):
         with_values(RunSettings(), {name: 0.5, "no_privacy": True})
@@ -99,7 +99,7 @@ def test_a_variant_changes_what_it_names_and_nothing_else():
     assert variant(base, "no-privacy").guarantee == sv.NoPrivacy()
 
 
-@pytest.mark.parametrize("text", ["horizon=5", "privacy", "no-privacy=1", "epsilon", "epsilon=x", "plan=best", ""])
+@every("text", ["horizon=5", "privacy", "no-privacy=1", "epsilon", "epsilon=x", "plan=best", ""])
 def test_other_variants_are_refused(text):
     with pytest.raises((TypeError, ValueError)):
         variant(RunSettings(), text)

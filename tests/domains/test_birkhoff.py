@@ -31,7 +31,7 @@ def costs(rng, size):
     yield from rng.standard_normal((20, size))
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5])
+@every("n", [2, 3, 4, 5])
 def test_assignments_against_all_permutations(n):
     domain, vertices = Birkhoff(n), permutations(n)
     for cost in costs(np.random.default_rng(0), n * n):
@@ -54,7 +54,7 @@ def test_assignments_against_highs():
         assert cost @ domain.extreme_point(cost) == pytest.approx(known.fun, abs=1e-8)
 
 
-@pytest.mark.parametrize("n", [2, 3, 6])
+@every("n", [2, 3, 6])
 def test_projection_on_doubly_stochastic_matrices_against_a_qp_solver(n):
     domain, m = Birkhoff(n), n * n
     for y in np.random.default_rng(2).standard_normal((5, m)):
@@ -146,7 +146,7 @@ PAIRS = {
     "path": (3, 3, [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2)]),
     "loners": (4, 3, [(3, 2), (0, 2), (3, 0), (0, 0), (2, 0)]),
 }
-every_case = pytest.mark.parametrize("case", PAIRS.values(), ids=PAIRS)
+every_case = every("case", PAIRS.values())
 
 
 def all_matchings(domain):
@@ -226,8 +226,8 @@ def test_members_with_one_pair_each_decide_on_their_own():
         assert getattr(domain, name) == pytest.approx(getattr(box, name))
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
+@every(
+    "build, message",
     [
         (lambda: Birkhoff(1), "n must be at least 2"),
         (lambda: Matchings(0, 2), "left must be at least 1"),

@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.domains import Ball, Box, Custom, Domain, Simplex, all_domains, check_domain
 from sottovoce.errors import DomainError
 
 
-@pytest.mark.parametrize("family", all_domains(), ids=lambda family: family.__name__)
+@every("family", all_domains())
 def test_no_domain_of_the_library_is_accused(family):
     for domain in family.examples():
         check_domain(domain)
@@ -140,13 +141,13 @@ def wrong_unless_cared_for():
     }
 
 
-@pytest.mark.parametrize("wrong", wrong_unless_cared_for())
+@every("wrong", wrong_unless_cared_for())
 def test_an_oracle_of_ones_own_is_cared_for(wrong):
     """It is handed copies of costs at one scale, and its answers are copied."""
     check_domain(lying(extreme_point=wrong_unless_cared_for()[wrong]))
 
 
-@pytest.mark.parametrize("wrong", wrong_unless_cared_for())
+@every("wrong", wrong_unless_cared_for())
 def test_an_oracle_of_the_library_must_care_itself(wrong):
     """Its answers are handed on as they are: what is added to the library has to be right at any scale."""
     ours = {"__module__": "sottovoce.domains.new", "extreme_point": wrong_unless_cared_for()[wrong]}

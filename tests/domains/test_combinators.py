@@ -71,7 +71,7 @@ def test_parts_are_rounded_independently():
     assert abs(np.corrcoef(drawn[:, 0], drawn[:, 2])[0, 1]) < 0.06
 
 
-@pytest.mark.parametrize("scale", [3.0, -0.5])
+@every("scale", [3.0, -0.5])
 def test_one_factor_scales_all_of_the_geometry(scale):
     original = L1Ball(3, 2.0)
     image = Affine(original, scale, [1.0, 2.0, 3.0])

@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce import domains
 from sottovoce.domains import Custom, Domain, all_domains
 
@@ -22,27 +23,8 @@ EXAMPLES = {
 CLOSED_FORM = [family for family in EXAMPLES if family.inner_radius is not Domain.inner_radius]
 
 
-def on_all_examples_of(families):
-    """Make a test of one domain a test of each family: it runs on every example, and a failure says on which."""
-
-    def decorate(test):
-        @pytest.mark.parametrize("family", families, ids=lambda family: family.__name__)
-        def of_family(family):
-            for domain in EXAMPLES[family]:
-                try:
-                    test(domain)
-                except Exception as problem:
-                    problem.add_note(f"on {domain!r}")
-                    raise
-
-        of_family.__doc__ = test.__doc__
-        return of_family
-
-    return decorate
-
-
-every_domain = on_all_examples_of(list(EXAMPLES))
-every_closed_form = on_all_examples_of(CLOSED_FORM)
+every_domain = every("domain", [one for examples in EXAMPLES.values() for one in examples])
+every_closed_form = every("domain", [one for family in CLOSED_FORM for one in EXAMPLES[family]])
 
 
 def seeded():

@@ -11,7 +11,7 @@ from sottovoce.domains import Ball, Box, Custom, Hypersimplex, Simplex
 from sottovoce.errors import DomainError
 
 
-@pytest.mark.parametrize(("n", "k"), [(2, 1), (4, 2), (6, 1), (6, 5), (7, 3)])
+@every("n, k", [(2, 1), (4, 2), (6, 1), (6, 5), (7, 3)])
 def test_hypersimplex_against_all_choices(n, k):
     domain = Hypersimplex(n, k)
     choices = np.array([[float(i in chosen) for i in range(n)] for chosen in itertools.combinations(range(n), k)])
@@ -96,8 +96,8 @@ def test_constructors_say_what_is_wrong(build, message):
         build()
 
 
-@pytest.mark.parametrize(
-    ("oracle", "message"),
+@every(
+    "oracle, message",
     [
         (lambda cost: np.zeros(3), r"must return an array of shape \(2,\), got \(3,\)"),
         (lambda cost: None, "returned None"),

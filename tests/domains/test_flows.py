@@ -61,7 +61,7 @@ CASES = [
     {"seed": 9, "nodes": 40, "edges": 200},
     {"seed": 10, "nodes": 40, "edges": 200, "integral": False},
 ]
-every_case = pytest.mark.parametrize("case", CASES, ids=str)
+every_case = every("case", CASES)
 
 
 @every_case
@@ -193,7 +193,7 @@ def test_the_tree_stays_strongly_feasible(case):
         assert not up[flow == capacity].any()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@every("seed", range(3))
 def test_contains_measures_the_distance(seed):
     domain, rng = domain_of(*random_network(seed, integral=False)), np.random.default_rng(5)
     for _ in range(10):
@@ -217,7 +217,7 @@ def test_a_flow_that_must_be_what_it_is_is_a_point():
     np.testing.assert_array_equal(domain.center, [2, 3, 5])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@every("seed", range(4))
 def test_projection_against_a_qp_solver(seed):
     pairs, capacities, value = random_network(seed, integral=seed % 2 == 0)
     domain = domain_of(pairs, capacities, value)
@@ -233,7 +233,7 @@ def test_projection_against_a_qp_solver(seed):
         assert abs(away @ (found.point - domain.extreme_point(away))) < 1e-10
 
 
-@pytest.mark.parametrize("seed", range(3))
+@every("seed", range(3))
 def test_rounded_flows_are_integral_with_the_right_mean(seed):
     """Hoeffding with widths below 5: fewer than 100 coordinates, each off with probability 1e-9 at most."""
     pairs, capacities, value = random_network(seed)
@@ -263,8 +263,8 @@ LINE = [(0, 1), (1, 2)]
 LOOP = [(0, 1), (1, 2), (2, 1)]
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
+@every(
+    "build, message",
     [
         (
             lambda: Flows(LINE, source=0, target=2, value=3, capacities=[2.5, 9]),

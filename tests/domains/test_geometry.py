@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
+from sampling import every
 from sottovoce.domains import Ball, Box, Custom, Domain, Hypersimplex, Simplex
 from sottovoce.errors import DomainError
 
@@ -56,10 +57,9 @@ def test_certificates_of_random_polytopes_hold_against_their_facets(seed, dimens
     assert np.linalg.norm(points[:, None] - points[None], axis=2).max() <= domain.diameter
 
 
-@pytest.mark.parametrize(
-    ("domain", "share"),
+@every(
+    "domain, share",
     [(Simplex(12), 1 - 1e-6), (Box(-1, 1, 4), 0.999), (Hypersimplex(12, 4), 0.75), (Hypersimplex(12, 11), 1 - 1e-6)],
-    ids=repr,
 )
 def test_the_default_inner_radius_keeps_a_known_share_of_the_exact_one(domain, share):
     assert default_of(domain).inner_radius >= share * domain.inner_radius
@@ -69,7 +69,7 @@ def test_the_default_inner_radius_of_a_ball_is_not_worse_than_a_cross_polytope()
     assert default_of(Ball(9)).inner_radius >= 0.95 / math.sqrt(9)
 
 
-@pytest.mark.parametrize("domain", [Simplex(7), Hypersimplex(7, 3), Box(0, 1, 5), Box([0, 3, 1], [2, 3, 9])], ids=repr)
+@every("domain", [Simplex(7), Hypersimplex(7, 3), Box(0, 1, 5), Box([0, 3, 1], [2, 3, 9])])
 def test_outer_bounds_are_exact_for_boxes_and_hypersimplices(domain):
     default = default_of(domain)
     assert default.diameter == pytest.approx(domain.diameter, rel=1e-6)
@@ -84,7 +84,7 @@ def test_vertices_with_the_noise_of_a_solver_still_make_a_flat_set():
     assert domain.affine_dimension == 2
 
 
-@pytest.mark.parametrize("thickness", [1e-3, 1e-6, 1e-8])
+@every("thickness", [1e-3, 1e-6, 1e-8])
 def test_a_thin_set_is_not_flat_and_its_radius_is_found(thickness):
     turned = np.linalg.qr(np.random.default_rng(3).standard_normal((3, 3)))[0]
     box = Box(0.0, [thickness, 1.0, 3.0])

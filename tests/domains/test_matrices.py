@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.domains import Ball, NuclearBall, Spectrahedron
 from sottovoce.domains._solvers.eigenvectors import leading_eigenvector
 from sottovoce.errors import DomainError
@@ -27,7 +28,7 @@ def hard_matrices(rows, columns, rng):
     return [rng.standard_normal((rows, columns)), np.zeros((rows, columns)), np.eye(rows, columns), *made]
 
 
-@pytest.mark.parametrize("shape", [(3, 5), (6, 2), (60, 45), (50, 90)])
+@every("shape", [(3, 5), (6, 2), (60, 45), (50, 90)])
 def test_the_nuclear_oracle_against_a_full_decomposition(shape):
     domain = NuclearBall(*shape, radius=2.0)
     for matrix in hard_matrices(*shape, np.random.default_rng(0)):
@@ -41,7 +42,7 @@ def test_the_nuclear_oracle_against_a_full_decomposition(shape):
         np.testing.assert_array_equal(np.multiply.outer(weight * left, right).ravel(), vertex)
 
 
-@pytest.mark.parametrize("n", [2, 7, 60])
+@every("n", [2, 7, 60])
 def test_the_spectrahedron_oracle_against_a_full_decomposition(n):
     domain = Spectrahedron(n, trace=3.0)
     rng = np.random.default_rng(1)
@@ -56,7 +57,7 @@ def test_the_spectrahedron_oracle_against_a_full_decomposition(n):
         np.testing.assert_array_equal(np.multiply.outer(weight * left, right).ravel(), vertex)
 
 
-@pytest.mark.parametrize("domain", [NuclearBall(60, 45), Spectrahedron(50)], ids=repr)
+@every("domain", [NuclearBall(60, 45), Spectrahedron(50)])
 def test_answers_to_degenerate_costs_repeat_too(domain):
     """Where the start spans an invariant subspace, ARPACK goes on at random; where nothing converges, LAPACK does."""
     shape = (60, 45) if isinstance(domain, NuclearBall) else (50, 50)
@@ -66,7 +67,7 @@ def test_answers_to_degenerate_costs_repeat_too(domain):
         np.testing.assert_array_equal(domain.extreme_point(cost.ravel()), vertex)
 
 
-@pytest.mark.parametrize("domain", [NuclearBall(60, 45), Spectrahedron(50)], ids=repr)
+@every("domain", [NuclearBall(60, 45), Spectrahedron(50)])
 def test_iterated_answers_are_a_function_of_the_cost_and_do_not_see_its_scale(domain):
     rng = np.random.default_rng(2)
     costs = rng.standard_normal((4, domain.dimension))
@@ -77,7 +78,7 @@ def test_iterated_answers_are_a_function_of_the_cost_and_do_not_see_its_scale(do
             np.testing.assert_allclose(domain.extreme_point(factor * cost), vertex, atol=1e-7)
 
 
-@pytest.mark.parametrize("size", [41, 150, 600])
+@every("size", [41, 150, 600])
 def test_the_iteration_ends_with_a_small_residual_at_the_top(size):
     rng = np.random.default_rng(3)
     matrix = rng.standard_normal((size, size))
@@ -114,13 +115,12 @@ def nearest_in_spectrahedron(matrix, trace):
     return (vectors * on_simplex(values, trace)) @ vectors.T
 
 
-@pytest.mark.parametrize(
-    ("domain", "shape", "nearest"),
+@every(
+    "domain, shape, nearest",
     [
         (NuclearBall(3, 4, 1.5), (3, 4), lambda matrix: nearest_in_nuclear_ball(matrix, 1.5)),
         (Spectrahedron(3, 2.0), (3, 3), lambda matrix: nearest_in_spectrahedron(matrix, 2.0)),
     ],
-    ids=["nuclear", "spectrahedron"],
 )
 def test_projection_and_membership_against_closed_forms(domain, shape, nearest):
     rng = np.random.default_rng(4)
@@ -161,8 +161,8 @@ def test_geometry_of_the_smallest_cases():
     assert (disc.affine_dimension, disc.inner_radius, disc.outer_radius) == (2, pytest.approx(0.5**0.5), 0.5**0.5)
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
+@every(
+    "build, message",
     [
         (lambda: NuclearBall(0, 2), "rows must be at least 1"),
         (lambda: NuclearBall(2, 2.5), "columns must be a whole number"),

@@ -82,10 +82,10 @@ DEFINED = {
     "binary": (Linear(COLUMNS % 2, field="GF(2)"), is_binary),
     "fano": (Matroid(7, by_mask(on_no_line)), on_no_line),
 }
-every_matroid = pytest.mark.parametrize(("matroid", "definition"), DEFINED.values(), ids=DEFINED)
+every_matroid = every("matroid, definition", DEFINED.values())
 REAL = {name: matroid for name, (matroid, _) in DEFINED.items() if name not in ("nothing", "everything")}
-every_real_one = pytest.mark.parametrize("matroid", REAL.values(), ids=REAL)
-both_polytopes = pytest.mark.parametrize("kind", [MatroidBases, IndependentSets])
+every_real_one = every("matroid", REAL.values())
+both_polytopes = every("kind", [MatroidBases, IndependentSets])
 
 
 def subsets(n):
@@ -252,7 +252,7 @@ def test_geometry_against_all_vertices_and_facets(kind, matroid):
 
 
 @both_polytopes
-@pytest.mark.parametrize("seed", range(3))
+@every("seed", range(3))
 def test_certified_balls_of_larger_components_hold_against_all_facets(kind, seed):
     """Components of more than ten elements, whose rank inequalities the library does not go through."""
     rng = np.random.default_rng(seed)
@@ -360,8 +360,8 @@ def bad_pairs(mask):  # hereditary, but {0} cannot be extended from {1, 2}
     return not (mask[0] and mask[1:].any())
 
 
-@pytest.mark.parametrize(
-    ("size", "function", "message"),
+@every(
+    "size, function, message",
     [
         (3, lambda mask: mask.sum() != 1, "is independent, but its subset"),
         (3, lambda mask: not (mask[0] and mask[1:].any()), r"\[0\] and \[1, 2\] are independent, but no element"),

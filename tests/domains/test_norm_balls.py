@@ -41,7 +41,7 @@ def test_the_l_infinity_ball_is_a_box():
     assert (ball.inner_radius, ball.diameter) == (2.0, box.diameter)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@every("k", [1, 2, 3, 4])
 def test_the_sparse_oracle_against_every_choice_of_coordinates(k):
     domain = KSparse(4, k, 3.0)
     for cost in costs():
@@ -145,8 +145,8 @@ def test_rounding_has_the_right_mean_and_full_length(domain, x):
     np.testing.assert_allclose(drawn.mean(axis=0), x, atol=0.1)
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
+@every(
+    "build, message",
     [
         (lambda: L1Ball(0), "n must be at least 1"),
         (lambda: L1Ball(2, radius=-1.0), "radius must be greater than 0"),

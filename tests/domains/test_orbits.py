@@ -88,7 +88,7 @@ def test_helmert_rows_span_what_adds_up_to_nothing():
     np.testing.assert_allclose(rows.sum(axis=1), 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("domain", [sv.domains.Hypersimplex(300, 20), sv.domains.Simplex(400)], ids=repr)
+@every("domain", [sv.domains.Hypersimplex(300, 20), sv.domains.Simplex(400)])
 def test_worst_case_plans_of_many_coordinates_play_vertices(domain):
     options = {"horizon": 20_000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "losses": "linear"}
     made = sv.PrivateBandit(

@@ -34,7 +34,7 @@ class Subclass(Domain):
         return self.solve(cost)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@every("seed", range(6))
 def test_a_linear_program_is_a_set(seed):
     domain = Custom(knapsack(seed), ITEMS)
     assert domain.affine_dimension == ITEMS

@@ -10,6 +10,7 @@ import piqp
 import pytest
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.domains import Custom, Paths
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
@@ -56,7 +57,7 @@ def adversarial_costs(rng, size):
 SMALL = [(random_dag(seed), 0, 7) for seed in range(1, 7)]
 
 
-@pytest.mark.parametrize(("edges", "source", "target"), SMALL)
+@every("edges, source, target", SMALL)
 def test_the_oracle_against_all_paths(edges, source, target):
     domain, paths = Paths(edges, source=source, target=target), all_paths(edges, source, target)
     for cost in adversarial_costs(np.random.default_rng(0), len(edges)):
@@ -80,7 +81,7 @@ def test_the_oracle_against_networkx_and_highs_on_a_larger_graph():
         assert cost @ domain.extreme_point(cost) == pytest.approx(linprog(cost, A_eq=matrix, b_eq=right).fun)
 
 
-@pytest.mark.parametrize(("edges", "source", "target"), SMALL)
+@every("edges, source, target", SMALL)
 def test_geometry_against_all_paths(edges, source, target):
     domain, paths = Paths(edges, source=source, target=target), all_paths(edges, source, target)
     centred = paths - paths.mean(axis=0)
@@ -90,7 +91,7 @@ def test_geometry_against_all_paths(edges, source, target):
     assert domain.outer_radius == pytest.approx(np.linalg.norm(paths - domain.center, axis=1).max(), rel=1e-12)
 
 
-@pytest.mark.parametrize(("edges", "source", "target"), SMALL)
+@every("edges, source, target", SMALL)
 def test_the_inner_ball_touches_the_boundary_and_is_the_largest(edges, source, target):
     """The largest r with c_i >= r ||P e_i||, by an LP on an explicit description with P from an SVD."""
     domain, paths = Paths(edges, source=source, target=target), all_paths(edges, source, target)
@@ -122,7 +123,7 @@ def test_a_single_path_is_a_point():
     np.testing.assert_array_equal(domain.round([1, 1, 0], np.random.default_rng(0), 2), [[1, 1, 0]] * 2)
 
 
-@pytest.mark.parametrize(("edges", "source", "target"), SMALL[:3])
+@every("edges, source, target", SMALL[:3])
 def test_projection_against_a_qp_solver(edges, source, target):
     domain = Paths(edges, source=source, target=target)
     matrix, right = conservation(edges, source, target)
@@ -139,7 +140,7 @@ def test_projection_against_a_qp_solver(edges, source, target):
         assert abs(away @ (found.point - domain.extreme_point(away))) < 1e-12
 
 
-@pytest.mark.parametrize(("edges", "source", "target"), SMALL)
+@every("edges, source, target", SMALL)
 def test_rounded_points_are_paths_with_the_right_mean(edges, source, target):
     """Chi-squared on the chances of single paths would need their law; edges by Hoeffding: false alarm < 1e-6 in all.
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 
+from sampling import every
 from sottovoce.domains import BasePolytope, Permutahedron
 from sottovoce.domains.set_functions import ConcaveOfCardinality
 from sottovoce.errors import DomainError
@@ -24,7 +25,7 @@ WEIGHTS = [
     [1e-6, 2e-6, 5e-6, 5e-6],
     [0.0, 1.0],
 ]
-every_weight_vector = pytest.mark.parametrize("weights", WEIGHTS, ids=repr)
+every_weight_vector = every("weights", WEIGHTS)
 
 
 def vertices_of(weights):
@@ -149,7 +150,7 @@ def test_a_number_stands_for_the_ranks():
     np.testing.assert_array_equal(Permutahedron(3).extreme_point([2.0, 1.0, 3.0]), [2.0, 3.0, 1.0])
 
 
-@pytest.mark.parametrize("weights", [[1.0], 1, [2.0, 2.0], [], [[1.0, 2.0]], [1.0, np.nan], ["a", 1.0], ["a"]])
+@every("weights", [[1.0], 1, [2.0, 2.0], [], [[1.0, 2.0]], [1.0, np.nan], ["a", 1.0], ["a"]])
 def test_weights_that_make_no_ranking_are_refused(weights):
     with pytest.raises((DomainError, ValueError, TypeError), match=r"weights|string"):
         Permutahedron(weights)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.domains import BasePolytope, Domain, Permutahedron
 from sottovoce.domains._solvers.transfers import swapped, transfers
 from sottovoce.domains.set_functions import ConcaveOfCardinality
@@ -98,7 +99,7 @@ def test_drawn_rankings_have_the_right_mean():
         assert np.abs(rows.mean(axis=0) - x).max() <= 9 * math.sqrt(math.log(2e9) / (2 * draws))
 
 
-@pytest.mark.parametrize("seed", range(5))
+@every("seed", range(5))
 def test_the_list_against_the_generic_one_and_a_linear_program(seed):
     """All three express the same point; the program over all rankings agrees that it can be done."""
     rng = np.random.default_rng(seed)

@@ -54,7 +54,7 @@ def test_answers_are_a_function_of_the_cost_whatever_was_asked_before(seed):
             np.testing.assert_array_equal(asked.extreme_point(costs[i]), first[i])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@every("seed", range(6))
 def test_answers_are_vertices_even_where_a_face_is_cheapest(seed):
     rows, limits, rng = random_description(seed)
     polytope = Polytope(rows, limits, bounds=(-1, 2))
@@ -80,8 +80,8 @@ def test_equations_bounds_and_sparse_rows_make_the_same_simplex():
         np.testing.assert_allclose(polytope.tangent(vectors), simplex.tangent(vectors), atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("polytope", "known"),
+@every(
+    "polytope, known",
     [
         (Polytope(A_eq=np.ones((1, 6)), b_eq=[2.0], bounds=(0, 1)), Hypersimplex(6, 2)),
         (Polytope(bounds=[(0, 1e-3), (-5, 5), (100, 200)]), Box([0, -5, 100], [1e-3, 5, 200])),
@@ -95,7 +95,6 @@ def test_equations_bounds_and_sparse_rows_make_the_same_simplex():
             Birkhoff(3),
         ),
     ],
-    ids=["hypersimplex", "box", "flat box", "Birkhoff"],
 )
 def test_geometry_of_known_sets(polytope, known):
     assert polytope.affine_dimension == known.affine_dimension
@@ -123,7 +122,7 @@ def test_a_single_point_has_no_room():
     assert not point.contains([1.0, 1.001])
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@every("scale", [1e-6, 1.0, 1e6])
 def test_the_scale_of_the_set_does_not_matter(scale):
     rows, limits, rng = random_description(4)
     small, large = Polytope(rows, limits, bounds=(-1, 2)), Polytope(rows, scale * limits, bounds=(-scale, 2 * scale))

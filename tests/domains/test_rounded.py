@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.domains import Ball, Birkhoff, Box, ConvexHull, Hypersimplex, Rounded, Simplex
 from sottovoce.domains.design import d_optimal_design, optimal_weights
 from sottovoce.errors import DomainError
@@ -33,8 +34,8 @@ def grid_paths(side):
 NEEDLE = Box([0, -5, 100], [1e-3, 5, 200])
 
 
-@pytest.mark.parametrize(
-    ("domain", "vertices"),
+@every(
+    "domain, vertices",
     [
         (grid_paths(4), grid_paths(4).points),
         (Simplex(6), np.eye(6)),
@@ -45,7 +46,6 @@ NEEDLE = Box([0, -5, 100], [1e-3, 5, 200])
         ),
         (Birkhoff(4), np.array([np.eye(4)[list(p)].ravel() for p in itertools.permutations(range(4))])),
     ],
-    ids=["paths", "simplex", "needle", "hypersimplex", "Birkhoff"],
 )
 def test_the_design_is_optimal_over_all_vertices(domain, vertices):
     """Kiefer and Wolfowitz: optimal exactly if no leverage exceeds d; here over every vertex there is."""
@@ -79,10 +79,9 @@ def test_the_design_is_computed_once_for_each_domain():
     assert Rounded(domain).design is d_optimal_design(domain)
 
 
-@pytest.mark.parametrize(
-    ("domain", "ratio"),
+@every(
+    "domain, ratio",
     [(grid_paths(5), 16.0), (Hypersimplex(20, 5), 7.55), (Birkhoff(5), 8.0), (NEEDLE, 3**0.5), (Ball(5), 1.0)],
-    ids=["5 x 5 grid paths", "5 of 20", "Birkhoff 5", "needle", "ball"],
 )
 def test_the_ratio_of_the_radii_is_at_most_the_dimension(domain, ratio):
     rounded = Rounded(domain)
@@ -109,7 +108,7 @@ def test_the_inner_ball_of_the_paths_is_inside_by_linear_programming():
     assert np.linalg.norm(far, axis=1).max() <= rounded.outer_radius
 
 
-@pytest.mark.parametrize("domain", [NEEDLE, grid_paths(3), Box([0, 2, -1], [1, 2, 3])], ids=["needle", "paths", "flat"])
+@every("domain", [NEEDLE, grid_paths(3), Box([0, 2, -1], [1, 2, 3])])
 def test_the_map_goes_both_ways_and_keeps_values(domain):
     rounded, rng = Rounded(domain), np.random.default_rng(1)
     for cost in rng.standard_normal((10, domain.dimension)):

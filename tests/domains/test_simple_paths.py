@@ -130,7 +130,7 @@ def test_costs_without_negative_cycles_keep_their_best_path(edges, source, targe
         assert (paths @ cost).min() == pytest.approx(cost @ domain.extreme_point(believed), abs=1e-6)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-160, 1e160, 1e300])
+@every("scale", [0.0, 1e-300, 1e-160, 1e160, 1e300])
 def test_costs_of_any_size_can_be_believed(scale):
     domain = SimplePaths(two_way_grid(4), source=(0, 0), target=(3, 3))
     cost = np.random.default_rng(0).standard_normal(domain.dimension)
@@ -164,7 +164,7 @@ def test_negative_costs_are_refused_with_the_alternatives_and_without_their_valu
         _ = domain.inner_radius
 
 
-@pytest.mark.parametrize(
+@every(
     "options",
     [
         {"plan": "worst-case", "losses": "linear"},
@@ -197,8 +197,8 @@ def test_a_ready_plan_for_another_set_and_baselines_are_refused_too():
             getattr(sv.lab.baselines, name)(domain, horizon=1000, loss_range=(0, 1))
 
 
-@pytest.mark.parametrize(
-    ("name", "lie", "words"),
+@every(
+    "name, lie, words",
     [
         ("believable", lambda self, cost: np.asarray(cost), "believable must return costs that are not negative"),
         ("believable", lambda self, cost: np.ones(24), "must not change which point is best"),

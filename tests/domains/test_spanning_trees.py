@@ -9,6 +9,7 @@ import piqp
 import pytest
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.domains import Hypersimplex, SpanningTrees
 from sottovoce.projection import project
 
@@ -19,7 +20,7 @@ GRAPHS = {
     "wheel": [(0, i) for i in range(1, 6)] + [(i, i % 5 + 1) for i in range(1, 6)],
     "theta": [("a", "b"), ("b", "c"), ("a", "d"), ("d", "c"), ("a", "c")],
 }
-every_graph = pytest.mark.parametrize("edges", GRAPHS.values(), ids=GRAPHS)
+every_graph = every("edges", GRAPHS.values())
 
 
 def is_tree(edges, vertex):
@@ -112,7 +113,7 @@ def test_a_tree_has_one_spanning_tree():
     assert domain.contains([1.0, 1.0])
 
 
-@pytest.mark.parametrize("name", ["complete", "bridges and blocks", "parallel edges"])
+@every("name", ["complete", "bridges and blocks", "parallel edges"])
 def test_projection_against_a_qp_solver(name):
     edges = GRAPHS[name]
     domain, (rows, limits, equal, right) = SpanningTrees(edges), explicit(edges)

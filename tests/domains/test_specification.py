@@ -63,7 +63,7 @@ def test_fingerprints_ask_the_same_questions_for_ever():
     assert np.allclose(costs[0], expected), costs[0]
 
 
-@pytest.mark.parametrize(
+@every(
     "data",
     [
         {"made": ["domains", "all_domains", {}]},
@@ -71,7 +71,6 @@ def test_fingerprints_ask_the_same_questions_for_ever():
         {"made": ["matroids", "Uniform", {"n": 3, "k": 1}]},
         {"unheard": 1},
     ],
-    ids=str,
 )
 def test_a_specification_makes_nothing_but_domains_of_this_library(data):
     with pytest.raises((ValueError, TypeError)):

@@ -39,10 +39,10 @@ DEFINED = {
     "directed cut": (GraphCut(EDGES, EDGE_WEIGHTS, directed=True), lambda chosen: leaving(chosen, False)),
     "facility": (FacilityLocation(OFFERS), lambda chosen: OFFERS[list(chosen)].max(axis=0).sum() if chosen else 0.0),
 }
-every_function = pytest.mark.parametrize(("function", "definition"), DEFINED.values(), ids=DEFINED)
+every_function = every("function, definition", DEFINED.values())
 POLYTOPES = {name: BasePolytope(function) for name, (function, _) in DEFINED.items()}
 POLYTOPES["callable"] = BasePolytope(root, 5)
-every_polytope = pytest.mark.parametrize("domain", POLYTOPES.values(), ids=POLYTOPES)
+every_polytope = every("domain", POLYTOPES.values())
 
 
 def subsets(n):
@@ -145,9 +145,7 @@ def test_geometry_against_all_vertices_and_facets(domain):
     assert domain.inner_radius == pytest.approx(-solved.fun, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    "values", [LEVELS, [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0], [0.0, 3.0, 5.0, 6.0], -(np.arange(5) ** 2) / 4], ids=repr
-)
+@every("values", [LEVELS, [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0], [0.0, 3.0, 5.0, 6.0], -(np.arange(5) ** 2) / 4])
 def test_a_function_of_cardinality_is_a_permutahedron(values):
     domain, same = BasePolytope(ConcaveOfCardinality(values)), Permutahedron(np.diff(values))
     for name in ("affine_dimension", "inner_radius", "outer_radius", "diameter"):

@@ -266,8 +266,8 @@ def otherwise(trial, people=[]):  # noqa: B006
     return trial.suggest_float("x", 0, len(people))
 
 
-@pytest.mark.parametrize(
-    ("serve", "words"),
+@every(
+    "serve, words",
     [
         (later, "'theirs' was suggested after people"),
         (otherwise, "'x' was suggested twice"),
@@ -484,7 +484,7 @@ def test_a_ledger_is_charged_once_however_often_it_is_continued():
         sv.PrivateEvaluations((0, 1), sv.PureDP(1.0), ledger=ledger)
 
 
-@pytest.mark.parametrize("block", [None, 5])
+@every("block", [None, 5])
 def test_owners_may_privatise(block):
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.LocalDP(2.0))
 

@@ -91,7 +91,7 @@ def stored(study):
     return [([getattr(one, name) for name in names], sorted(one.user_attrs), one.value is None) for one in study.trials]
 
 
-@pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.ZCDP(0.5), sv.LocalDP(1.0)], ids=str)
+@every("privacy", [sv.PureDP(1.0), sv.ZCDP(0.5), sv.LocalDP(1.0)])
 def test_where_noise_is_real_parameters_are_chosen_before_anybody_is_served(privacy):
     """What `serve` suggests could depend on the first person, and is stored as it is."""
     met, study = [], optuna.create_study()
@@ -204,7 +204,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("kind", OTHERS)
+@every("kind", OTHERS)
 def test_trials_that_protect_nobody_do_not_pass_for_private_ones(kind):
     """Samplers choose by them, and what is expected of the best rests on them."""
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))

@@ -5,13 +5,14 @@ import optuna
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.integrations.optuna import estimates, private_optimize
 from sottovoce.integrations.optuna._shrinking import shrunk
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
-@pytest.mark.parametrize("shape", ["normal", "skewed", "two kinds"])
+@every("shape", ["normal", "skewed", "two kinds"])
 def test_the_winner_is_not_as_good_as_it_looks_and_what_is_expected_is_nearly_unbiased(shape):
     """Over 60 worlds of 40 trials: the released mean of the best flatters it, by several times what is left here."""
     coins, looks, left = np.random.default_rng(4), [], []
@@ -39,7 +40,7 @@ def test_sure_numbers_stay_and_all_alike_become_one():
     assert alike.mean() == pytest.approx(0.4, abs=0.01)
 
 
-@pytest.mark.parametrize(("means", "errors"), [([0.3], [0.1]), ([0.3, 0.5], [0.0, 0.0]), ([], [])])
+@every("means, errors", [([0.3], [0.1]), ([0.3, 0.5], [0.0, 0.0]), ([], [])])
 def test_nothing_to_learn_from_changes_nothing(means, errors):
     assert shrunk(np.array(means), np.array(errors))[0].tolist() == means
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 
 
 def test_no_other_split_gains_more_where_its_picture_holds():
@@ -31,7 +32,7 @@ def test_more_noise_and_smaller_differences_ask_for_more_people_per_trial():
     assert split(loss_range=(-3.0, 7.0), spread=1.0) == split(spread=0.1)
 
 
-@pytest.mark.parametrize(
+@every(
     "privacy", [sv.NoPrivacy(), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.1), sv.LocalDP(1.0), sv.PureDP(1.0, contributions=4)]
 )
 def test_every_guarantee_has_its_noise(privacy):

@@ -197,7 +197,7 @@ def assert_silent(error, value):
         error = error.__cause__ or error.__context__
 
 
-@pytest.mark.parametrize("again", [3, [2, 3]])
+@every("again", [3, [2, 3]])
 def test_a_second_tell_is_refused_and_changes_nothing(again):
     optimizer = bandit()
     actions = optimizer.ask_round()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.plans.explorer import Probed
 
@@ -202,7 +203,7 @@ def test_directions_of_a_frame_are_tried_both_ways():
     assert not np.any(weights)
 
 
-@pytest.mark.parametrize("integral", [False, True])
+@every("integral", [False, True])
 def test_linear_losses_are_learned_privately(integral):
     """A few percent of the losses are enough to learn which 3 of 8 to choose, from losses that are 0 or 1 by lot."""
     domain, rng = sv.domains.Hypersimplex(8, 3), np.random.default_rng(3)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 
 MENU = ["a", "b", "c"]
 
@@ -81,7 +82,7 @@ def test_under_local_privacy_one_report_moves_a_mean_by_more_as_each_says_less(t
     assert np.count_nonzero(moved) == 1
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+@every("epsilon", [0.5, 1.0, 2.0])
 def test_a_report_by_laplace_is_worth_up_to_forty_scales_of_its_noise(epsilon):
     """So it is the wrong channel for strangers: one of them weighs as much as 1 + 80/epsilon honest losses."""
     channel = sv.LocalDP(epsilon)  # of the budget of one report
@@ -123,7 +124,7 @@ def attacked(means, share, lie, *, domain, horizon, seed, local=None):
     return float(means @ optimizer.recommend().x - best)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
+@every("share", [0.1, 0.2, 0.3])
 def test_lies_of_a_share_of_events_cost_up_to_their_odds_and_not_more(share):
     """f/(1 - f) of B is the most that the worse of two decisions can be made to look better by.
 
@@ -142,7 +143,7 @@ def test_lies_of_a_share_of_events_cost_up_to_their_odds_and_not_more(share):
             assert worse == pytest.approx(cost, abs=1e-9), (gap, seed)
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+@every("epsilon", [1.0, 2.0])
 def test_under_local_privacy_lies_cost_as_much_more_as_a_report_weighs_more(epsilon):
     """B coth(epsilon/2) in the place of B."""
     share = 0.1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
 from sottovoce.models.items import ItemBelief, ItemNumbers, ItemSettings
 from sottovoce.plans.decisions import in_told_order
@@ -62,7 +63,7 @@ def played(optimizer, means, *, seed=0, block=200, by_name=True, most=None):
     return chosen
 
 
-@pytest.mark.parametrize("kind", SETS)
+@every("kind", SETS)
 def test_every_set_of_choices_learns_which_items_are_good(kind):
     domain = SETS[kind]()
     means = np.linspace(0.1, 0.9, domain.dimension)
@@ -195,16 +196,14 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@every("what", REFUSED)
 def test_what_it_is_not_for_is_refused_with_a_reason(what):
     options, words = REFUSED[what]
     with pytest.raises((ValueError, sv.errors.DomainError), match=words):
         optimizer_of(**options)
 
 
-@pytest.mark.parametrize(
-    "guarantee", [sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5), sv.PureDP(1.0, contributions=3)]
-)
+@every("guarantee", [sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5), sv.PureDP(1.0, contributions=3)])
 def test_the_statement_says_whose_losses_move_what(guarantee):
     statement = optimizer_of(privacy=guarantee).privacy
     assert "up to 3 items, cut to 1 in all" in statement.why

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import InvalidLoss, LedgerConflict, LedgerExceeded
 
 BALL = sv.domains.Ball(2)
@@ -24,7 +25,7 @@ class TestLocal:
             assert "123456" not in str(caught.value)
         assert len(optimizer.outstanding()) == 1
 
-    @pytest.mark.parametrize("bad", [0.123456, 7, 0, float("nan"), "x", None])
+    @every("bad", [0.123456, 7, 0, float("nan"), "x", None])
     def test_what_no_channel_sends_is_refused(self, bad):
         optimizer = local()
         action = optimizer.ask()
@@ -41,8 +42,8 @@ class TestLocal:
         with pytest.raises(AttributeError, match="LocalDP only"):
             _ = optimizer.channel
 
-    @pytest.mark.parametrize("channel", ["one-bit", "laplace"])
-    @pytest.mark.parametrize("options", [{}, {"losses": "linear"}, {"exploration": "sphere"}], ids=str)
+    @every("channel", ["one-bit", "laplace"])
+    @every("options", [{}, {"losses": "linear"}, {"exploration": "sphere"}])
     def test_it_learns_from_reports_alone(self, channel, options):
         """Linear loss on the disc; 10 standard errors away from never learning."""
         optimizer = local(horizon=60_000, channel=channel, privacy=sv.LocalDP(4.0), **options)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.domains import base, design
 from sottovoce.domains._geometry import block_sums
 
@@ -114,7 +115,7 @@ def test_the_searches_are_seen_where_something_needs_them(searches):
     assert set(searches) == {"affine_hull", "inner_ball", "_search"}
 
 
-@pytest.mark.parametrize("name", SETS)
+@every("name", SETS)
 def test_the_middle_of_many_coordinates_is_in_the_set(name):
     domain = SETS[name](MANY)
     middle = domain.middle
@@ -126,7 +127,7 @@ def test_the_middle_of_many_coordinates_is_in_the_set(name):
         assert domain.contains(middle, 1e-6)
 
 
-@pytest.mark.parametrize("family", sv.domains.all_domains())
+@every("family", sv.domains.all_domains())
 def test_of_few_coordinates_the_middle_is_the_centre_and_the_dimension_exact(family):
     for domain in family.examples():
         np.testing.assert_array_equal(domain.middle, domain.center)
@@ -150,7 +151,7 @@ def test_a_single_point_among_many_coordinates_is_refused():
         optimizer(domain)
 
 
-@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+@every("scale", [0.01, 1.0, 100.0])
 def test_the_nearest_choice_of_many_meets_its_variational_inequality(scale):
     domain = sv.domains.Hypersimplex(MANY, 20)
     y = scale * np.random.default_rng(2).standard_normal(MANY)
@@ -161,8 +162,8 @@ def test_the_nearest_choice_of_many_meets_its_variational_inequality(scale):
     assert sv.domains.Hypersimplex(10, 2).nearest(np.zeros(10)) is None
 
 
-@pytest.mark.parametrize("losses", ["linear", "convex"])
-@pytest.mark.parametrize("name", ["simplex", "k of n", "box", "paths", "trees"])
+@every("losses", ["linear", "convex"])
+@every("name", ["simplex", "k of n", "box", "paths", "trees"])
 def test_memory_is_linear_in_the_coordinates(name, losses):
     optimizer(SETS[name](MANY), losses)  # what is compiled is not counted
     small, large = (_peak(SETS[name](n), losses) for n in (2_000, 8_000))

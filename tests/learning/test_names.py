@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.plans.decisions import Decisions
 
 DRINKS = ("tea", "coffee", "cocoa", "milk", "juice", "water")
@@ -36,7 +37,7 @@ def test_the_first_example_of_a_page_chooses_five_things_by_name(page, capsys):
     assert capsys.readouterr().out == f"{found['action'].chosen}\n"
 
 
-@pytest.mark.parametrize("plan", ["auto", "worst-case"])
+@every("plan", ["auto", "worst-case"])
 def test_actions_say_what_they_choose(plan):
     optimizer = bandit(plan=plan)
     for action in [optimizer.ask() for _ in range(50)]:
@@ -66,7 +67,7 @@ def test_shares_and_amounts_are_said_by_name():
     assert prices.chosen == dict(zip(DRINKS, prices.x.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("domain", [MENU, sv.domains.Hypersimplex(700, 2)], ids=str)
+@every("domain", [MENU, sv.domains.Hypersimplex(700, 2)])
 def test_what_one_event_is_told_is_its_own(domain):
     actions = bandit(domain).ask(300)
     said = actions.chosen
@@ -89,7 +90,7 @@ def test_many_coordinates_are_not_written_out_to_be_named():
     assert [[int(name.split()[1]) for name in one] for one in said] == [one.tolist() for one in actions.indices]
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@every("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_copies_and_pickles_keep_what_was_said_even_of_sets_that_cannot_be_pickled(again):
     domain = sv.domains.Custom(lambda cost: np.where(cost <= np.sort(cost)[1], 1.0, 0.0), DRINKS)
     optimizer = bandit(domain)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.oco.noisy_oco import MirrorStep
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.frames import Frames
@@ -25,7 +26,7 @@ def problem(domain, privacy=PURE, *, horizon=10_000, lipschitz=1.0, **facts):
     return Problem(domain, horizon, (0.0, 2.0), privacy, lipschitz=lipschitz, **facts)
 
 
-@pytest.mark.parametrize(("n", "k"), [(2, 5), (10, 10), (10, 400), (100, 3)])
+@every("n, k", [(2, 5), (10, 10), (10, 400), (100, 3)])
 def test_lemma_5_3(n, k):
     """The largest ||sum of c_i u_i|| over ||c|| <= 1 is a singular value: 200 draws, against the bound at delta 1/2.
 
@@ -43,7 +44,7 @@ def test_lemma_5_3(n, k):
 class TestDimension:
     """n is one number in all of the paper's formulas: the dimension of the affine hull."""
 
-    @pytest.mark.parametrize("privacy", [PURE, APPROXIMATE], ids=str)
+    @every("privacy", [PURE, APPROXIMATE])
     def test_a_flat_set_has_the_scale_of_a_full_one_of_its_dimension(self, privacy):
         flat, full = problem(sv.domains.Simplex(9), privacy), problem(sv.domains.Ball(8), privacy)
         assert paper_scale(flat) == pytest.approx(paper_scale(full))
@@ -54,8 +55,8 @@ class TestDimension:
         assert draft.radius == pytest.approx(math.sqrt(2) * math.sqrt(8) / 100)
         assert draft.least_noise == pytest.approx(10**4 * 8 * math.log2(10**8))
 
-    @pytest.mark.parametrize("domain", [sv.domains.Simplex(40), sv.domains.Birkhoff(2)], ids=repr)
-    @pytest.mark.parametrize("privacy", [PURE, APPROXIMATE, sv.PureDP(1000.0)], ids=str)
+    @every("domain", [sv.domains.Simplex(40), sv.domains.Birkhoff(2)])
+    @every("privacy", [PURE, APPROXIMATE, sv.PureDP(1000.0)])
     def test_privacy_is_never_undercut(self, domain, privacy):
         """On Birkhoff(2) a direction has l1 norm 2 at n = 1: what privacy needs is counted in coordinates."""
         made = make_plan(problem(domain, privacy), "paper")
@@ -66,7 +67,7 @@ class TestDimension:
 class TestNeededNoise:
     """The paper's radius, step and batches, with the noise of one loss in one summand."""
 
-    @pytest.mark.parametrize("privacy", [PURE, APPROXIMATE], ids=str)
+    @every("privacy", [PURE, APPROXIMATE])
     def test_only_the_noise_differs(self, privacy):
         asked = problem(sv.domains.Ball(8), privacy, horizon=100_000, play="around")
         paper = make_plan(asked, "paper")
@@ -117,7 +118,7 @@ def test_appendix_d():
 
 
 class TestPadding:
-    @pytest.mark.parametrize("length", [1, 2, 7, 8, 100])
+    @every("length", [1, 2, 7, 8, 100])
     def test_the_noise_of_padded_sums_is_what_is_said_of_it(self, length):
         """Against the tree itself: as many coordinates as make the root mean square sure to 2%."""
         sizes = {"l1": 40, "l2": 40.0, "length": length}
@@ -133,7 +134,7 @@ class TestPadding:
         with pytest.raises(TypeError, match="'toeplitz' has no option padding"):
             sum_error("toeplitz", sv.ZCDP(0.5), l1=1, l2=1.0, length=8, dimension=1, padding=True)
 
-    @pytest.mark.parametrize("plan", ["paper", "worst-case"])
+    @every("plan", ["paper", "worst-case"])
     def test_it_enters_the_bound(self, plan):
         """By exactly T L step (E||Z'|| - E||Z||), step and all else being equal."""
         asked = problem(sv.domains.Ball(3), play="around")
@@ -157,7 +158,7 @@ class TestUnknownLipschitz:
         {"plan": "worst-case", "exploration": "frames", "play": "around"},
     )
 
-    @pytest.mark.parametrize("choices", CHOICES, ids=str)
+    @every("choices", CHOICES)
     def test_nothing_is_promised(self, choices):
         given = {"horizon": 10**6, "loss_range": (0.0, 2.0), "privacy": PURE, "rehearse": False}
         unknown = sv.plan(sv.domains.Ball(4), **given, **choices)
@@ -174,7 +175,7 @@ class TestUnknownLipschitz:
         assert "lipschitz was not given: 1 is taken, range/diameter" in str(unknown)
         assert "lipschitz" not in str(known)
 
-    @pytest.mark.parametrize(
+    @every(
         "name",
         [
             "fkm",
@@ -209,7 +210,7 @@ class TestUnknownLipschitz:
 class TestEntropy:
     """Negative entropy on sets whose coordinates sum to more than 1: k of n, the paper's matroid polytopes."""
 
-    @pytest.mark.parametrize(("n", "k"), [(5, 1), (6, 2), (8, 4), (12, 9)])
+    @every("n, k", [(5, 1), (6, 2), (8, 4), (12, 9)])
     def test_the_certified_distance_is_one(self, n, k):
         """Against the exact minimiser min(1, c exp(dual - level)), its level by bisection."""
         domain, rng = sv.domains.Hypersimplex(n, k), np.random.default_rng(n)
@@ -248,15 +249,14 @@ def capped(weights, total):
 class TestLaterEpochs:
     """An epoch that starts elsewhere than at the centre may have farther to go."""
 
-    @pytest.mark.parametrize(
-        ("domain", "choices"),
+    @every(
+        "domain, choices",
         [
             (sv.domains.Simplex(4), {"exploration": "frames"}),
             (sv.domains.Hypersimplex(5, 2), {"exploration": "sphere", "mechanism": "tree"}),
             (sv.domains.Simplex(4), {"exploration": "frames", "position": "rounded"}),
             (sv.domains.Hypersimplex(5, 2), {"losses": "linear"}),
         ],
-        ids=["frames", "tree", "rounded", "designs"],
     )
     def test_their_radius_reaches_every_vertex_from_their_start(self, domain, choices):
         learner = self.played(domain, **choices)
@@ -334,7 +334,7 @@ class TestOblivious:
         assert abs(self.bias(frames, 4)) > 20
         assert abs(self.bias(spheres, 4)) < 4
 
-    @pytest.mark.parametrize("choices", [{"exploration": "frames"}, {"losses": "linear"}], ids=["frames", "designs"])
+    @every("choices", [{"exploration": "frames"}, {"losses": "linear"}])
     def test_plans_say_so(self, choices):
         made = sv.plan(sv.domains.Ball(3), 1000, (0, 1), PURE, rehearse=False, plan="worst-case", **choices)
         assert "do not answer to the actions of their own round" in dict(made.rows)["rests on"]

@@ -207,8 +207,8 @@ def test_the_default_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one():
     assert unknown.patience == default_patience(256 * (2**7 - 1))
 
 
-@pytest.mark.parametrize(
-    ("patience", "message"),
+@every(
+    "patience, message",
     [(-1, "patience must be at least 0"), ("long", "patience must be 'auto'"), (2.5, "patience must be a whole")],
 )
 def test_other_patience_is_refused(patience, message):
@@ -216,7 +216,7 @@ def test_other_patience_is_refused(patience, message):
         bandit(patience=patience)
 
 
-@pytest.mark.parametrize("patience", [None, "auto", 30])
+@every("patience", [None, "auto", 30])
 def test_patience_is_saved(patience):
     optimizer = bandit(patience=patience, domain=sv.domains.Ball(2))
     restored = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(1))

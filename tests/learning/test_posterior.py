@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.privacy.local import LaplaceChannel, OneBitChannel
 from sottovoce.privacy.local.simulated import simulate_reports
 
@@ -47,7 +48,7 @@ def slates(x):
 
 
 class TestPlan:
-    @pytest.mark.parametrize("options", [{}, LINEAR], ids=["convex", "linear"])
+    @every("options", [{}, LINEAR])
     def test_it_is_the_default_and_says_what_it_rests_on(self, options):
         plan = bandit(**options).plan
         assert (plan.name, plan.exploration) == ("auto", "posterior")
@@ -86,8 +87,8 @@ class TestPlan:
         optimizer.ask()
         assert Bare.calls < 100
 
-    @pytest.mark.parametrize("plan", ["auto", "worst-case"])
-    @pytest.mark.parametrize("loss_range", [(-1e59, 1e59), (0.0, 1e-59)], ids=str)
+    @every("plan", ["auto", "worst-case"])
+    @every("loss_range", [(-1e59, 1e59), (0.0, 1e-59)])
     def test_losses_may_be_large_or_small(self, plan, loss_range):
         low, high = loss_range
         optimizer = bandit(horizon=2000, loss_range=loss_range, plan=plan, **LINEAR)
@@ -96,7 +97,7 @@ class TestPlan:
             optimizer.tell(actions.ids, low + (high - low) * slates(actions.x))
         assert np.isfinite(optimizer.point).all()
 
-    @pytest.mark.parametrize("loss_range", [(-1e200, 1e200), (0.0, 1e-200), (1e70, 1e70 + 1e60)], ids=str)
+    @every("loss_range", [(-1e200, 1e200), (0.0, 1e-200), (1e70, 1e70 + 1e60)])
     def test_losses_that_cannot_be_squared_are_refused(self, loss_range):
         with pytest.raises(ValueError, match="since losses are squared; use other units"):
             bandit(loss_range=loss_range)
@@ -109,7 +110,7 @@ class TestPlan:
 
 
 class TestLearning:
-    @pytest.mark.parametrize("privacy", GUARANTEES.values(), ids=list(GUARANTEES))
+    @every("privacy", GUARANTEES.values())
     def test_linear_losses_are_learned_under_every_guarantee(self, privacy):
         """Never learning costs .19 per event: a third of it is left at most; .1 are the first, wide rounds' own."""
         optimizer = bandit(privacy=privacy, **LINEAR)
@@ -117,7 +118,7 @@ class TestLearning:
         assert regret < 0.07
         assert set(np.unique(optimizer.point)) == {0.0, 1.0}
 
-    @pytest.mark.parametrize("channel", ["one-bit", "laplace"])
+    @every("channel", ["one-bit", "laplace"])
     def test_the_variance_of_a_report_is_known(self, channel):
         optimizer = bandit(privacy=sv.LocalDP(1.0), channel=channel, **LINEAR)
         assert isinstance(optimizer.channel, OneBitChannel if channel == "one-bit" else LaplaceChannel)
@@ -127,7 +128,7 @@ class TestLearning:
         _, first, largest = optimizer._policy.current().explorer.belief.settings.variances
         assert first == largest == pytest.approx(reports.var(), rel=0.05)
 
-    @pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(1.0), sv.LocalDP(4.0)], ids=str)
+    @every("privacy", [sv.NoPrivacy(), sv.PureDP(1.0), sv.LocalDP(4.0)])
     def test_convex_losses_are_learned(self, privacy):
         """The middle costs .12 more than the best point; a third of it is left at most."""
         target = np.array([0.6, -0.3, 0.1])

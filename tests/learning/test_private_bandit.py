@@ -107,7 +107,7 @@ MIRRORED = [  # any two of them together at least once: a Latin square, and both
 ]
 
 
-@pytest.mark.parametrize(("domain", "privacy", "choices", "play_mode"), MIRRORED, ids=str)
+@every("domain, privacy, choices, play_mode", MIRRORED)
 def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, choices, play_mode):
     """Assembled by hand from the plan's numbers and the library's parts, with the same coins and the same noise."""
     optimizer = make(domain, privacy=privacy, **{"plan": "auto", "play": play_mode, **choices})
@@ -129,12 +129,8 @@ def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, choices, play_mode):
             learner.observe(ReleasedRound(exploration, numbers, draw.weights.total()))
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [{"mechanism": "tree"}, {"mechanism": "fresh"}, {"exploration": "frames", "batch_size": 21}, LINEAR],
-    ids=str,
-)
-@pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(5.0)], ids=str)
+@every("choices", [{"mechanism": "tree"}, {"mechanism": "fresh"}, {"exploration": "frames", "batch_size": 21}, LINEAR])
+@every("privacy", [sv.NoPrivacy(), sv.PureDP(5.0)])
 def test_losses_and_their_range_may_be_shifted_together(choices, privacy):
     """The grid counts losses from the low end of their range; what is learned must not depend on where that is."""
     options = {"plan": "auto", "privacy": privacy, **choices}
@@ -192,8 +188,8 @@ def _nodes(domain, where, loss):
     return nodes
 
 
-@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
-@pytest.mark.parametrize("plan", ["paper", "auto"])
+@every("domain", DOMAINS)
+@every("plan", ["paper", "auto"])
 def test_inside_play_never_leaves_the_set(domain, plan):
     """With noise that throws the point into every corner."""
     actions, _ = play(make(domain, plan=plan, privacy=sv.PureDP(0.01)), linear)
@@ -231,7 +227,7 @@ def _released(domain, where, loss, options):
     return released
 
 
-@pytest.mark.parametrize("delay", [0, 1])
+@every("delay", [0, 1])
 def test_delay_counts_rounds(delay):
     """The first rounds play the centre: one of them at delay 0, two at delay 1."""
     optimizer = make(delay=delay, privacy=sv.NoPrivacy(), method="auto")
@@ -373,8 +369,8 @@ def _step(optimizer):
 
 
 class TestStatement:
-    @pytest.mark.parametrize("privacy", [sv.PureDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)], ids=str)
-    @pytest.mark.parametrize("horizon", [400, None])
+    @every("privacy", [sv.PureDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)])
+    @every("horizon", [400, None])
     def test_it_says_what_is_promised(self, privacy, horizon):
         statement = make(privacy=privacy, noise=sv.SecureNoise(), horizon=horizon).privacy
         assert statement.private

@@ -1,9 +1,9 @@
 """recommend(): the decision to take home, for every plan, at any time, from released values alone."""
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
+from sampling import every
 
 SLATES = sv.domains.Hypersimplex(6, 2)
 COSTS = np.array([0.9, 0.1, 0.8, 0.9, 0.2, 0.7]) / 2
@@ -30,7 +30,7 @@ def play(optimizer, size):
     optimizer.tell(actions.ids, np.clip(actions.x @ COSTS, 0, 1))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every("kind", KINDS)
 def test_after_one_last_large_ask_there_is_something_to_take_home(kind):
     optimizer = make(kind)
     play(optimizer, 2000)  # all of it: every point was fixed before the first loss came
@@ -45,7 +45,7 @@ def test_after_one_last_large_ask_there_is_something_to_take_home(kind):
         assert np.array_equal(found.x, BEST)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every("kind", KINDS)
 def test_before_anything_is_released_it_says_that_nothing_is_known(kind):
     found = make(kind).recommend()
     assert found.rounds == 0
@@ -54,7 +54,7 @@ def test_before_anything_is_released_it_says_that_nothing_is_known(kind):
     assert SLATES.contains(found.x, 1e-6)
 
 
-@pytest.mark.parametrize("kind", ["posterior", "posterior, convex", "designs", "frames"])
+@every("kind", ["posterior", "posterior, convex", "designs", "frames"])
 def test_losses_of_open_rounds_do_not_change_it(kind):
     answers = []
     for loss in (0.0, 1.0):
@@ -67,7 +67,7 @@ def test_losses_of_open_rounds_do_not_change_it(kind):
     assert answers[0].to_dict() == answers[1].to_dict()
 
 
-@pytest.mark.parametrize("kind", ["posterior", "posterior, convex", "designs", "frames"])
+@every("kind", ["posterior", "posterior, convex", "designs", "frames"])
 def test_asking_for_it_changes_nothing(kind):
     looked, other = make(kind), make(kind)
     for _ in range(3):
@@ -78,9 +78,7 @@ def test_asking_for_it_changes_nothing(kind):
     assert looked.oracle_calls >= other.oracle_calls  # it asks the oracle, and that is counted
 
 
-@pytest.mark.parametrize(
-    ("kind", "horizon"), [("posterior", 2000), ("posterior", None), ("designs", None), ("frames", None)]
-)
+@every("kind, horizon", [("posterior", 2000), ("posterior", None), ("designs", None), ("frames", None)])
 def test_a_state_takes_it_along(kind, horizon):
     optimizer = make(kind, horizon)
     play(optimizer, 256 + 512 if horizon is None else 1000)  # the last event of an epoch: the next one knows little

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.plans.decisions import Decisions, Menu, indices_of
 
 GRID = [(i, i + 1) for i in range(6)] + [(i, i + 2) for i in range(5)]
@@ -63,7 +64,7 @@ def test_indices_are_where_a_decision_is_one(name, seed, size):
     np.testing.assert_array_equal(action.indices, np.nonzero(action.x)[0])
 
 
-@pytest.mark.parametrize("name", ["k of n", "trees"])
+@every("name", ["k of n", "trees"])
 def test_plans_with_a_bound_have_indices_too(name):
     actions = optimizer(CHOICES[name], plan="worst-case", seed=1).ask(30)
     for row, one in zip(actions.x, actions.indices, strict=True):
@@ -131,7 +132,7 @@ def test_a_run_is_the_same_however_it_is_asked():
     np.testing.assert_array_equal(alone, play(lambda made: made.ask_round(1000)))
 
 
-@pytest.mark.parametrize("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+@every("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_copies_go_on_alike(again):
     made = optimizer(CHOICES["k of many"], seed=7)
     actions = made.ask(100)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from watching import cut_after
 
 import sottovoce as sv
+from sampling import every
 from sottovoce._records import pack, unpack
 from sottovoce.domains.design import adopt_design, d_optimal_design
 from sottovoce.errors import ConfigurationMismatch, LedgerConflict, StateRefused, UnknownAction
@@ -50,8 +51,8 @@ def play(optimizer, rounds):
     return played
 
 
-@pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(2.0)], ids=str)
-@pytest.mark.parametrize("kind", KINDS)
+@every("privacy", [sv.NoPrivacy(), sv.PureDP(2.0)])
+@every("kind", KINDS)
 def test_between_rounds_nothing_is_lost(kind, privacy):
     """With the noise fixed to nothing, the restored optimizer plays on as the original does.
 
@@ -121,11 +122,7 @@ def test_two_lives_share_no_ids():
     assert len(firsts) == 5
 
 
-@pytest.mark.parametrize(
-    "segments",
-    [None, ["phone", "desktop"], sv.Segments(limit=4096), sv.Segments(["phone"], limit=5)],
-    ids=["none", "two", "as many as there may be", "five"],
-)
+@every("segments", [None, ["phone", "desktop"], sv.Segments(limit=4096), sv.Segments(["phone"], limit=5)])
 def test_lives_are_a_million_whatever_the_segments(segments):
     """Ids of 24 lives differ by multiples of what sets a life apart: the farthest two by a quarter million at least.
 
@@ -184,7 +181,7 @@ def test_the_last_event_is_the_last():
         sv.PrivateBandit.from_state(original.state(), noise=sv.SimulatedNoise(3))
 
 
-@pytest.mark.parametrize("mechanism", ["tree", "honaker", "toeplitz"])
+@every("mechanism", ["tree", "honaker", "toeplitz"])
 def test_mechanisms_with_secrets_are_refused(mechanism):
     optimizer = make(mechanism=mechanism, privacy=sv.ZCDP(0.5))
     with pytest.raises(StateRefused, match="keeps un-noised sums"):
@@ -221,9 +218,7 @@ def test_real_noise_goes_on_with_real_noise():
     assert not restored.privacy.simulated
 
 
-@pytest.mark.parametrize(
-    "damage", [lambda s: s[:-1], lambda s: b"", lambda s: s[:40] + b"x" + s[41:], lambda s: "text"]
-)
+@every("damage", [lambda s: s[:-1], lambda s: b"", lambda s: s[:40] + b"x" + s[41:], lambda s: "text"])
 def test_damage_is_refused(damage):
     with pytest.raises(StateRefused, match="damaged"):
         sv.PrivateBandit.from_state(damage(make().state()))
@@ -235,7 +230,7 @@ def test_another_version_is_refused():
         sv.PrivateBandit.from_state(pack({**record, "version": 99}))
 
 
-@pytest.mark.parametrize(
+@every(
     "missing",
     ["seed", "entropy", "name", "configuration.horizon", "streams", "stream0.passed", "stream0.stretch0.before"],
 )

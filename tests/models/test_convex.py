@@ -8,6 +8,7 @@ import piqp
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.models import Measurements, ModelSettings, Numbers, RadialBelief
 from sottovoce.models.changes import MISFITS
 from sottovoce.models.gaussian import ByCoefficients, ByRows
@@ -50,9 +51,7 @@ def play(belief, world, seed, events=None, passed=0, watch=lambda belief, probes
     return belief
 
 
-@pytest.mark.parametrize(
-    "domain", [sv.domains.Paths(GRID, source=0, target=5), sv.domains.Hypersimplex(6, 2), sv.domains.Birkhoff(3)]
-)
+@every("domain", [sv.domains.Paths(GRID, source=0, target=5), sv.domains.Hypersimplex(6, 2), sv.domains.Birkhoff(3)])
 def test_the_best_point_is_what_a_solver_of_quadratic_programs_finds(domain):
     belief = RadialBelief(domain, known())
     shape = belief.shape
@@ -83,7 +82,7 @@ def test_the_best_point_is_what_a_solver_of_quadratic_programs_finds(domain):
         assert here == pytest.approx(there, abs=1e-4)
 
 
-@pytest.mark.parametrize("count", [6, 40])
+@every("count", [6, 40])
 def test_a_quadratic_is_recovered(count):
     """Where measurements are fewer than coefficients, up to what they leave open; exactly where they are not."""
     belief, coins = RadialBelief(sv.domains.Ball(5), known(noise=0.0)), np.random.default_rng(0)
@@ -147,9 +146,7 @@ def test_a_still_world_is_not_forgotten_and_a_switch_is_noticed_once():
     assert sum(count == 1 for count in switch) >= 3
 
 
-@pytest.mark.parametrize(
-    "domain", [sv.domains.Ball(3), sv.domains.Paths(GRID, source=0, target=5), sv.domains.Simplex(120)]
-)
+@every("domain", [sv.domains.Ball(3), sv.domains.Paths(GRID, source=0, target=5), sv.domains.Simplex(120)])
 def test_recovery_from_memory_goes_on_to_the_last_bit(domain):
     settings = known(horizon=20_000)
     world = lambda t: distance(domain.extreme_point(np.arange(domain.dimension) % 3 - 1.0))  # noqa: E731

@@ -1,8 +1,8 @@
 """A fit check compares decisions with the model: neither repeats nor a world that changes can hide or feign it."""
 
 import numpy as np
-import pytest
 
+from sampling import every
 from sottovoce.models import FitCheck, Measurements, ModelSettings, Numbers
 
 DECISIONS, ROUNDS, VARIANCE = 40, 5, 0.01
@@ -42,9 +42,7 @@ def test_heavy_tails_count_for_less():
     assert fit_check(0.08, 0.1, tails=30.0).probability > fit_check(0.08, 0.1).probability
 
 
-@pytest.mark.parametrize(
-    ("model", "words"), [("linear", "do not look linear in the action"), ("radial", "which it allows for")]
-)
+@every("model, words", [("linear", "do not look linear in the action"), ("radial", "which it allows for")])
 def test_words_say_what_to_do(model, words):
     assert words in FitCheck(500.0, 100.0, 1e-9, model).caution
     assert "plan='worst-case'" in FitCheck(500.0, 100.0, 1e-9, model).caution

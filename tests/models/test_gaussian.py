@@ -1,11 +1,11 @@
 """Two forms of one posterior, against the textbook's: condition a joint Gaussian by writing everything out."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from sampling import every
 from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Spread
 
 
@@ -44,8 +44,8 @@ def test_both_forms_are_the_textbooks_posterior(seed, features):
         assert np.allclose(spread, offsets @ covariance @ offsets.T, atol=1e-8)
 
 
-@pytest.mark.parametrize("form", ["by coefficients", "by measurements"])
-@pytest.mark.parametrize("posterior_scale", [1.0, 0.5])
+@every("form", ["by coefficients", "by measurements"])
+@every("posterior_scale", [1.0, 0.5])
 def test_samples_have_the_posteriors_mean_and_its_covariance_times_the_squared_temper(form, posterior_scale):
     """40,000 samples: each of 21 + 6 numbers is within 5 standard errors, a false alarm once in 50,000 seeds."""
     _, _, by_rows, by_size, (mean, covariance) = made(3)
@@ -67,7 +67,7 @@ def test_without_measurements_the_prior_is_left():
     assert np.allclose(covariance, 4 * np.eye(3) + 0.25)
 
 
-@pytest.mark.parametrize("features", [None, 3])
+@every("features", [None, 3])
 def test_variances_of_a_prior_are_those_of_its_matrix_sparse_or_not(features):
     world = np.random.default_rng(0)
     spread = Spread(0.4, 6, None if features is None else world.normal(size=(6, features)))

@@ -108,7 +108,7 @@ def test_what_others_say_is_the_conditional_of_the_joint_gaussian(segments, seed
         assert np.allclose(np.linalg.solve(said.precision, said.pull), right_mean, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("segments", [PLAIN, FACTORS, FEATURES], ids=["plain", "factors", "features"])
+@every("segments", [PLAIN, FACTORS, FEATURES])
 def test_the_evidence_for_a_likeness_is_the_likelihood_of_all_measurements(segments):
     hierarchy, blank, speakers = family(segments)
     effects = len(segments.groups) - 1

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.models import LinearBelief, ModelSettings, Numbers
 from sottovoce.models.changes import MEMORIES
 
@@ -72,8 +73,8 @@ def some_rounds(seed, count=6, settings=PRIVATE):
 # ---------------------------------------------------------------------- the model
 
 
-@pytest.mark.parametrize("domain", [SLATE, sv.domains.Birkhoff(4), sv.domains.Simplex(5)], ids=repr)
-@pytest.mark.parametrize("width", [1.0, 40.0])
+@every("domain", [SLATE, sv.domains.Birkhoff(4), sv.domains.Simplex(5)])
+@every("width", [1.0, 40.0])
 def test_losses_of_random_vertices_lie_apart_as_the_prior_says(domain, width):
     """<theta, v - c> deviates by B/(4 sqrt(H)). Over 64 fixed vertices and 4,000 parameters: within a twentieth."""
     belief = believing(replace(PRIVATE, width=width), domain)
@@ -178,7 +179,7 @@ def test_a_still_world_is_not_forgotten():
         assert np.array_equal(belief.leader, SLATE.extreme_point(CHEAP_FIRST))
 
 
-@pytest.mark.parametrize("settings", [FREE, PRIVATE], ids=["free", "private"])
+@every("settings", [FREE, PRIVATE])
 def test_a_switch_is_noticed_within_two_rounds(settings):
     for seed in range(4):
         belief = believing(settings)
@@ -242,7 +243,7 @@ def test_what_is_believed_follows_from_released_numbers_alone():
     assert replayed.pace == belief.pace
 
 
-@pytest.mark.parametrize("many", [False, True], ids=["few", "many"])
+@every("many", [False, True])
 def test_what_is_remembered_goes_on_to_the_last_bit(many):
     domain = sv.domains.Hypersimplex(700, 3) if many else SLATE
     costs = [np.resize(CHEAP_FIRST, domain.dimension), np.resize(CHEAP_LAST, domain.dimension)]

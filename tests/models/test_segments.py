@@ -80,15 +80,13 @@ def test_features_are_centred_and_scaled_so_that_units_do_not_matter():
     assert one.row(3)[1:] == pytest.approx(one.features[3])
 
 
-@pytest.mark.parametrize(
-    "features", [[[1.0], [2.0]], [[1.0]] * 3, [[np.nan], [1.0], [2.0]], "abc", {"phone": [1.0]}, []]
-)
+@every("features", [[[1.0], [2.0]], [[1.0]] * 3, [[np.nan], [1.0], [2.0]], "abc", {"phone": [1.0]}, []])
 def test_features_that_are_of_no_use_are_refused(features):
     with pytest.raises(ValueError, match="features"):
         sv.Segments(["phone", "desktop", "tablet"], features=features)
 
 
-@pytest.mark.parametrize("segments", [NAMES, FACTORS, sv.Segments([1, 2, 3], features=[1, 5, 2]), sv.Segments(limit=9)])
+@every("segments", [NAMES, FACTORS, sv.Segments([1, 2, 3], features=[1, 5, 2]), sv.Segments(limit=9)])
 def test_segments_can_be_kept_and_pickled(segments):
     record = unpack(pack({f"segments.{name}": one for name, one in segments.to_record().items()}))
     for again in (sv.Segments.from_record(part(record, "segments")), pickle.loads(pickle.dumps(segments))):

@@ -5,6 +5,7 @@ import pytest
 from scipy.special import softmax
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO, step_for
 
 BALL = sv.domains.Ball(3)
@@ -30,7 +31,7 @@ def test_it_descends():
     assert played[-1] @ cost == pytest.approx(-1.0, abs=1e-3)
 
 
-@pytest.mark.parametrize("noise", [0.0, 1.0])
+@every("noise", [0.0, 1.0])
 def test_regret_is_within_lemma_4_1(noise):
     """Regret <= sqrt(2) D kappa sqrt(T) + T kappa gamma, D^2 = max 1/2||x||^2, for exact and for noisy gradients."""
     rng = np.random.default_rng(0)
@@ -49,7 +50,7 @@ def test_regret_is_within_lemma_4_1(noise):
     assert regret <= np.sqrt(2 * 0.5) * kappa * np.sqrt(rounds) + rounds * kappa * 1e-4
 
 
-@pytest.mark.parametrize("delay", [0, 1, 3])
+@every("delay", [0, 1, 3])
 def test_a_round_plays_the_sum_that_is_delay_rounds_old(delay):
     costs = np.random.default_rng(1).standard_normal((8, 3))
     learner = NoisyOCO(BALL, gradient=lambda f, x: f, step=0.01, delay=delay)
@@ -65,7 +66,7 @@ def test_a_round_that_begins_early_plays_the_newest_point_there_is():
     assert np.allclose(learner.point(5), [-0.1, 0, 0], atol=1e-3)
 
 
-@pytest.mark.parametrize("method", ["auto", "conditional-gradient", "open-loop"])
+@every("method", ["auto", "conditional-gradient", "open-loop"])
 def test_every_method_computes_the_same_point(method):
     step = MirrorStep(BALL, method=method, gap=1e-4, max_calls=100_000)
     for dual in ([3.0, 4.0, 0.0], [0.1, 0.2, 0.0], [0.0, -2.0, 1.0]):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.oco.steps import AdaptiveStep, ConstantStep
 
 LENGTHS = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=50)
@@ -54,7 +55,7 @@ def test_before_anything_is_seen_an_adaptive_step_stands_still():
     assert step.after(np.ones(3)) > 0.0
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
+@every("bad", [0.0, -1.0, float("nan"), float("inf")])
 def test_steps_must_be_positive_numbers(bad):
     with pytest.raises(ValueError, match="step must be"):
         ConstantStep(bad)

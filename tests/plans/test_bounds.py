@@ -62,7 +62,7 @@ def worth(bound):
 
 
 class TestParts:
-    @pytest.mark.parametrize("factor", [0.5, 0.9, 1.1, 2.0])
+    @every("factor", [0.5, 0.9, 1.1, 2.0])
     def test_the_best_step_is_the_best(self, factor):
         assert SPHERE.value(SPHERE.best_step()) < SPHERE.value(factor * SPHERE.best_step())
 
@@ -80,7 +80,7 @@ class TestParts:
     def test_what_is_harder_costs_more(self, bound, name):
         assert worth(dataclasses.replace(bound, **{name: 2 * getattr(bound, name)})) > worth(bound)
 
-    @pytest.mark.parametrize("bound", [SPHERE, FRAME, DESIGN], ids=lambda bound: type(bound).__name__)
+    @every("bound", [SPHERE, FRAME, DESIGN])
     def test_without_smoothing_and_errors_the_cost_grows_as_the_root_of_the_horizon(self, bound):
         """Designs pay for exploring besides, in proportion to the horizon."""
         free = dataclasses.replace(bound, point_error=0.0)
@@ -113,8 +113,8 @@ def energies(explorer, chance, rng, rounds, noise=0.0):
     return np.array(found)
 
 
-@pytest.mark.parametrize("domain", [sv.domains.Ball(4), sv.domains.Simplex(5)], ids=repr)
-@pytest.mark.parametrize("noise", [0.0, 3.0])
+@every("domain", [sv.domains.Ball(4), sv.domains.Simplex(5)])
+@every("noise", [0.0, 3.0])
 def test_energies_of_spheres_and_frames(domain, noise):
     """Losses 0 or 1, on average 1/2 at the centre, with the largest slope that small radii allow."""
     rng, placement, radius, size = np.random.default_rng(0), Placement(domain), 0.5 * domain.inner_radius, 12

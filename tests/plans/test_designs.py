@@ -93,7 +93,7 @@ class TestUnbiased:
             total += weight * play(designs, rng, lambda x, events: x @ cost + 0.7, (5, 1, 6))[0]
         np.testing.assert_allclose(total, 12 * in_working(placement, cost), atol=1e-6)
 
-    @pytest.mark.parametrize("placement", VERTEX_STAGES.values(), ids=VERTEX_STAGES)
+    @every("placement", VERTEX_STAGES.values())
     def test_vertex_probes_follow_the_design(self, placement):
         probes, coins, design = VertexProbes(placement), np.random.default_rng(1), placement.rounded.design
         drawn = [probes.draw(coins) for _ in range(2000)]
@@ -104,7 +104,7 @@ class TestUnbiased:
             np.testing.assert_allclose(placement.original(probe.offset), probe.action, atol=1e-9)
             np.testing.assert_array_equal(probe.offset, probe.weight)  # S = I
 
-    @pytest.mark.parametrize("placement", BALL_STAGES.values(), ids=BALL_STAGES)
+    @every("placement", BALL_STAGES.values())
     def test_ball_probes_are_inside_and_whitened(self, placement):
         """E[v - c] = 0 and E[S^+ (v - c)(v - c)'] = P: all that being unbiased needs."""
         probes, coins, working = BallProbes(placement), np.random.default_rng(2), placement.working
@@ -121,10 +121,9 @@ class TestUnbiased:
             error = rows.std(axis=0) / math.sqrt(len(rows)) + 1e-12
             assert (np.abs(rows.mean(axis=0) - expected) <= 6 * error).all()
 
-    @pytest.mark.parametrize(
-        ("placement", "kind"),
+    @every(
+        "placement, kind",
         [(BALL_STAGES["flat simplex"], BallProbes), (VERTEX_STAGES["choices, integral"], VertexProbes)],
-        ids=["ball probes", "vertex probes"],
     )
     def test_losses_that_change_from_event_to_event(self, placement, kind):
         """An exploring place is uniform in its stride, so every event of the round counts the same."""
@@ -214,7 +213,7 @@ class TestReuse:
         working = placement.working
         return 0.5 * working.center + 0.5 * working.extreme_point(np.arange(1.0, working.dimension + 1))
 
-    @pytest.mark.parametrize("placement", STAGES, ids=str)
+    @every("placement", STAGES)
     def test_each_event_is_in_exactly_one_number_with_those_that_play_the_same(self, placement):
         designs, coins = self.designs(placement), np.random.default_rng(12)
         exploration = designs.begin(self.point(placement), 0, 12, coins)
@@ -237,7 +236,7 @@ class TestReuse:
         error = actions.std(axis=0) / math.sqrt(len(actions)) + 1e-6
         assert (np.abs(actions.mean(axis=0) - placement.original(self.point(placement))) <= 6 * error).all()
 
-    @pytest.mark.parametrize("placement", STAGES[1:], ids=str)
+    @every("placement", STAGES[1:])
     def test_the_estimate_stays_unbiased(self, placement):
         """It is that of the probe alone; what else is read serves later rounds."""
         coins, rows, rounds = np.random.default_rng(14), [], 2000
@@ -295,13 +294,13 @@ class TestSchedule:
     def test_without_decay_or_growth_all_rounds_are_alike(self):
         assert set(self.rounds(Schedule(0.02, 10**5, 7))) == {(7, 50)}
 
-    @pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, float("nan")])
+    @every("rate", [0.0, -0.1, 1.1, float("nan")])
     def test_a_rate_that_is_no_share_is_refused(self, rate):
         with pytest.raises(ValueError, match="rate must be"):
             Schedule(rate, 1000, 5)
 
 
-@pytest.mark.parametrize("memory", [math.inf, 50.0, 3.0])
+@every("memory", [math.inf, 50.0, 3.0])
 def test_the_model_is_ridge_regression(memory):
     """Solved again as one system: rows weighted by their variances and by age, and a prior that ages as well."""
     rng, d, spread, middle, leverage = np.random.default_rng(9), 4, 0.3, 0.5, 2.0

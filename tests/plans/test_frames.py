@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.plans.explorer import Probed
 from sottovoce.plans.frames import Frames, haar_frame
 from sottovoce.plans.placement import Placement
@@ -93,7 +94,7 @@ class TestDirections:
             mean, error = mean_and_error(np.einsum("na,nb->nab", frames[:, i], frames[:, j]))
             assert (np.abs(mean - expected * (i == j)) <= 6 * error).all()
 
-    @pytest.mark.parametrize("domain", [sv.domains.Ball(5), sv.domains.Simplex(6)], ids=repr)
+    @every("domain", [sv.domains.Ball(5), sv.domains.Simplex(6)])
     def test_frames_are_uniform(self, domain):
         """What of a fixed unit vector falls into m uniform directions of d is Beta(m/2, (d-m)/2), squared.
 
@@ -171,7 +172,7 @@ class TestUnbiased:
         mean, error = mean_and_error(rows)
         assert (np.abs(mean - in_working(placement, matrix @ played)) <= 6 * error).all()
 
-    @pytest.mark.parametrize(("blocks", "position"), [((8,), "rounded"), ((8, 4), "plain"), ((20,), "plain")], ids=str)
+    @every("blocks, position", [((8,), "rounded"), ((8, 4), "plain"), ((20,), "plain")])
     def test_vertices_played_in_place_of_points(self, blocks, position):
         """Linear losses see no difference in the mean; blocks are shorter than a pass, as long, and longer."""
         domain = sv.domains.Hypersimplex(5, 2)
@@ -211,7 +212,7 @@ class TestNumbers:
             for event in np.eye(len(draw.actions), dtype=np.int64):
                 assert np.abs(draw.weights.sum(event)).sum() == 1
 
-    @pytest.mark.parametrize("blocks", BLOCKS, ids=str)
+    @every("blocks", BLOCKS)
     def test_forwards_as_often_as_backwards(self, blocks):
         """An odd event out is at most one; every direction gets its share, a pair more or less."""
         explorer, coins = frames_on(STAGES["ball"], 3, sum(blocks)), np.random.default_rng(9)
@@ -272,8 +273,8 @@ class TestEnergy:
             energies[explorer] = np.mean([np.sum(estimate(*one, drift) ** 2) for one in rounds])
         assert energies[frames] < energies[spheres] / 10
 
-    @pytest.mark.parametrize(("size", "directions", "noise"), [(2, 4, 0.0), (9, 2, 0.0), (16, 1, 2.0), (16, 4, 2.0)])
-    @pytest.mark.parametrize("domain", [sv.domains.Ball(4), sv.domains.Simplex(5)], ids=repr)
+    @every("size, directions, noise", [(2, 4, 0.0), (9, 2, 0.0), (16, 1, 2.0), (16, 4, 2.0)])
+    @every("domain", [sv.domains.Ball(4), sv.domains.Simplex(5)])
     def test_the_energy_is_within_the_bound(self, domain, size, directions, noise):
         """Losses 0 and 1, by lot, with odds that are linear in the action: as noisy and as steep as they come."""
         placement, coins = Placement(domain), np.random.default_rng(14)

@@ -26,7 +26,7 @@ def test_type_checkers_know_the_arguments_and_choices_that_there_are():
     assert set(OptimizerOptions.__annotations__) - choices == FACTS | {"plan"}
 
 
-@pytest.mark.parametrize("taker", [sv.PrivateBandit, sv.Study.open, sv.plan, sv.minimize], ids=lambda one: one.__name__)
+@every("taker", [sv.PrivateBandit, sv.Study.open, sv.plan, sv.minimize])
 def test_help_shows_every_argument_by_name_with_its_default(taker):
     shown = inspect.signature(taker).parameters
     for one in fields(DecisionFacts):
@@ -41,10 +41,7 @@ def test_every_argument_is_described():
         assert f"\n{name}" in described or f", {name}\n" in described or f"**{name}" in described
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("play", "around"), ("losses", "linear"), ("integral", True), ("lipschitz", 2.0)],
-)
+@every("name, value", [("play", "around"), ("losses", "linear"), ("integral", True), ("lipschitz", 2.0)])
 def test_a_fact_of_the_decision_reaches_the_problem_that_is_planned_for(name, value):
     made = BanditConfiguration(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0), **{name: value})
     assert getattr(made.problem(), name) == value
@@ -59,7 +56,7 @@ def test_all_but_the_first_four_go_by_name_so_that_no_order_can_be_mistaken():
             kind(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0), "linear")
 
 
-@pytest.mark.parametrize("build", [sv.PrivateBandit, lambda domain, **more: sv.plan(domain, **more)])
+@every("build", [sv.PrivateBandit, lambda domain, **more: sv.plan(domain, **more)])
 def test_a_slip_of_the_pen_is_refused_with_what_was_meant(build):
     with pytest.raises(TypeError, match=r"unknown choice loses; known are exploration, .*did you mean losses\?"):
         build(sv.domains.Ball(2), **GIVEN, loses="linear")
@@ -84,7 +81,7 @@ def test_configurations_that_differ_in_anything_are_not_equal():
     assert audited != replace(audited, horizon=200)
 
 
-@pytest.mark.parametrize("fact", [{"losses": "linear"}, {"play": "around"}, {"integral": True}])
+@every("fact", [{"losses": "linear"}, {"play": "around"}, {"integral": True}])
 def test_what_is_audited_is_what_was_configured(fact):
     small = Configuration(sv.domains.Box(0.0, 1.0, 2), sv.PureDP(1.0), 200, **fact)
     ((name, value),) = fact.items()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.plans import outlook as module
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.outlook import LONGEST, horizon_needed, outlook, plan
@@ -17,7 +18,7 @@ def problem(horizon, privacy=None, domain=BALL, **options):
 
 
 class TestPlan:
-    @pytest.mark.parametrize(
+    @every(
         "options",
         [
             {},
@@ -27,7 +28,6 @@ class TestPlan:
             {"exploration": "sphere", "mechanism": "tree", "radius": 0.1},
             {"batch_size": 500, "directions": 2, "plan": "worst-case"},
         ],
-        ids=str,
     )
     def test_it_is_the_one_that_the_optimizer_follows(self, options):
         made = plan(BALL, 10**6, RANGE, sv.PureDP(1.0), **options)
@@ -58,10 +58,9 @@ class TestPlan:
 
 
 class TestHorizonNeeded:
-    @pytest.mark.parametrize(
-        ("epsilon", "options"),
+    @every(
+        "epsilon, options",
         [(0.1, {}), (10.0, {"domain": sv.domains.Hypersimplex(6, 2), "losses": "linear", "integral": True})],
-        ids=["convex", "linear"],
     )
     def test_it_is_the_least_whatever_the_search_starts_from(self, epsilon, options):
         """Found from far below and from far above; a fifth less is not enough."""

@@ -1,16 +1,16 @@
 """From points that are worked on to actions that are played."""
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.plans.placement import Placement
 
 CHOICES = sv.domains.Hypersimplex(5, 2)
 POINTS = np.array([[0.4, 0.4, 0.4, 0.4, 0.4], [1.0, 1.0, 0.0, 0.0, 0.0], [0.9, 0.1, 0.5, 0.3, 0.2]])
 
 
-@pytest.mark.parametrize("integral", [False, True])
+@every("integral", [False, True])
 def test_the_original_position_is_played_whatever_is_worked_on(integral):
     placement = Placement(CHOICES, sv.domains.Rounded(CHOICES), integral)
     index = np.array([1, 1, 1])
@@ -23,7 +23,7 @@ def test_points_are_played_as_they_are():
     np.testing.assert_array_equal(Placement(CHOICES).play(POINTS, index, np.random.default_rng(0)), POINTS[index])
 
 
-@pytest.mark.parametrize("index", [[2, 0, 2], [1, 2], [0], [2, 1, 0, 0, 2, 1, 1], []], ids=str)
+@every("index", [[2, 0, 2], [1, 2], [0], [2, 1, 0, 0, 2, 1, 1], []])
 def test_vertices_have_the_mean_of_their_own_point(index):
     """However many events there are for however many points. Within 6 standard errors: 1e-8 for each entry."""
     placement, coins, index = (

@@ -117,8 +117,8 @@ def test_single_choices_override_the_plan(name, choice, value):
     assert getattr(make_plan(problem(privacy=sv.PureDP(1.0)), name, **options), choice) == value
 
 
-@pytest.mark.parametrize(
-    ("choice", "value"),
+@every(
+    "choice, value",
     [("radius", -1), ("radius", float("nan")), ("batch_size", 0), ("batch_size", 10**7), ("step", 0), ("delay", -1)],
 )
 def test_bad_choices_are_refused(choice, value):
@@ -166,8 +166,8 @@ def test_a_plan_holds_the_options_of_its_own_kind_and_reads_them_out():
         plan.rate  # noqa: B018
 
 
-@pytest.mark.parametrize("losses", ["convex", "linear"])
-@pytest.mark.parametrize("name", ["auto", "paper"])
+@every("losses", ["convex", "linear"])
+@every("name", ["auto", "paper"])
 def test_a_plan_comes_back_from_plain_data(name, losses):
     plan = make_plan(problem(privacy=sv.PureDP(1.0), losses=losses), name)
     assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
@@ -206,7 +206,7 @@ class TestPlansOfAnotherProblem:
         assert self.build(plan, sv.PureDP(1.0)).plan is plan
 
 
-@pytest.mark.parametrize("privacy", GUARANTEES, ids=str)
+@every("privacy", GUARANTEES)
 def test_the_bound_holds_in_simulation(privacy):
     """Not a proof, but a bound that is broken by one run is no bound."""
     horizon = 20_000

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.models import LinearBelief, ModelSettings, Numbers, Pace
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.posterior import PosteriorProbes
@@ -52,8 +53,8 @@ def test_who_plays_what_is_decided_by_coins_alone():
     assert (np.abs(counts - 600) < 6 * np.sqrt(3_600 * 5 / 36)).all()
 
 
-@pytest.mark.parametrize(
-    ("pace", "passed", "events"),
+@every(
+    "pace, passed, events",
     [
         (Pace(), 0, 10),  # at least
         (Pace(), 600, 10),  # a tenth of 600, for six probes, is as many

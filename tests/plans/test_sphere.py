@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.plans.explorer import Weighted
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Sphere, Spheres
@@ -129,7 +130,7 @@ class TestSpheres:
         rounds = spheres_on(Placement(sv.domains.Ball(3)), 0.1, 8)
         assert [rounds.round_size(passed) for passed in (0, 8, 800)] == [8, 8, 8]
 
-    @pytest.mark.parametrize("integral", [False, True])
+    @every("integral", [False, True])
     def test_unbiased_in_rounded_position_and_with_vertices(self, integral):
         """Directions live in the working set, losses on the set that is played. Within 6 standard errors: 1e-8 each."""
         domain, cost = sv.domains.Hypersimplex(5, 2), np.linspace(-1.0, 2.0, 5)

@@ -9,6 +9,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.privacy import GDP, ZCDP, ApproxDP, LocalDP, NoPrivacy, PureDP, as_approximate, as_zcdp, compose
 from sottovoce.privacy.accounting import decimal_sum
 
@@ -30,7 +31,7 @@ def test_delta_of_a_pure_guarantee_is_that_of_randomised_response(epsilon, at):
     assert compose(PureDP(epsilon)).delta(at) == pytest.approx(exact, abs=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+@every("epsilon", [0.3, 2.0])
 def test_pure_curve_agrees_with_dp_accounting(epsilon):
     response = privacy_loss_distribution.from_randomized_response(2 / (1 + math.exp(epsilon)), 2)
     for delta in (1e-3, 0.05):
@@ -47,7 +48,7 @@ def test_renyi_curve_of_a_pure_guarantee(epsilon, alpha):
     assert ours <= min(epsilon, alpha * epsilon**2 / 2) * (1 + 1e-9) + 1e-12  # and so rho = epsilon^2/2 holds
 
 
-@pytest.mark.parametrize("mus", [[0.5], [0.3, 0.4], [0.1] * 25])
+@every("mus", [[0.5], [0.3, 0.4], [0.1] * 25])
 def test_gaussian_composition_is_exact(mus):
     together = compose(*map(GDP, mus))
     accountant = dp_accounting.pld.PLDAccountant()
@@ -59,8 +60,8 @@ def test_gaussian_composition_is_exact(mus):
     assert together.renyi(3.0) == pytest.approx(1.5 * sum(mu**2 for mu in mus))
 
 
-@pytest.mark.parametrize("rhos", [[0.5], [0.1, 0.02], [1e-4], [5.0]])
-@pytest.mark.parametrize("delta", [1e-9, 1e-5])
+@every("rhos", [[0.5], [0.1, 0.02], [1e-4], [5.0]])
+@every("delta", [1e-9, 1e-5])
 def test_zcdp_agrees_with_dp_accounting(rhos, delta):
     accountant = dp_accounting.rdp.RdpAccountant(orders=1 + np.geomspace(1e-3, 1e6, 4000))
     for rho in rhos:

@@ -50,13 +50,13 @@ def test_sums_over_a_long_column_are_exact():
     assert stated.total == pytest.approx(math.fsum(column), rel=1e-11)
 
 
-@pytest.mark.parametrize("factor", FACTORS)
+@every("factor", FACTORS)
 def test_the_decoder_is_running_sums_of_the_inverse(factor):
     column, decoder = column_of(factor, 60), factor.decoder(np.arange(60.0))
     assert np.convolve(column, decoder)[:60] == pytest.approx(np.ones(60), abs=1e-7)
 
 
-@pytest.mark.parametrize("length", [300, 10**4, 10**6])
+@every("length", [300, 10**4, 10**6])
 def test_eight_buffers_come_close_to_the_square_root(length):
     """The product of the two norms is the error: within a quarter of a percent."""
     factor = factor_for(length)

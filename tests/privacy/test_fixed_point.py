@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.privacy.mechanisms._toeplitz_factors.fixed_point import LARGEST_FACTOR, fixed_point
 
 integers = st.integers(-LARGEST_FACTOR, LARGEST_FACTOR) | st.integers(-1000, 1000)
@@ -41,7 +42,7 @@ def test_rounding_drives_neighbours_apart_by_less_than_one(fraction, integer, ch
     assert abs(moved - Fraction(float(column.values[0])) * change) < 1
 
 
-@pytest.mark.parametrize("bad", [-0.1, 1.0, float("nan")])
+@every("bad", [-0.1, 1.0, float("nan")])
 def test_what_is_no_fraction_is_refused(bad):
     with pytest.raises(ValueError, match="fractions"):
         fixed_point([bad])

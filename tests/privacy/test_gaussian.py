@@ -24,12 +24,12 @@ def test_delta_agrees_with_dp_accounting(sigma, epsilon):
         assert theirs(epsilon, ours) == pytest.approx(sigma, rel=1e-4)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (1.0, 1e-2), (5.0, 1e-10)])
+@every("epsilon, delta", [(0.1, 1e-6), (1.0, 1e-6), (1.0, 1e-2), (5.0, 1e-10)])
 def test_calibration_agrees_with_dp_accounting(epsilon, delta):
     assert 1 / mu_for(epsilon, delta) == pytest.approx(dp_accounting.get_sigma_gaussian(epsilon, delta), rel=1e-4)
 
 
-@pytest.mark.parametrize("mu", [0.3, 1.0])
+@every("mu", [0.3, 1.0])
 def test_composed_curve_agrees_with_a_privacy_loss_distribution(mu):
     """Ten adaptive releases at mu/sqrt(10) each are one at mu."""
     pld = privacy_loss_distribution.from_gaussian_mechanism(math.sqrt(10) / mu, value_discretization_interval=1e-3)
@@ -52,7 +52,7 @@ def test_a_large_delta_needs_no_epsilon():
     assert epsilon_of(0.1, 0.5) == 0.0
 
 
-@pytest.mark.parametrize("sigma", [4.0, 5.5, 10.0, 40.0])
+@every("sigma", [4.0, 5.5, 10.0, 40.0])
 def test_discrete_and_rounded_gaussian_differ_by_less_than_charged(sigma):
     """Total variation summed in full; `rounding_delta` at epsilon = 0 charges twice that bound."""
     k = np.arange(-int(12 * sigma), int(12 * sigma) + 1)
@@ -75,7 +75,7 @@ def test_the_discrete_gaussian_keeps_its_promise():
     assert true <= delta_of(sensitivity / sigma, epsilon) + rounding_delta(sigma, 1, epsilon)
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-6, 2.0])
+@every("delta", [0.0, 1.0, -1e-6, 2.0])
 def test_impossible_deltas_are_refused(delta):
     with pytest.raises(ValueError, match="delta"):
         mu_for(1.0, delta)

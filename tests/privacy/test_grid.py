@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.errors import InvalidLoss
 from sottovoce.privacy import DirectionGrid, LossGrid, grids_for
 from sottovoce.privacy.noise import LARGEST_SUM
@@ -34,7 +35,7 @@ def test_rounding_errs_by_half_a_step(loss_range, bits, where):
     assert abs(back - loss) <= grid.step * 0.5 + 1e-9 * max(1.0, abs(loss))
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+@every("bad", [float("nan"), float("inf"), -float("inf")])
 def test_what_is_no_number_is_refused_without_being_shown(bad):
     grid = LossGrid(0.0, 1.0)
     for attempt in (lambda: grid.quantise([0.5, bad]), lambda: grid.quantiser()(bad)):
@@ -74,9 +75,7 @@ def test_an_impossible_horizon_is_refused():
         grids_for((0.0, 1.0), 2**60)
 
 
-@pytest.mark.parametrize(
-    "loss_range", [(1.0, 1.0), (2.0, 1.0), (0.0, float("inf")), (float("nan"), 1.0), (-1e308, 1e308)]
-)
+@every("loss_range", [(1.0, 1.0), (2.0, 1.0), (0.0, float("inf")), (float("nan"), 1.0), (-1e308, 1e308)])
 def test_an_impossible_range_is_refused(loss_range):
     with pytest.raises(ValueError, match="loss_range"):
         LossGrid(*loss_range)

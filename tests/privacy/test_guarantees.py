@@ -2,11 +2,12 @@
 
 import pytest
 
+from sampling import every
 from sottovoce import privacy as sv
 
 
-@pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf")])
-@pytest.mark.parametrize("make", [sv.PureDP, lambda epsilon: sv.ApproxDP(epsilon, 1e-6)])
+@every("epsilon", [0, -1.0, float("nan"), float("inf")])
+@every("make", [sv.PureDP, lambda epsilon: sv.ApproxDP(epsilon, 1e-6)])
 def test_epsilon_must_be_positive_and_finite(make, epsilon):
     with pytest.raises(ValueError, match="epsilon must be"):
         make(epsilon)
@@ -22,7 +23,7 @@ def test_rho_must_be_positive():
         sv.ZCDP(-1)
 
 
-@pytest.mark.parametrize("make", [lambda k: sv.PureDP(1.0, contributions=k), lambda k: sv.ZCDP(1.0, contributions=k)])
+@every("make", [lambda k: sv.PureDP(1.0, contributions=k), lambda k: sv.ZCDP(1.0, contributions=k)])
 def test_contributions_count_events(make):
     with pytest.raises(ValueError, match="contributions must be at least 1, got 0"):
         make(0)

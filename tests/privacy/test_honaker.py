@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.privacy import HonakerSums, honaker_levels
 from sottovoce.privacy.mechanisms import honaker
 from sottovoce.privacy.mechanisms.honaker import node_variance
@@ -35,7 +36,7 @@ def test_every_released_node_is_known_and_a_round_reaches_no_more_than_stated(mo
     assert max(reached) == honaker_levels(length)
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 8, 13])
+@every("length", [1, 2, 3, 8, 13])
 def test_a_sum_is_the_best_linear_estimate_from_the_nodes_below_it(length):
     """Weighted least squares on all nodes inside the sum's own subtrees, noise of variance 1 each."""
     inside = [node for node in nodes(length) if _subtree_of(length, node)]

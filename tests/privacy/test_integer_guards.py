@@ -102,20 +102,20 @@ def test_every_unit_vector_is_accepted(vectors, bits):
     assert rows.dtype == np.int64
 
 
-@pytest.mark.parametrize("bits", [6, 18, 40])
+@every("bits", [6, 18, 40])
 def test_unit_vectors_along_axes_and_diagonals_are_accepted(bits):
     for dimension in (1, 2, 3, 1000):
         diagonal = np.full((1, dimension), dimension**-0.5)
         DirectionGrid(bits=bits).quantise(np.concatenate([np.eye(dimension)[:1], -diagonal]))
 
 
-@pytest.mark.parametrize("spoilt", [math.nan, math.inf, -math.inf, 1e300, 2.0, -1.001])
+@every("spoilt", [math.nan, math.inf, -math.inf, 1e300, 2.0, -1.001])
 def test_what_is_no_unit_vector_is_refused(spoilt):
     with pytest.raises(DomainError, match="tangent"):
         DirectionGrid().quantise(np.array([[0.0, 1.0, 0.0], [spoilt, 0.0, 0.0]]))
 
 
-@pytest.mark.parametrize("factor", [math.nan, math.inf, 0.0, 1e-320])
+@every("factor", [math.nan, math.inf, 0.0, 1e-320])
 def test_a_broken_tangent_is_an_error_and_not_a_larger_sensitivity(factor):
     """Its integers used to be -2^63: even multiples of a loss are 0 then, and odd ones are not."""
 
@@ -169,7 +169,7 @@ def test_no_mechanism_wraps_around(sign, make, mechanism):
     assert refused or mechanism == "fresh"  # whose sums are sums of floats
 
 
-@pytest.mark.parametrize("made", [ExactSum(1), ProbeSums(Silent())], ids=["exact", "probes"])
+@every("made", [ExactSum(1), ProbeSums(Silent())])
 def test_no_release_takes_a_number_outside_its_proof(made):
     for wrong in (LEAST, MOST):
         with pytest.raises(OverflowError):

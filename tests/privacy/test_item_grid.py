@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.errors import InvalidLoss
 from sottovoce.privacy import ItemGrid, LossGrid
 
@@ -41,8 +42,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("loss_range", RANGES[:2])
-@pytest.mark.parametrize(("width", "bits", "limit"), CASES)
+@every("loss_range", RANGES[:2])
+@every("width, bits, limit", CASES)
 def test_sensitivities_are_those_of_the_farthest_two_persons(width, bits, limit, loss_range):
     grid = grid_of(width, bits, limit, loss_range)
     people = every_person(grid)
@@ -52,7 +53,7 @@ def test_sensitivities_are_those_of_the_farthest_two_persons(width, bits, limit,
     assert math.sqrt((apart**2).sum(axis=2).max()) <= grid.l2
 
 
-@pytest.mark.parametrize(("width", "bits", "limit"), CASES)
+@every("width, bits, limit", CASES)
 def test_the_spread_is_free_where_it_moves_nothing_farther(width, bits, limit):
     """And not said to be elsewhere, but for two items, limits within a step of the ends, and grids where h is 0."""
     grid = grid_of(width, bits, limit)
@@ -65,7 +66,7 @@ def test_the_spread_is_free_where_it_moves_nothing_farther(width, bits, limit):
         assert joint > grid.l1
 
 
-@pytest.mark.parametrize("bits", [1, 2, 3, 4, 6, 8, 10])
+@every("bits", [1, 2, 3, 4, 6, 8, 10])
 def test_an_item_and_its_spread_move_no_farther_than_the_item_alone_may(bits):
     """|u - v| + |h(u) - h(v)| <= U, for all integers from 0 to U: the claim in privacy/mechanisms/item_sums.py."""
     steps = 2**bits
@@ -175,7 +176,7 @@ def test_losses_that_are_no_rows_are_refused_without_being_shown():
                 assert "777" not in str(caught.value)
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, "777x", None, 777j])
+@every("bad", [math.nan, math.inf, "777x", None, 777j])
 def test_no_numbers_are_refused_without_being_shown(bad):
     grid = ItemGrid(LossGrid(-1.0, 0.0), 2, 1.0)
     with pytest.raises(InvalidLoss) as caught:
@@ -208,7 +209,7 @@ def test_what_never_comes_counts_as_nothing_or_not_at_all():
     assert (clicks.leaves_out_missing, costs.leaves_out_missing, free.leaves_out_missing) == (False, False, True)
 
 
-@pytest.mark.parametrize("loss_range", RANGES)
+@every("loss_range", RANGES)
 def test_a_loss_of_nothing_is_nothing_to_the_last_bit(loss_range):
     grid = ItemGrid(LossGrid(*loss_range), 4, 0.2)
     assert (grid.quantise(np.zeros((1, 4))) == grid.zero).all()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.plans.explorer import Itemised
 from sottovoce.privacy import (
     ITEM_SUMS,
@@ -53,8 +54,8 @@ def test_weighted_sensitivity_is_what_a_linear_program_finds(multipliers, fewer,
     assert weighted_l1(grid, padded, own)[0] == pytest.approx(-found.fun, abs=1e-6)
 
 
-@pytest.mark.parametrize("most", [None, 0.5, 1.0, 1.25, 2.0])
-@pytest.mark.parametrize("multipliers", [(64, 64, 64), (200, 3, 1), (9, 120, 64), (1, 1, 300)])
+@every("most", [None, 0.5, 1.0, 1.25, 2.0])
+@every("multipliers", [(64, 64, 64), (200, 3, 1), (9, 120, 64), (1, 1, 300)])
 def test_no_two_persons_are_farther_apart_than_the_weighted_sensitivity(most, multipliers):
     grid = grid_of(3, 2, most)
     cube = np.array(list(itertools.product(range(5), repeat=3)))
@@ -116,8 +117,8 @@ def test_rounds_that_are_right_are_accepted():
     assert accepted(grid_of(3, most=1.0), THREE, ALIKE)
 
 
-@pytest.mark.parametrize(
-    ("grid", "columns", "multipliers", "spread", "family"),
+@every(
+    "grid, columns, multipliers, spread, family",
     [
         (grid_of(2), THREE, ALIKE, 0, "laplace"),  # more items than the noise is for
         (grid_of(3), THREE[0], ALIKE, 0, "laplace"),  # no rows
@@ -149,9 +150,9 @@ def sensitivity_of(grid):
 WIDTHS = [(1, None), (5, None), (5, 1.0), (5, 2.5), (20, 1.0), (1, 0.5)]
 
 
-@pytest.mark.parametrize(("width", "most"), WIDTHS)
-@pytest.mark.parametrize("contributions", [1, 3])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@every("width, most", WIDTHS)
+@every("contributions", [1, 3])
+@every("epsilon", [0.1, 1.0])
 def test_laplace_noise_spends_epsilon_and_no_more(width, most, contributions, epsilon):
     grid = grid_of(width, 18, most)
     noise = ITEM_SUMS.noise(PureDP(epsilon, contributions), sensitivity_of(grid))
@@ -159,8 +160,8 @@ def test_laplace_noise_spends_epsilon_and_no_more(width, most, contributions, ep
     assert epsilon * (1 - 1e-9) <= contributions * RESOLUTION * grid.l1 / noise.scale <= epsilon * (1 + 1e-15)
 
 
-@pytest.mark.parametrize(("width", "most"), WIDTHS)
-@pytest.mark.parametrize("contributions", [1, 3])
+@every("width, most", WIDTHS)
+@every("contributions", [1, 3])
 def test_noise_agrees_with_dp_accounting(width, most, contributions):
     """The worst person: all events in one round, of the same decision, at the two farthest points."""
     grid, delta = grid_of(width, 18, most), 1e-6

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from children import is_refused_after_a_fork
+from sampling import every
 from sottovoce.errors import LedgerConflict, LedgerExceeded
 from sottovoce.privacy import GDP, ZCDP, ApproxDP, Ledger, LocalDP, NoPrivacy, PureDP, compose
 
@@ -130,7 +131,7 @@ def test_what_is_no_promise_is_refused(open_ledger, arguments, error):
     assert ledger.entries == ()
 
 
-@pytest.mark.parametrize("budget", [NoPrivacy(), LocalDP(1.0), 1.0])
+@every("budget", [NoPrivacy(), LocalDP(1.0), 1.0])
 def test_what_is_no_budget_is_refused(budget):
     with pytest.raises(TypeError, match="budget"):
         Ledger(budget)

@@ -69,14 +69,14 @@ def test_one_bit_is_unbiased_with_the_stated_second_moment(epsilon, where):
     assert chance == pytest.approx(0.5 + (loss - 1.0) / 4.0 * math.tanh(epsilon / 2), abs=1e-12)
 
 
-@pytest.mark.parametrize("loss", [-9.0, 0.0, 0.37, 1.0])
+@every("loss", [-9.0, 0.0, 0.37, 1.0])
 def test_one_bit_reports_follow_their_threshold(loss):
     channel = OneBitChannel((0.0, 1.0), 0.8)
     ones = sum(channel.privatise(loss) == 1 for _ in range(20_000))
     assert stats.binomtest(ones, 20_000, channel.threshold(loss) / WORDS).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("loss", [-9.0, 0.25, 1.0])
+@every("loss", [-9.0, 0.25, 1.0])
 def test_laplace_reports_follow_their_distribution(loss):
     channel = LaplaceChannel((0.0, 1.0), 0.5, bits=8)
     reports = np.array([channel.privatise(loss) for _ in range(10_000)])
@@ -105,14 +105,14 @@ def test_reports_are_unbiased_within_their_second_moment(channel, where):
         assert np.mean((values - middle) ** 2) == pytest.approx(channel.second_moment, rel=0.03)
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
+@every("channel", CHANNELS)
 def test_a_channel_survives_the_wire(channel):
     shipped = channel_from_dict(json.loads(json.dumps(channel.to_dict())))
     assert shipped == channel
     assert (shipped.low, shipped.step, shipped.middle) == (channel.low, channel.step, channel.middle)
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
+@every("channel", CHANNELS)
 def test_a_channel_knows_its_legal_reports(channel):
     reports = [privatise(loss, channel) for loss in (-99.0, 0.5, 99.0) for _ in range(5)]
     assert all(type(report) is int and channel.valid(report) for report in reports)
@@ -140,7 +140,7 @@ def test_what_is_no_number_is_refused_without_being_shown(channel, bad):
     assert str(bad) not in str(caught.value).replace("finite", "")
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
+@every("channel", CHANNELS)
 def test_what_is_of_another_type_is_refused_without_being_shown(channel):
     with pytest.raises(InvalidLoss) as caught:
         privatise("secret-777", channel)
@@ -166,7 +166,7 @@ def test_shares_never_add_up_to_more_than_the_whole(epsilon, contributions):
     assert share == pytest.approx(epsilon / contributions)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, 8.000001, 1e-300])
+@every("epsilon", [0.0, -1.0, math.nan, 8.000001, 1e-300])
 def test_impossible_budgets_are_refused(epsilon):
     with pytest.raises(ValueError, match="epsilon"):
         OneBitChannel((0.0, 1.0), epsilon)

@@ -172,8 +172,8 @@ def test_gaussian_calibration_agrees_with_dp_accounting(mechanism, contributions
     assert rho == pytest.approx(0.3, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["tree", "honaker", "fresh"])
-@pytest.mark.parametrize("contributions", [1, 3])
+@every("name", ["tree", "honaker", "fresh"])
+@every("contributions", [1, 3])
 def test_laplace_calibration_spends_epsilon_and_no_more(name, contributions):
     scale = noise_of(name, PureDP(0.7, contributions), **SIZES).scale
     spent = contributions * stated(name, **SIZES)[0] / scale
@@ -254,7 +254,7 @@ def test_a_sum_outside_its_proof_is_never_released_and_changes_nothing(mechanism
     assert stream.add(np.array([5000])) == pytest.approx([5000], abs=1)
 
 
-@pytest.mark.parametrize("name", ["tree", "honaker", "toeplitz"])
+@every("name", ["tree", "honaker", "toeplitz"])
 def test_no_sum_is_released_beyond_the_last(name):
     stream = running_sums(name, ZCDP(0.5), source=SimulatedNoise(0), **(SIZES | {"length": 3}))
     for _ in range(3):
@@ -263,7 +263,7 @@ def test_no_sum_is_released_beyond_the_last(name):
         stream.add(np.zeros(4, dtype=np.int64))
 
 
-@pytest.mark.parametrize("name", [one.name for one in MECHANISMS.values() if one.variances])
+@every("name", [one.name for one in MECHANISMS.values() if one.variances])
 def test_memory_stays_small_at_a_million_rounds_in_a_hundred_dimensions(name):
     """Only the first rounds are run: what could grow with time is a node per level, and is seen by then."""
     tracemalloc.start()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from children import is_refused_after_a_fork
+from sampling import every
 from sottovoce.errors import CopyRefused
 from sottovoce.privacy import Noise, SecureNoise, SimulatedNoise
 from sottovoce.privacy.noise import LARGEST_SUM, add, laplace_for
@@ -35,13 +36,8 @@ def gaussian_probabilities(scale, edges):
     return np.diff([0.0, *(mass[k <= edge].sum() for edge in edges), 1.0])
 
 
-@pytest.mark.parametrize("family", ["laplace", "gaussian"])
-@pytest.mark.parametrize(
-    ("source", "scale"),
-    # Simulated noise is a rounded continuous one: equal to the discrete one only where the scale is large.
-    [(SecureNoise(), 20.0), (SecureNoise(), 300.0), (SimulatedNoise(3), 300.0)],
-    ids=["secure-20", "secure-300", "simulated-300"],
-)
+@every("family", ["laplace", "gaussian"])
+@every("source, scale", [(SecureNoise(), 20.0), (SecureNoise(), 300.0), (SimulatedNoise(3), 300.0)])
 def test_draws_follow_their_distribution(source, family, scale):
     draws = source.sampler(Noise(family, scale)).draw(20_000)
     edges = [round(scale * q) for q in (-3, -2, -1, -0.5, -0.1, 0.1, 0.5, 1, 2, 3)]
@@ -88,7 +84,7 @@ def test_opendp_s_own_map_confirms_the_scale():
     assert short > 10  # otherwise the raise in laplace_for guards against nothing
 
 
-@pytest.mark.parametrize("scale", [0.0, 0.5, float("nan"), 2.0**60])
+@every("scale", [0.0, 0.5, float("nan"), 2.0**60])
 def test_a_scale_that_hides_nothing_or_overflows_is_refused(scale):
     with pytest.raises(ValueError, match="noise scale"):
         Noise("laplace", scale)

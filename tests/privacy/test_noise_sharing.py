@@ -13,9 +13,9 @@ import sys
 import threading
 
 import numpy as np
-import pytest
 
 import sottovoce
+from sampling import every
 from sottovoce.auditing._pooled import secure_pool
 from sottovoce.errors import ForkRefused
 from sottovoce.privacy import Noise, SecureNoise, SimulatedNoise, noise
@@ -106,14 +106,14 @@ def test_discovery_finds_the_sources_that_there_are():
     assert len(NOISY_CHANNELS) >= 1
 
 
-@pytest.mark.parametrize("way", ["shared", "several", "fresh"])
-@pytest.mark.parametrize("example", [one for _, one in EXAMPLES], ids=[name for name, _ in EXAMPLES])
+@every("way", ["shared", "several", "fresh"])
+@every("example", [one for _, one in EXAMPLES])
 def test_no_two_threads_share_their_noise(example, way):
     values = hammer(drawing(example)[way], each=5 if way == "fresh" else 20)
     assert repeated(values) == 0
 
 
-@pytest.mark.parametrize("kind", NOISY_CHANNELS)
+@every("kind", NOISY_CHANNELS)
 def test_no_two_people_share_their_noise(kind):
     channel = channel_of(kind)
     assert repeated(hammer(lambda: [channel.privatise(0.5)], each=60)) == 0
@@ -173,19 +173,19 @@ def interrupt_everywhere(draw):
     return values + drawn
 
 
-@pytest.mark.parametrize("way", ["shared", "several", "fresh"])
-@pytest.mark.parametrize("example", [one for _, one in EXAMPLES], ids=[name for name, _ in EXAMPLES])
+@every("way", ["shared", "several", "fresh"])
+@every("example", [one for _, one in EXAMPLES])
 def test_no_noise_comes_twice_after_an_exception_anywhere(example, way):
     assert repeated(interrupt_everywhere(drawing(example)[way])) == 0
 
 
-@pytest.mark.parametrize("size", [1, 12, 256])
+@every("size", [1, 12, 256])
 def test_no_block_of_noise_comes_twice_after_an_exception_anywhere(size):
     sampler = noise._SecureSampler(counting_measurement())
     assert repeated(interrupt_everywhere(lambda: sampler.draw(size).tolist())) == 0
 
 
-@pytest.mark.parametrize("kind", NOISY_CHANNELS)
+@every("kind", NOISY_CHANNELS)
 def test_no_person_gets_the_noise_of_a_report_that_was_interrupted(kind):
     channel = channel_of(kind)
     assert repeated(interrupt_everywhere(lambda: [channel.privatise(0.5)])) == 0
@@ -238,7 +238,7 @@ def refusal_or(draw):
         return "refused"
 
 
-@pytest.mark.parametrize("example", [one for _, one in EXAMPLES], ids=[name for name, _ in EXAMPLES])
+@every("example", [one for _, one in EXAMPLES])
 def test_a_fork_while_other_threads_draw_leaves_a_child_that_neither_hangs_nor_repeats(example):
     shared, stop = example.sampler(HUGE), threading.Event()
     shared.draw(5)

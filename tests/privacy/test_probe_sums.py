@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.privacy import ZCDP, ApproxDP, LocalDP, LossGrid, NoPrivacy, ProbeSums, PureDP, probe_noise
 from sottovoce.privacy.mechanisms import probe_sums
 from sottovoce.privacy.noise import add as real_add
@@ -52,8 +53,8 @@ def test_laplace_noise_spends_epsilon_and_no_more(contributions, epsilon):
     assert epsilon * (1 - 1e-9) <= contributions * STEPS / scale <= epsilon * (1 + 1e-15)
 
 
-@pytest.mark.parametrize("contributions", [1, 4])
-@pytest.mark.parametrize("per_round", [None, 1, 3, 9])
+@every("contributions", [1, 4])
+@every("per_round", [None, 1, 3, 9])
 def test_gaussian_noise_agrees_with_dp_accounting(contributions, per_round):
     """The worst person: as many events in one number as may be, the rest in others."""
     scale = probe_noise(ApproxDP(1.0, 1e-6, contributions), steps=STEPS, per_round=per_round).scale
@@ -94,7 +95,7 @@ def test_a_failing_sampler_changes_nothing(failing_noise):
     assert mechanism.round == 0
 
 
-@pytest.mark.parametrize("guarantee", [NoPrivacy(), LocalDP(1.0)])
+@every("guarantee", [NoPrivacy(), LocalDP(1.0)])
 def test_what_noise_cannot_give_is_refused(guarantee):
     with pytest.raises(TypeError, match=type(guarantee).__name__):
         probe_noise(guarantee, steps=STEPS)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sampling import every
 from sottovoce.privacy import GDP, ZCDP, ApproxDP, LocalDP, NoPrivacy, PureDP, guarantee_from_dict, state
 from sottovoce.privacy.promise import cautions_of
 
@@ -19,22 +20,22 @@ def test_local_privacy_distrusts_whoever_runs_the_optimizer():
     assert "begins where they are told" in " ".join(str(statement_of(PureDP(1.0))).split())
 
 
-@pytest.mark.parametrize(
-    ("guarantee", "epsilon", "delta"),
+@every(
+    "guarantee, epsilon, delta",
     [(PureDP(0.5), 0.5, 0.0), (LocalDP(0.5), 0.5, 0.0), (ApproxDP(0.5, 1e-6), 0.5, 1e-6), (ZCDP(0.5), None, None)],
 )
 def test_epsilon_and_delta_are_those_of_the_promise(guarantee, epsilon, delta):
     assert (statement_of(guarantee).epsilon, statement_of(guarantee).delta) == (epsilon, delta)
 
 
-@pytest.mark.parametrize("guarantee", PROMISES)
+@every("guarantee", PROMISES)
 def test_simulated_noise_keeps_no_promise(guarantee):
     statement = statement_of(guarantee, simulated=True)
     assert not statement.private
     assert "NOT PRIVATE" in str(statement)
 
 
-@pytest.mark.parametrize("guarantee", PROMISES)
+@every("guarantee", PROMISES)
 def test_promises_survive_being_written_down(guarantee):
     assert guarantee_from_dict(guarantee.to_dict()) == guarantee
 

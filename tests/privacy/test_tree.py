@@ -174,7 +174,7 @@ def test_memory_is_logarithmic():
 SENSITIVITY = TreeSensitivity(l1=3_000_000, l2=1e6, length=1000, dimension=5)
 
 
-@pytest.mark.parametrize("contributions", [1, 3])
+@every("contributions", [1, 3])
 def test_laplace_calibration_composes_to_epsilon(contributions):
     scale = tree_noise(PureDP(0.7, contributions), SENSITIVITY).scale
     accountant = dp_accounting.pld.PLDAccountant(value_discretization_interval=1e-4)
@@ -185,7 +185,7 @@ def test_laplace_calibration_composes_to_epsilon(contributions):
     assert accountant.get_epsilon(1e-10) == pytest.approx(0.7, rel=2e-3)  # its tails are cut: not at delta = 0
 
 
-@pytest.mark.parametrize("contributions", [1, 4])
+@every("contributions", [1, 4])
 def test_gaussian_calibration_composes_to_epsilon_and_delta(contributions):
     scale = tree_noise(ApproxDP(1.0, 1e-6, contributions), SENSITIVITY).scale
     accountant = dp_accounting.pld.PLDAccountant()
@@ -247,7 +247,7 @@ def test_a_failing_sampler_leaves_the_tree_as_it_was():
     assert tree.add(np.array([5])) == [10]
 
 
-@pytest.mark.parametrize("root", [False, True])
+@every("root", [False, True])
 def test_no_sum_is_released_beyond_the_last(root):
     tree = TreeAggregator(3, 1, NoNoise(), root=root)
     for _ in range(2 + root):

@@ -7,6 +7,7 @@ import piqp
 import pytest
 from scipy.optimize import isotonic_regression
 
+from sampling import every
 from sottovoce import domains
 from sottovoce.domains import all_domains
 from sottovoce.projection import project
@@ -15,8 +16,8 @@ TIGHT = ("min-norm-point", "pairwise")
 LOOSE = ("conditional-gradient", "open-loop")
 
 ANY_COSTS = [family for family in all_domains() if all(domain.oracle_costs == "any" for domain in family.examples())]
-every_family = pytest.mark.parametrize("family", ANY_COSTS, ids=lambda family: family.__name__)
-every_tight_method = pytest.mark.parametrize("method", TIGHT)
+every_family = every("family", ANY_COSTS)
+every_tight_method = every("method", TIGHT)
 
 
 def certificate(domain, x, y):
@@ -99,7 +100,7 @@ CLOSED_FORMS = {
 }
 
 
-@pytest.mark.parametrize("name", CLOSED_FORMS)
+@every("name", CLOSED_FORMS)
 @every_tight_method
 def test_projections_equal_closed_forms(name, method):
     make, exact = CLOSED_FORMS[name]
@@ -150,7 +151,7 @@ EXPLICIT = {
 }
 
 
-@pytest.mark.parametrize("name", EXPLICIT)
+@every("name", EXPLICIT)
 @every_tight_method
 def test_projections_equal_a_quadratic_programme(name, method):
     domain, *constraints = EXPLICIT[name]()

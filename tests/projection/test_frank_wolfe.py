@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
+from sampling import every
 from sottovoce.projection import Entropy, Objective, Quadratic, conditional_gradient
 
 
@@ -74,8 +75,8 @@ def test_the_general_path_agrees_with_the_fast_one():
         assert fast.calls == slow.calls
 
 
-@pytest.mark.parametrize("start", ["vertex", "uniform"])
-@pytest.mark.parametrize("rule", ["line-search", "open-loop"])
+@every("start", ["vertex", "uniform"])
+@every("rule", ["line-search", "open-loop"])
 def test_entropy_over_the_simplex_gives_softmax(start, rule):
     """The gradient is infinite at the vertices, where the open loop lands with its first step."""
     linear = np.random.default_rng(0).standard_normal(6)
@@ -130,8 +131,8 @@ def test_the_start_is_left_alone_and_a_solved_problem_costs_one_call():
     assert result.weights is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@every(
+    "arguments, message",
     [
         ({"start": [0.5, math.nan]}, "start must be finite"),
         ({"start": [1.0, 0.0, 0.0]}, "target must have shape"),

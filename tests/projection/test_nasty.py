@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 
 TIGHT = ("min-norm-point", "pairwise")
 METHODS = (*TIGHT, "conditional-gradient", "open-loop")
 
-every_method = pytest.mark.parametrize("method", METHODS)
-every_tight_method = pytest.mark.parametrize("method", TIGHT)
+every_method = every("method", METHODS)
+every_tight_method = every("method", TIGHT)
 
 
 def hull(points):
@@ -79,7 +80,7 @@ def test_nasty_sets_end_in_a_true_certificate(
 
 
 @every_tight_method
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@every("scale", [1e-6, 1.0, 1e6])
 def test_the_answer_does_not_depend_on_the_unit(method, scale):
     rng = np.random.default_rng(0)
     points, y = rng.standard_normal((40, 8)), rng.standard_normal(8)
@@ -90,7 +91,7 @@ def test_the_answer_does_not_depend_on_the_unit(method, scale):
 
 
 @every_tight_method
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@every("scale", [1e-6, 1.0, 1e6])
 def test_a_warm_start_from_a_vertex_does_not_mistake_the_unit(method, scale):
     """One atom tells nothing of the scale of the set, by which the default gap is measured."""
     rng = np.random.default_rng(0)
@@ -178,7 +179,7 @@ LATER = {
 
 
 @every_method
-@pytest.mark.parametrize("fault", BROKEN)
+@every("fault", BROKEN)
 def test_an_oracle_that_breaks_its_promise_is_named(method, fault):
     for gap in (None, 1e-6):
         with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="oracle"):
@@ -186,7 +187,7 @@ def test_an_oracle_that_breaks_its_promise_is_named(method, fault):
 
 
 @every_tight_method
-@pytest.mark.parametrize("fault", LATER)
+@every("fault", LATER)
 def test_an_oracle_that_changes_its_shape_is_named(method, fault):
     with pytest.raises(DomainError, match=r"the oracle must return vectors of shape \(3,\)"):
         project(LATER[fault], [3.0, 0.5, -0.5], method=method, max_calls=50)

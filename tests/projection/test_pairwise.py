@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.projection import blended_pairwise, minimum_norm_point, project
 from sottovoce.projection._active_atoms import ActiveAtoms
 from sottovoce.projection._atom_pool import AtomPool
@@ -121,8 +122,8 @@ def test_large_dimensions_choose_the_pairwise_method():
         assert isinstance(project(choose(3), np.linspace(0, 1, n), gap=1e-3).active, kind)
 
 
-@pytest.mark.parametrize("first", ["min-norm-point", "pairwise"])
-@pytest.mark.parametrize("second", ["min-norm-point", "pairwise"])
+@every("first", ["min-norm-point", "pairwise"])
+@every("second", ["min-norm-point", "pairwise"])
 def test_each_method_starts_from_the_others_result(first, second):
     rng = np.random.default_rng(0)
     cold = warm = 0

@@ -166,7 +166,7 @@ def test_the_budget_is_kept_and_the_shortfall_is_reported():
         assert result.gap > 1e-12
 
 
-@pytest.mark.parametrize(("oracle", "n", "reference"), [(permutahedron, 50, 29), (choose(20), 200, 53)])
+@every("oracle, n, reference", [(permutahedron, 50, 29), (choose(20), 200, 53)])
 def test_few_oracle_calls_from_cold(oracle, n, reference):
     """To a gap of 1e-6, for standard normal targets; those about as large as the set take two to three times more."""
     results = [project(oracle, y, gap=1e-6) for y in np.random.default_rng(0).standard_normal((10, n))]
@@ -174,9 +174,7 @@ def test_few_oracle_calls_from_cold(oracle, n, reference):
     assert np.mean([result.calls for result in results]) <= 0.8 * reference
 
 
-@pytest.mark.parametrize(
-    ("oracle", "center", "n", "spread", "saved"), [(permutahedron, 25.5, 50, 7.0, 2), (choose(20), 0.1, 200, 0.3, 3)]
-)
+@every("oracle, center, n, spread, saved", [(permutahedron, 25.5, 50, 7.0, 2), (choose(20), 0.1, 200, 0.3, 3)])
 def test_several_times_fewer_oracle_calls_from_warm(oracle, center, n, spread, saved):
     """To a certified distance of 1% of the diameter, after the target moved by 1% of its distance from the centre."""
     rng = np.random.default_rng(0)
@@ -266,8 +264,8 @@ def test_a_start_outside_the_set_is_found_out():
             project(cube, [3.0, 1.9, -1.8], method=method, warm=elsewhere)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
+@every(
+    "arguments, message",
     [
         ({"target": [1.0, np.nan]}, "target must be finite"),
         ({"target": [[1.0, 2.0]]}, "target must have shape"),

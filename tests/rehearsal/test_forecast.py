@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sampling import sampled
+from sampling import every, sampled
 from sottovoce.plans.forecast import Curve, Forecast, Spread
 from sottovoce.plans.outlook import outlook
 from sottovoce.plans.plan import Plan
@@ -221,7 +221,7 @@ def test_prices_never_rise_with_the_budget():
 
 
 class TestBounds:
-    @pytest.mark.parametrize("plan", ["auto", "worst-case", "paper"])
+    @every("plan", ["auto", "worst-case", "paper"])
     def test_none_is_above_the_range_and_none_rises_with_the_budget(self, plan):
         options = {} if plan == "paper" else LINEAR
         found = outlook(Problem(sv.domains.Hypersimplex(6, 2), 10_000, (0.0, 2.0), ONE, **options), plan, points=7)
@@ -276,8 +276,8 @@ def test_the_words_are_those_of_the_numbers():
     assert "extrapolated" not in words
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
+@every(
+    "options, words",
     [
         ({"contrast": 0.0}, "contrast must be"),
         ({"contrast": 2.0}, "contrast must be"),
@@ -287,7 +287,6 @@ def test_the_words_are_those_of_the_numbers():
         ({"rehearse": "yes"}, "rehearse"),
         ({"rehearse": math.nan}, "rehearse"),
     ],
-    ids=str,
 )
 def test_bad_arguments_are_refused(options, words):
     with pytest.raises((TypeError, ValueError), match=words):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.rehearsal._reading import Shares, price_between
 
 LENGTHS = [400, 3200, 25_600]
@@ -30,7 +31,7 @@ def test_the_spread_covers_the_worlds_and_grows_with_what_is_not_known():
     assert far.high / far.low > 1.5 * here.high / here.low
 
 
-@pytest.mark.parametrize("share", [0.5, 0.1, 0.01])
+@every("share", [0.5, 0.1, 0.01])
 def test_the_length_for_a_share_is_where_the_share_is(share):
     shares = Shares(LENGTHS, law(-0.7))
     length = shares.length_for(share)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.rehearsal._worlds import convex_worlds, linear_worlds
 
 SETS = (sv.domains.Hypersimplex(8, 3), sv.domains.Ball(4), sv.domains.Birkhoff(3))
@@ -48,8 +49,8 @@ def test_what_is_seen_lies_in_the_range_and_has_the_mean_and_the_variance(made):
             assert seen.var() == pytest.approx(variance, rel=0.1, abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("contrast", [0.05, 0.2])
+@every("kind", KINDS)
+@every("contrast", [0.05, 0.2])
 def test_what_a_caller_knows_is_kept(kind, contrast):
     for domain in SETS:
         for world in KINDS[kind](domain, 5, contrast=contrast, scatter=0.07):
@@ -68,7 +69,7 @@ def test_costs_follow_features():
     assert np.corrcoef(fit, costs)[0, 1] ** 2 > 0.5
 
 
-@pytest.mark.parametrize("domain", [sv.domains.Box(0.0, 1.0, 6), sv.domains.LInfBall(6)], ids=repr)
+@every("domain", [sv.domains.Box(0.0, 1.0, 6), sv.domains.LInfBall(6)])
 def test_where_nothing_may_be_chosen_that_is_not_always_best(domain):
     """Costs alone would have nothing chosen, whatever they are, and there would be nothing to learn."""
     bests = []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.auditing import Audit
 from sottovoce.auditing.attacks.claims import claim_of
 from sottovoce.report import audit_figure
@@ -54,7 +55,7 @@ def test_claim_finding_and_verdict_are_in_the_picture():
     assert "1 of 2 claims REFUTED" in refuted
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 9])
+@every("count", [1, 2, 5, 9])
 def test_every_audit_has_a_panel(count):
     _, panels = draw([found(f"number {i}") for i in range(count)]).subfigs
     assert sum(axes.axison for axes in panels.axes) == count

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab import Cell, Result
 from sottovoce.lab.summary import price_of, summarise
 from sottovoce.report._canvas import canvas
@@ -129,8 +130,8 @@ def test_the_error_of_a_price_agrees_with_the_jackknife():
     assert found.error < 0.8 * unpaired  # the pairing is used
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "free", "told"),
+@every(
+    "algorithm, free, told",
     [
         ("default", "no-privacy", True),
         ("default:play=around", "no-privacy:play=around", True),
@@ -154,8 +155,8 @@ def test_there_is_no_price_relative_to_a_gain():
     assert price_of(groups[0], groups) is None
 
 
-@pytest.mark.parametrize(
-    ("guarantee", "simulated", "private", "words"),
+@every(
+    "guarantee, simulated, private, words",
     [
         (sv.PureDP(1.0), False, True, "from 50% to at most 73%"),
         (sv.ApproxDP(1.0, 1e-6), False, True, "except with a probability of about 1e-06"),

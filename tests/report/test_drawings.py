@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sampling import sampled
+from sampling import every, sampled
 from sottovoce.domains import all_domains
 from sottovoce.report.html._drawings import draw_decision
 from sottovoce.report.html._layout import laid_out
@@ -89,7 +89,7 @@ def test_a_network_that_is_too_large_to_draw_is_said():
     assert drawn.kind == "slate"
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 3, 12, 60])
+@every("nodes", [1, 2, 3, 12, 60])
 def test_nodes_are_apart_and_inside(nodes):
     rng = np.random.default_rng(nodes)
     edges = [(i, int(rng.integers(0, i))) for i in range(1, nodes)]

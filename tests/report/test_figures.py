@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from sampling import every
 from sottovoce.lab.simulation import Run, RunDetails
 from sottovoce.report import regret_figure
 from sottovoce.report.figures._regret import draw
@@ -80,7 +81,7 @@ def test_a_line_that_never_learns_leaves_room_for_those_that_do():
         assert axes.get_yscale() == ("asinh" if min(slopes) < 0 else "log")
 
 
-@pytest.mark.parametrize(
+@every(
     "slopes",
     [[0.1], [0.1, 0.1, 0.1], [0.4, 0.39, 0.01, 0.0], [1.2, 0.1, 0.05], [-0.1, -0.1], [0.4, 0.4, 0.4, 0.4, 0.4]],
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.problems import Editions
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
 from sottovoce.report import run_report
@@ -74,8 +75,8 @@ def test_where_segments_do_not_help_the_page_says_so_and_draws_nothing():
     assert show_segments(SegmentedRecommendation(np.zeros(2), "", 0)) is None
 
 
-@pytest.mark.parametrize(
-    ("variance_shares", "words"),
+@every(
+    "variance_shares, words",
     [
         ({"everybody": 0.9993, "own": 0.0007}, "all but identical: less than 1% of how"),
         (

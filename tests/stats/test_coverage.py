@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.stats import ReleasedMean
 from sottovoce.stats._error_law import ErrorLaw
 from sottovoce.stats.scale import scale_for
@@ -93,7 +94,7 @@ def simulated(privacy, people, means, sizes):
     return scale, sums, found[1] - found[0], lambda level: reaches(normals, scales, level)
 
 
-@pytest.mark.parametrize(("privacy", "people", "means", "sizes"), CASES)
+@every("privacy, people, means, sizes", CASES)
 def test_intervals_of_differences_hold_the_truth_as_often_as_they_say(privacy, people, means, sizes):
     """Four deviations of luck, and the lattice of sums of few ones and zeros, which no noise smears (0.006)."""
     truth = 4.0 * (means[1] - means[0])
@@ -106,7 +107,7 @@ def test_intervals_of_differences_hold_the_truth_as_often_as_they_say(privacy, p
             assert held <= confidence + luck + 0.006 * (privacy == "none")
 
 
-@pytest.mark.parametrize("case", CASES)
+@every("case", CASES)
 def test_the_simulation_says_what_ab_test_says(case):
     _privacy, _, _, sizes = case
     scale, sums, differences, far = simulated(*case)
@@ -132,7 +133,7 @@ def test_what_is_simulated_is_what_is_released():
     assert np.std(real) == pytest.approx(spread, rel=0.12)
 
 
-@pytest.mark.parametrize("pairs", ["control", "all"])
+@every("pairs", ["control", "all"])
 def test_all_intervals_of_a_family_hold_together(pairs):
     """Four arms, 120 tests through evaluations: a family of 3 or 6 at 90%; four deviations of luck are 0.11."""
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(0.3), noise=sv.SimulatedNoise(5))

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from sampling import every
 from sottovoce.stats._error_law import ErrorLaw
 
 
-@pytest.mark.parametrize("distance", [0.1, 1.0, 4.0, 9.0, 15.0])
+@every("distance", [0.1, 1.0, 4.0, 9.0, 15.0])
 def test_two_laplace_parts_of_one_scale_have_their_closed_form(distance):
     """P(|Z + Z'| >= x) = (2 + x) e^-x/2."""
     found = ErrorLaw(0.0, (1.0, 1.0)).tail(distance)
     assert found == pytest.approx((2 + distance) / 2 * math.exp(-distance), abs=1e-8)
 
 
-@pytest.mark.parametrize("scales", [(2.0, 1.0), (1.0, 0.01), (3.0, 2.9)])
+@every("scales", [(2.0, 1.0), (1.0, 0.01), (3.0, 2.9)])
 def test_two_laplace_parts_of_two_scales_have_theirs(scales):
     a, b = (scale**2 for scale in scales)
     for distance in (0.3, 2.0, 12.0):
@@ -25,7 +26,7 @@ def test_two_laplace_parts_of_two_scales_have_theirs(scales):
         assert ErrorLaw(0.0, scales).tail(distance) == pytest.approx(expected, abs=2e-5)
 
 
-@pytest.mark.parametrize("normal", [0.05, 1.0, 20.0])
+@every("normal", [0.05, 1.0, 20.0])
 def test_a_normal_part_with_a_laplace_part_is_the_integral(normal):
     for distance in (0.5 * normal, 2 * normal + 1, 4 * normal + 3):
 
@@ -46,9 +47,7 @@ def test_many_parts_are_as_far_out_as_draws_of_them():
         assert abs(outside - level) <= 5 * math.sqrt(level * (1 - level) / 20_000)
 
 
-@pytest.mark.parametrize(
-    "law", [ErrorLaw(1.0), ErrorLaw(0.0, (1.0, 1.0)), ErrorLaw(1e-3, (1.0, 1.0)), ErrorLaw(50.0, (1.0,) * 20)]
-)
+@every("law", [ErrorLaw(1.0), ErrorLaw(0.0, (1.0, 1.0)), ErrorLaw(1e-3, (1.0, 1.0)), ErrorLaw(50.0, (1.0,) * 20)])
 def test_quantiles_and_tails_are_inverse(law):
     for level in (0.9, 0.05, 1e-4, 1e-7):
         assert law.tail(law.quantile(level)) == pytest.approx(level, rel=1e-3, abs=1e-9)

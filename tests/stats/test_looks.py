@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sampling import every
 from sottovoce.stats._error_law import ErrorLaw
 from sottovoce.stats._looks import crossing_chances, levels_of_looks, spent
 
 EVENLY = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("shares", "alpha", "bounds"),
+@every(
+    "shares, alpha, bounds",
     [  # two-sided O'Brien-Fleming-type bounds of Lan and DeMets, as tables have them
         (EVENLY, 0.05, (4.877, 3.357, 2.680, 2.290, 2.031)),
         ((0.5, 1.0), 0.05, (2.963, 1.969)),
@@ -27,7 +28,7 @@ def test_levels_are_those_of_published_bounds(shares, alpha, bounds):
     assert stats.norm.isf(np.array(levels) / 2) == pytest.approx(bounds, abs=2e-3)
 
 
-@pytest.mark.parametrize(("looks", "published"), [(2, 0.083), (3, 0.107), (5, 0.142), (10, 0.193)])
+@every("looks, published", [(2, 0.083), (3, 0.107), (5, 0.142), (10, 0.193)])
 def test_naive_looks_raise_false_alarms_as_published(looks, published):
     """Armitage, McPherson and Rowe (1969), repeated tests at 5%."""
     found = crossing_chances([ErrorLaw(1.0)] * looks, [0.05] * looks, [0.0] * looks)
@@ -42,7 +43,7 @@ def walks(coins, law, stages, runs):
     return np.cumsum(steps, axis=1)
 
 
-@pytest.mark.parametrize("law", [ErrorLaw(1.0), ErrorLaw(0.3, (1.0, 1.0)), ErrorLaw(1.0, (0.5, 0.2))])
+@every("law", [ErrorLaw(1.0), ErrorLaw(0.3, (1.0, 1.0)), ErrorLaw(1.0, (0.5, 0.2))])
 def test_paths_ever_leave_as_often_as_was_said(law):
     """40,000 paths: four deviations of luck are 0.0044."""
     levels = levels_of_looks((law,) * 5, EVENLY, 0.05)
@@ -56,7 +57,7 @@ def test_paths_ever_leave_as_often_as_was_said(law):
     assert np.mean((paths > naive).any(axis=1)) > 0.12  # what looking as if it were the only time does
 
 
-@pytest.mark.parametrize("drift", [0.0, 0.4, 1.0])
+@every("drift", [0.0, 0.4, 1.0])
 def test_chances_of_the_first_look_that_shows_are_those_of_paths(drift):
     law, runs = ErrorLaw(1.0, (0.5, 0.5)), 40_000
     levels = levels_of_looks((law,) * 3, (1 / 3, 2 / 3, 1.0), 0.1)
@@ -71,8 +72,8 @@ def test_chances_of_the_first_look_that_shows_are_those_of_paths(drift):
             assert seen / runs == pytest.approx(chance, abs=4.5 * math.sqrt(chance / runs) + 1e-4)
 
 
-@pytest.mark.parametrize("stages", [(1, 1), (1, 1, 1, 1, 1), (1, 2, 7), (5, 1, 1, 1), (1,) * 15])
-@pytest.mark.parametrize("alpha", [0.2, 0.05, 0.005])
+@every("stages", [(1, 1), (1, 1, 1, 1, 1), (1, 2, 7), (5, 1, 1, 1), (1,) * 15])
+@every("alpha", [0.2, 0.05, 0.005])
 def test_levels_for_normal_errors_do_for_laplace_noise(stages, alpha):
     """The levels of `ab_test`: computed for normal errors, used with whatever mixture of both there is."""
     shares = tuple(so_far / sum(stages) for so_far in itertools.accumulate(stages))

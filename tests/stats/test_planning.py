@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sampling import every
 
 
 def textbook(difference, confidence, power, variances):
@@ -16,8 +17,8 @@ def textbook(difference, confidence, power, variances):
     return math.ceil(((z * math.sqrt(0.5) + other * math.sqrt(sum(variances))) / difference) ** 2)
 
 
-@pytest.mark.parametrize("difference", [0.02, 0.05])
-@pytest.mark.parametrize(("confidence", "power"), [(0.95, 0.8), (0.99, 0.9), (0.9, 0.5)])
+@every("difference", [0.02, 0.05])
+@every("confidence, power", [(0.95, 0.8), (0.99, 0.9), (0.9, 0.5)])
 def test_without_privacy_it_is_the_textbooks_formula(difference, confidence, power):
     """From 0.5 to 0.5 - d; the mean that differs lies within a standard error of the middle, so little is pulled."""
     found = sv.events_needed(difference, privacy=sv.NoPrivacy(), confidence=confidence, power=power)
@@ -31,8 +32,8 @@ def test_a_precision_without_privacy_is_the_textbooks_too():
     assert 0.0199 < found.half_width <= 0.02
 
 
-@pytest.mark.parametrize(
-    ("privacy", "settings"),
+@every(
+    "privacy, settings",
     [
         (sv.PureDP(0.1), {"difference": 0.1}),
         (sv.PureDP(0.05), {"difference": 0.1, "mean": 0.2, "power": 0.9}),
@@ -41,7 +42,6 @@ def test_a_precision_without_privacy_is_the_textbooks_too():
         (sv.PureDP(0.2), {"difference": 0.1, "looks": 3}),
         (sv.PureDP(0.5), {"difference": 0.12, "arms": 3, "power": 0.7}),
     ],
-    ids=str,
 )
 def test_a_difference_is_shown_as_often_as_planned(privacy, settings):
     """150 tests through evaluations; four deviations of luck are 0.13."""
@@ -131,8 +131,8 @@ def test_it_is_plain_data():
     assert "Without privacy" not in str(sv.events_needed(0.05, privacy=sv.NoPrivacy()))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
+@every(
+    "settings, message",
     [
         ({}, "either difference or precision"),
         ({"difference": 0.1, "precision": 0.1}, "either difference or precision"),

@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, stats
 
 import sottovoce as sv
-from sampling import sampled
+from sampling import every, sampled
 from sottovoce.stats import ReleasedMean
 from sottovoce.stats.released_mean import _laplace_tail
 
@@ -84,7 +84,7 @@ def test_the_standard_error_of_laplace_reports_is_theirs():
     assert errors.mean() == pytest.approx(means.std(), rel=0.1)
 
 
-@pytest.mark.parametrize("deviation", [0.0, 1e-3, 0.3, 1.0, 5.0, 200.0])
+@every("deviation", [0.0, 1e-3, 0.3, 1.0, 5.0, 200.0])
 def test_the_tail_of_normal_plus_laplace_is_that_of_the_integral(deviation):
     for distance in (0.0, 0.5, 2.0, 6.0):
         if deviation == 0:
@@ -131,7 +131,7 @@ def test_without_noise_the_interval_of_ones_and_zeros_is_wilsons():
     assert found == pytest.approx(tuple(stats.binomtest(7, 100).proportion_ci(0.95, "wilson")), abs=1e-9)
 
 
-@pytest.mark.parametrize("confidence", [0.0, 1.0, -1, 95, "0.9", float("nan")])
+@every("confidence", [0.0, 1.0, -1, 95, "0.9", float("nan")])
 def test_confidence_is_a_probability(confidence):
     with pytest.raises((TypeError, ValueError), match="confidence"):
         result(0).interval(confidence)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 
 SCHEDULE = (100, 100, 200)
 
@@ -19,7 +20,7 @@ def played(evaluations, coins, means, schedule=SCHEDULE):
     return arms
 
 
-@pytest.mark.parametrize("privacy", [sv.PureDP(0.1), sv.PureDP(2.0), sv.NoPrivacy()], ids=str)
+@every("privacy", [sv.PureDP(0.1), sv.PureDP(2.0), sv.NoPrivacy()])
 def test_false_alarms_stay_at_the_level_over_all_looks_and_naive_looks_do_not(privacy):
     """200 tests of no difference at 10%: four deviations of luck are 0.085. Naively it is twice as many."""
     evaluations = sv.PrivateEvaluations((0.0, 1.0), privacy, noise=sv.SimulatedNoise(4))

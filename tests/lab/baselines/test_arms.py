@@ -10,6 +10,7 @@ from scipy import optimize
 from watching import watch_releases
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import DomainError
 from sottovoce.lab.baselines._phases import PrivatelyPhased
 from sottovoce.lab.baselines._vertices import few_vertices
@@ -90,8 +91,8 @@ def test_sets_without_a_short_list_are_refused_with_the_reason():
 # ---------------------------------------------------------------------- phases, and their privacy
 
 
-@pytest.mark.parametrize("kind", PHASED)
-@pytest.mark.parametrize("privacy", [sv.PureDP(0.5), sv.PureDP(2.0, contributions=3)])
+@every("kind", PHASED)
+@every("privacy", [sv.PureDP(0.5), sv.PureDP(2.0, contributions=3)])
 def test_the_scale_of_a_sum(kind, privacy):
     """One loss, one number, one noise: epsilon = contributions x B/scale, as dp-accounting says as well."""
     source = Chosen(np.zeros(10**5, dtype=np.int64))
@@ -117,7 +118,7 @@ def transcript(kind, losses, numbers):
     return np.concatenate(actions), np.concatenate(released), learner
 
 
-@pytest.mark.parametrize("kind", PHASED)
+@every("kind", PHASED)
 def test_one_loss_moves_one_number_by_no_more_than_its_range(kind):
     """Executable proof: shifting one noise by at most `steps` undoes the change of a loss, in all that is ever seen."""
     horizon = 100_000
@@ -146,7 +147,7 @@ def test_one_loss_moves_one_number_by_no_more_than_its_range(kind):
     assert seen >= 3
 
 
-@pytest.mark.parametrize("kind", PHASED)
+@every("kind", PHASED)
 def test_what_is_asked_while_a_phase_waits_is_not_read_and_the_phase_goes_on(kind):
     learner = made(kind, sv.domains.Simplex(3), horizon=60_000)
     phase = learner.ask_round()
@@ -165,7 +166,7 @@ def test_what_is_asked_while_a_phase_waits_is_not_read_and_the_phase_goes_on(kin
         assert following.wants_loss.all()
 
 
-@pytest.mark.parametrize("kind", PHASED)
+@every("kind", PHASED)
 def test_a_beginning_that_is_cut_short_is_begun_again(kind):
     explorer = made(kind, sv.domains.Simplex(3))._policy.first.explorer
     explorer._opened = -1, 0
@@ -191,8 +192,8 @@ def test_a_phase_has_exactly_its_events_however_many_blocks_it_is_drawn_in():
 # ---------------------------------------------------------------------- successive elimination
 
 
-@pytest.mark.parametrize("scale", [0.0, 4.0, 400.0])
-@pytest.mark.parametrize("arms", [2, 10])
+@every("scale", [0.0, 4.0, 400.0])
+@every("arms", [2, 10])
 def test_epochs_are_long_enough_for_their_own_gap(scale, arms):
     """An error of h + c at most: the best arm stays, whatever the errors; arms that are worse by 2^-e leave."""
     algorithm = Elimination(np.eye(arms), 10**6, width=4.0, scale=scale)
@@ -222,7 +223,7 @@ def test_arms_leave_when_their_means_say_so_and_the_last_is_played_unread():
     assert belief.phase.size == 10**5
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 0.05])
+@every("epsilon", [1.0, 0.05])
 def test_the_best_arm_is_left(epsilon):
     """Gaps of 0.3 and 0.6 of the range; the probability of another end is below 1e-5 by the algorithm's own beta."""
     for seed in range(3):
@@ -294,7 +295,7 @@ def in_phase(algorithm, number):
     return algorithm._belief(number, np.arange(len(algorithm.vertices)))
 
 
-@pytest.mark.parametrize("domain", [sv.domains.Simplex(5), sv.domains.Hypersimplex(6, 2), sv.domains.Birkhoff(3)])
+@every("domain", [sv.domains.Simplex(5), sv.domains.Hypersimplex(6, 2), sv.domains.Birkhoff(3)])
 def test_no_vertex_is_seen_less_clearly_than_a_g_optimal_design_allows(domain):
     """Kiefer and Wolfowitz: x' V^-1 x is at most r/q^i; r is the dimension of the features, by their rank."""
     vertices = few_vertices(domain)
@@ -345,7 +346,7 @@ def test_errors_bound_sums_of_laplace_noise():
             assert least > -12 * logarithm - 4  # and it is not far too careful
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 0.1])
+@every("epsilon", [1.0, 0.1])
 def test_vertices_leave_and_the_best_one_stays(epsilon):
     domain = sv.domains.Hypersimplex(5, 2)
     cost, vertices = np.array([0.1, 0.4, 0.2, 0.6, 0.5]), few_vertices(domain)

@@ -278,14 +278,14 @@ def test_a_fixed_point_must_be_feasible():
         baselines.BestFixed(sv.domains.Ball(2), horizon=10, loss_range=(0.0, 1.0), point=[2.0, 0.0])
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FOUND.values() if issubclass(kind, Planned)])
+@every("kind", [kind for kind in FOUND.values() if issubclass(kind, Planned)])
 def test_baselines_save_no_state(kind):
     """Agarwal and Singh's explorer, for one, would come back as another."""
     with pytest.raises(StateRefused, match="baseline"):
         kind.examples()[0].state()
 
 
-@pytest.mark.parametrize("kind", [kind for kind in baselines.BASELINES.values() if not kind.private])
+@every("kind", [kind for kind in baselines.BASELINES.values() if not kind.private])
 def test_only_what_learns_is_said_to_show_its_losses(kind):
     words = " ".join(str(kind.examples()[0].privacy).split())
     learns = kind not in (baselines.UniformRandom, baselines.BestFixed)

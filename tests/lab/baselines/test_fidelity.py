@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import HorizonReached
 
 LOW, HIGH = -1.0, 3.0
@@ -36,7 +37,7 @@ BALL = (sv.domains.Ball(3), 1.0, 1.0, project_ball)
 SIMPLEX = (sv.domains.Simplex(4), 1 / math.sqrt(12), math.sqrt(3 / 4), project_simplex)  # set, r, R
 
 
-@pytest.mark.parametrize(("domain", "inner", "outer", "project"), [BALL, SIMPLEX], ids=["ball", "simplex"])
+@every("domain, inner, outer, project", [BALL, SIMPLEX])
 def test_fkm(domain, inner, outer, project):
     horizon, lipschitz = 400, 0.7
     learner = sv.lab.baselines.FKM(domain, horizon=horizon, loss_range=(LOW, HIGH), lipschitz=lipschitz, seed=3)
@@ -63,7 +64,7 @@ def test_fkm_reaches_the_bound_of_its_theorem_where_the_radius_is_not_capped():
     assert 0.8 * stated < learner.plan.bound <= stated
 
 
-@pytest.mark.parametrize("domain", [sv.domains.Ball(3), sv.domains.Simplex(4), sv.domains.Hypersimplex(5, 2)], ids=repr)
+@every("domain", [sv.domains.Ball(3), sv.domains.Simplex(4), sv.domains.Hypersimplex(5, 2)])
 def test_chen_zhang_karbasi(domain):
     horizon, slope = 200, 0.7
     learner = sv.lab.baselines.ChenZhangKarbasi(

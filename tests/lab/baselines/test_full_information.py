@@ -11,6 +11,7 @@ import pytest
 
 import sottovoce as sv
 from children import is_refused_after_a_fork
+from sampling import every
 from sottovoce.errors import CopyRefused, HorizonReached, InvalidLoss
 from sottovoce.privacy import levels
 
@@ -44,7 +45,7 @@ class Chosen:
         return self._numbers[start : start + size].copy()
 
 
-@pytest.mark.parametrize("domain", [BALL, sv.domains.Hypersimplex(5, 2)], ids=str)
+@every("domain", [BALL, sv.domains.Hypersimplex(5, 2)])
 def test_it_plays_the_regularised_leader(domain):
     """A literal run without noise: the projection of c - step * sum, gradients cut to the length G along the set."""
     horizon, coins = 200, np.random.default_rng(0)
@@ -70,7 +71,7 @@ def largest_moves(learner):
     return np.abs(sensitivity).sum(axis=1).max(), np.linalg.norm(sensitivity, axis=1).max()
 
 
-@pytest.mark.parametrize("privacy", [sv.PureDP(0.7), sv.PureDP(2.0, contributions=3), sv.ApproxDP(1.0, 1e-6)])
+@every("privacy", [sv.PureDP(0.7), sv.PureDP(2.0, contributions=3), sv.ApproxDP(1.0, 1e-6)])
 def test_the_scale_of_the_tree(privacy):
     """As many releases as an event has nodes compose to the guarantee, by dp-accounting; no smaller noise would do."""
     source = Chosen()
@@ -110,7 +111,7 @@ def released(gradients, numbers):
     return np.array(sums)[:-1], learner
 
 
-@pytest.mark.parametrize("changed", [0, 6, 7, 30, 62, 63])
+@every("changed", [0, 6, 7, 30, 62, 63])
 def test_one_gradient_moves_at_most_a_logarithm_of_nodes_by_no_more_than_its_norm(changed):
     """Executable proof: shifting the noise of the nodes that hold the event undoes its change in all that is seen."""
     horizon, coins = 64, np.random.default_rng(3)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.baselines._linear import Features, climb, hope, most_hopeful
 from sottovoce.lab.baselines._vertices import few_vertices
 
@@ -29,7 +30,7 @@ def test_features_can_say_every_affine_function_of_the_action():
     assert float(features(best[None])[0] @ theta) == pytest.approx(values.min())
 
 
-@pytest.mark.parametrize("seed", range(5))
+@every("seed", range(5))
 def test_a_climb_never_gets_worse_and_the_list_is_never_beaten(seed):
     features = Features(SUBSETS)
     vertices = few_vertices(SUBSETS)
@@ -113,7 +114,7 @@ def test_thompson_sampling_has_the_posterior_of_a_linear_model():
     np.testing.assert_allclose(found, expected, atol=6 * 0.5 / math.sqrt(1_200))
 
 
-@pytest.mark.parametrize("kind", [sv.lab.baselines.LinUCB, sv.lab.baselines.ThompsonSampling])
+@every("kind", [sv.lab.baselines.LinUCB, sv.lab.baselines.ThompsonSampling])
 def test_updates_grow_as_a_logarithm_and_learning_pays(kind):
     environment = sv.lab.NoisyLinear(SUBSETS, seed=3)
     rounds = []

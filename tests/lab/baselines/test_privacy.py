@@ -8,6 +8,7 @@ import pytest
 
 import sottovoce as sv
 from children import is_refused_after_a_fork
+from sampling import every
 from sottovoce.privacy import DirectionGrid, LossGrid, levels
 
 RANGE = (0.0, 2.0)
@@ -58,7 +59,7 @@ def sensitivities(learner):
     return np.abs(sensitivity).sum(axis=1).max(), np.linalg.norm(sensitivity, axis=1).max()
 
 
-@pytest.mark.parametrize("horizon", [100, 1_000])
+@every("horizon", [100, 1_000])
 def test_the_laplace_scale_of_smith_thakurta(horizon):
     """Pure privacy: epsilon = levels x l1/scale; dp-accounting composes the nodes to the same epsilon."""
     source = Chosen()
@@ -85,7 +86,7 @@ def test_the_gaussian_scale_of_smith_thakurta():
     assert accountant.get_epsilon(1e-6) == pytest.approx(1.0, rel=2e-3)
 
 
-@pytest.mark.parametrize("events", [1, 2, 3, 7, 8, 21, 39])
+@every("events", [1, 2, 3, 7, 8, 21, 39])
 def test_noise_enters_the_point_once_for_each_node(events):
     horizon = 40
     numbers = np.random.default_rng(3).integers(-(2**20), 2**20, size=3 * horizon)
@@ -106,11 +107,7 @@ def test_noise_enters_the_point_once_for_each_node(events):
     assert [size for size in noisy.sizes if size] == [3] * events
 
 
-@pytest.mark.parametrize(
-    ("privacy", "deviation"),
-    [(sv.PureDP(1.0), math.sqrt(2)), (sv.ApproxDP(1.0, 1e-6), 1.0)],
-    ids=["laplace", "gaussian"],
-)
+@every("privacy, deviation", [(sv.PureDP(1.0), math.sqrt(2)), (sv.ApproxDP(1.0, 1e-6), 1.0)])
 def test_real_noise_has_the_claimed_size(privacy, deviation):
     """Losses in the middle of the range estimate nothing, so the released sum is noise alone: here, of secure sources.
 
@@ -131,7 +128,7 @@ def test_real_noise_has_the_claimed_size(privacy, deviation):
     assert squares.mean() / deviation**2 == pytest.approx(1.0, abs=7 * math.sqrt(kurtosis / squares.size))
 
 
-@pytest.mark.parametrize("privacy", [sv.PureDP(0.5), sv.PureDP(2.0), sv.PureDP(1.0, contributions=3)])
+@every("privacy", [sv.PureDP(0.5), sv.PureDP(2.0), sv.PureDP(1.0, contributions=3)])
 def test_the_scale_of_agarwal_singh(privacy):
     """One loss, one number, one noise: epsilon = contributions x B/scale, as dp-accounting says as well."""
     source = Chosen()
@@ -184,13 +181,13 @@ def test_a_loss_that_is_not_read_changes_nothing():
     np.testing.assert_array_equal(play(0.0), play(2.0))
 
 
-@pytest.mark.parametrize("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])
+@every("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])
 def test_real_noise_refuses_a_fork(kind):
     learner = kind(sv.domains.Ball(2), horizon=50, loss_range=RANGE, privacy=sv.PureDP(1.0))
     assert is_refused_after_a_fork(lambda: learner.ask())
 
 
-@pytest.mark.parametrize("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])
+@every("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])
 def test_the_statement_shows_how_epsilon_adds_up(kind):
     learner = kind(sv.domains.Ball(2), horizon=1_000, loss_range=RANGE, privacy=sv.PureDP(0.5))
     text = " ".join(str(learner.privacy).split())

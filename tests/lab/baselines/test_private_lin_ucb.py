@@ -8,6 +8,7 @@ import pytest
 from watching import watch_releases
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.baselines._vertices import few_vertices
 from sottovoce.lab.baselines.private_lin_ucb import UnitFeatures, _length_of_noise
 from sottovoce.privacy import DirectionGrid, LossGrid, levels
@@ -81,7 +82,7 @@ def test_a_literal_run_without_noise():
     assert np.abs(moment).max() > 100
 
 
-@pytest.mark.parametrize("privacy", [PURE, APPROXIMATE], ids=["laplace", "gaussian"])
+@every("privacy", [PURE, APPROXIMATE])
 def test_the_ellipsoid_holds_the_truth_under_noise(privacy):
     """It fails with probability 1e-5 by the plan's own account; seeds are fixed."""
     truth = np.array([0.3, -0.3, 0.1, 0.0])
@@ -98,8 +99,8 @@ def test_the_ellipsoid_holds_the_truth_under_noise(privacy):
         assert explorer.knowledge().events > 50_000
 
 
-@pytest.mark.parametrize("family", ["laplace", "gaussian"])
-@pytest.mark.parametrize(("size", "levels"), [(1, 1), (4, 6), (30, 3)])
+@every("family", ["laplace", "gaussian"])
+@every("size, levels", [(1, 1), (4, 6), (30, 3)])
 def test_noise_is_no_longer_than_planned(family, size, levels):
     """Of 40,000 draws at most one in 2 trials is longer, give or take six standard errors."""
     coins, trials = np.random.default_rng(0), 5
@@ -110,7 +111,7 @@ def test_noise_is_no_longer_than_planned(family, size, levels):
     assert bound < 12 * lengths.mean() + 12
 
 
-@pytest.mark.parametrize("domain", [SUBSETS, sv.domains.Simplex(5), sv.domains.Birkhoff(3)], ids=str)
+@every("domain", [SUBSETS, sv.domains.Simplex(5), sv.domains.Birkhoff(3)])
 def test_no_loss_has_a_longer_parameter_than_planned(domain):
     """Every affine function within B/2 of the middle is linear in the features, its parameter no longer than S."""
     vertices, features = few_vertices(domain), UnitFeatures.of(domain)
@@ -125,7 +126,7 @@ def test_no_loss_has_a_longer_parameter_than_planned(domain):
         assert np.linalg.norm(theta) <= features.largest_parameter(float(np.linalg.norm(slope)), half) + 1e-9
 
 
-@pytest.mark.parametrize("privacy", [sv.PureDP(0.5), sv.PureDP(2.0, contributions=3), APPROXIMATE])
+@every("privacy", [sv.PureDP(0.5), sv.PureDP(2.0, contributions=3), APPROXIMATE])
 def test_the_scale_of_the_tree(privacy):
     """As many releases as a round has nodes compose to the guarantee, by dp-accounting."""
     source = Chosen()
@@ -157,7 +158,7 @@ def transcript(losses, numbers):
     return np.concatenate(actions), np.array(sums), sizes, learner
 
 
-@pytest.mark.parametrize("changed", [0, 3_000, 20_000, 29_999])
+@every("changed", [0, 3_000, 20_000, 29_999])
 def test_one_loss_is_in_a_logarithm_of_nodes_and_moves_each_by_no_more_than_planned(changed):
     """Executable proof: shifting the noise of the nodes that hold the round undoes the change in all that is seen."""
     coins = np.random.default_rng(2)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.baselines.scrible import BallBarrier, Scrible, scrible_bound, scrible_step
 
 CENTER = np.array([1.0, -2.0, 0.5])
@@ -20,7 +21,7 @@ def barrier_value(z):
     return -math.log(1 - z @ z)
 
 
-@pytest.mark.parametrize("size", [0.0, 1e-9, 0.3, 5.0, 300.0])
+@every("size", [0.0, 1e-9, 0.3, 5.0, 300.0])
 def test_the_point_map_minimises_the_regularised_sum(size):
     dual = size * np.array([0.6, -0.3, 0.2])
     z = (BARRIER(dual) - CENTER) / 2.0
@@ -67,7 +68,7 @@ def test_the_hessian_is_that_of_the_barrier():
     np.testing.assert_allclose(twice, numeric, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("length", [0.0, 0.5, 0.999])
+@every("length", [0.0, 0.5, 0.999])
 def test_the_estimate_is_unbiased_and_its_action_feasible(length):
     """Exactly so: what is averaged over the sphere is quadratic, and the axes with both signs average it as well."""
     point = CENTER + 2.0 * length * np.array([2.0, -1.0, 2.0]) / 3.0

@@ -38,7 +38,7 @@ def test_no_other_radius_has_a_lesser_bound(name, domain, horizon):
     assert made(name, domain, horizon, radius_factor=0.3).bound > 1.1 * own.bound
 
 
-@pytest.mark.parametrize("name", [*KINDS, "fkm"])
+@every("name", [*KINDS, "fkm"])
 def test_a_factor_is_a_positive_number(name):
     for wrong in (0.0, -1.0, math.nan):
         with pytest.raises((TypeError, ValueError), match="radius_factor must"):
@@ -58,7 +58,7 @@ def test_tuning_pays():
     assert regrets[0].final_regret < 0.85 * regrets[1].final_regret
 
 
-@pytest.mark.parametrize("horizon", [10, 1_000, 100_000])
+@every("horizon", [10, 1_000, 100_000])
 def test_the_lag_of_chen_zhang_and_karbasi(horizon):
     """The recursion of the proof at its worst, from h_1 = 0, with D = 1: sqrt(h_t) stays below 2.01 t^(-1/5)."""
     pull, gap, worst = horizon**-0.6 / math.sqrt(2), 0.0, 0.0

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.lab import Cell, run_cell
 from sottovoce.lab.algorithms import ALGORITHMS, DELTA
 from sottovoce.lab.baselines import BASELINES
@@ -21,7 +22,7 @@ HEADLINES = {
 }
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@every("name", ALGORITHMS)
 def test_every_algorithm_runs_and_says_what_it_promises(name):
     linear = name in BASELINES and BASELINES[name].linear_only
     problem = "slate:items=8,slots=2,categories=2" if linear else "toy"
@@ -63,8 +64,8 @@ def test_settings_reach_the_plan():
     assert run_cell(Cell("toy", "default:probes=2,least_events=25", 1.0, 1_000, 0)).result.rounds == 20
 
 
-@pytest.mark.parametrize(
-    ("problem", "name", "words"),
+@every(
+    "problem, name, words",
     [
         ("toy", "agarwal-singh", "agarwal-singh is for linear losses, and those of toy are convex"),
         ("toy", "fkm:colour=3", "fkm has no setting colour"),
@@ -109,8 +110,8 @@ class TestExploringAlone:
         inside = self.result("exploring-alone:of=garber-kretzu")
         assert 0 < inside.regret < inside.predicted
 
-    @pytest.mark.parametrize(
-        ("algorithm", "words"),
+    @every(
+        "algorithm, words",
         [
             ("exploring-alone:of=default", "default needs epsilon"),
             ("exploring-alone:of=no-privacy,epsilon=1", "no-privacy has no epsilon"),
@@ -133,9 +134,7 @@ class TestExploringAlone:
             run_cell(Cell("ball:dimension=4", "exploring-alone:of=default,epsilon=1", math.inf, 100, 0))
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "privacy"), [("paper-needed-laplace", "pure"), ("paper-needed-gaussian", "approximate")]
-)
+@every("algorithm, privacy", [("paper-needed-laplace", "pure"), ("paper-needed-gaussian", "approximate")])
 def test_needed_noise_keeps_its_promise_and_is_less(algorithm, privacy):
     needed = run_cell(Cell("ball:dimension=4,play=around", algorithm, 1.0, 900, 0))
     assert privacy in needed.result.privacy

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.lab import Result
 from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN, judge_match, judge_power
 from sottovoce.lab.reproduction.extent import LARGE, SMALL, Extent, judge, reproduction_grid
@@ -84,8 +85,8 @@ class TestVerdicts:
                 expected = UNSEEN if row.who.startswith("the paper's noise") else HOLDS
                 assert row.verdict == expected
 
-    @pytest.mark.parametrize(
-        ("place", "steeper"),
+    @every(
+        "place, steeper",
         [
             (0, lambda T, n, e: (T / 1e4) ** 0.3),
             (1, lambda T, n, e: (n / 8) ** 1.5),
@@ -94,7 +95,6 @@ class TestVerdicts:
             (4, lambda T, n, e: (T / 1e4) ** 0.2),
             (5, lambda T, n, e: (T / 1e4) ** 0.2),
         ],
-        ids=["T^(3/4)", "n^(3/2)", "n^(1/2)", "1/epsilon", "Garber-Kretzu", "Smith-Thakurta"],
     )
     def test_a_claim_that_is_false_is_called_so(self, place, steeper):
         """This library's default alone is made to grow faster than claimed; the rest stays as claimed."""
@@ -286,8 +286,8 @@ class TestHindsight:
 class TestFormulas:
     """The lemmas, against what they say as T, n and 1/epsilon grow."""
 
-    @pytest.mark.parametrize(
-        ("lemma", "T", "n", "e"),
+    @every(
+        "lemma, T, n, e",
         [(lemma_laplace, 0.75, 1.5, 1.0), (lemma_gaussian, 0.75, 0.5, 1.0), (lemma_without_noise, 0.75, 0.5, 0.0)],
     )
     def test_powers_at_the_far_end(self, lemma, T, n, e):
@@ -302,7 +302,7 @@ class TestFormulas:
 
 
 class TestGrid:
-    @pytest.mark.parametrize("scale", [SMALL, LARGE, SCALE], ids=["small", "large", "test"])
+    @every("scale", [SMALL, LARGE, SCALE])
     def test_every_claim_finds_its_runs(self, scale):
         """No row of any claim is empty, and the base is part of every axis."""
         for claim in claims(invented(true_claims, scale), scale.base):

@@ -16,6 +16,7 @@ import pytest
 import standins
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.cli import main
 from sottovoce.errors import SweepStopped
 from sottovoce.lab import Cell, Sweep, run_cell
@@ -250,7 +251,7 @@ def test_an_address_where_nobody_answers_is_an_error_in_words(tmp_path, capsys, 
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("address", ["", "scheduler", "ftp://scheduler:1", "tcp://", "tcp://127.0.0.1:notaport"])
+@every("address", ["", "scheduler", "ftp://scheduler:1", "tcp://", "tcp://127.0.0.1:notaport"])
 def test_what_is_no_address_is_an_error_in_words(address):
     with pytest.raises(ConnectionError, match="such as tcp://scheduler:8786"):
         connect(address, timeout=0.2)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce._written import read, split_names
 from sottovoce.lab import grid
 from sottovoce.lab.algorithms import ALGORITHMS, algorithm_name, find_algorithm
@@ -28,8 +29,8 @@ def test_what_is_written_reads_back(name, settings):
     assert read(str(found)) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@every(
+    "text, words",
     [
         ("", "must be written like name"),
         (":size=3", "must be written like name"),

@@ -2,8 +2,7 @@
 
 import math
 
-import pytest
-
+from sampling import every
 from sottovoce.lab import Cell, Result
 from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN
 from sottovoce.lab.reproduction.oracle_calls import OPEN_LOOP, POLYTOPE, judge_calls
@@ -38,8 +37,8 @@ def test_no_calls_and_no_runs():
     assert judge_calls([Result(Cell("ball", "it", 1.0, 10, 0), "failed")], "it").verdict == UNSEEN
 
 
-@pytest.mark.parametrize("algorithm", ["paper-no-noise", OPEN_LOOP])
-@pytest.mark.parametrize("problem", ["ball:dimension=8,play=around", POLYTOPE])
+@every("algorithm", ["paper-no-noise", OPEN_LOOP])
+@every("problem", ["ball:dimension=8,play=around", POLYTOPE])
 def test_algorithm_1_keeps_it(problem, algorithm):
     """The paper's own parameters, at a horizon that is quick: fewer calls than events, and more than none."""
     result = run_cell(Cell(problem, algorithm, math.inf, 900, 0)).result

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from sampling import every
 from sottovoce.lab import Cell, Result
 from sottovoce.lab.slopes import fit, slopes
 from sottovoce.lab.summary import summarise
@@ -37,8 +38,8 @@ class TestFit:
         assert (found.slope, found.error) == pytest.approx((np.mean(each), stats.sem(each)))
         assert (found.low, found.high) == pytest.approx(tuple(interval))
 
-    @pytest.mark.parametrize("seeds", [2, 4, 10])
-    @pytest.mark.parametrize("confidence", [0.8, 0.95])
+    @every("seeds", [2, 4, 10])
+    @every("confidence", [0.8, 0.95])
     def test_intervals_hold_the_truth_as_often_as_they_say(self, seeds, confidence):
         """Noise is shared by the points of a seed and grows along the curve; 4.5 sigma, false alarm below 1e-5."""
         rng, trials, truth = np.random.default_rng(seeds), 1500, 0.75

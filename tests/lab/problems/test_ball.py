@@ -5,6 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.problems import BallTracking
 
 
@@ -35,7 +36,7 @@ def test_the_best_point_is_the_geometric_median_of_a_period():
     assert np.linalg.norm(problem.best - grid[totals.argmin()]) < 0.02
 
 
-@pytest.mark.parametrize("play", ["around", "inside"])
+@every("play", ["around", "inside"])
 def test_actions_are_taken_around_the_ball_or_inside(play):
     problem = BallTracking(dimension=3, drift=0.0, jitter=0.0, play=play)  # the best point is on the boundary
     optimizer = problem.optimizer(horizon=20_000, privacy=sv.NoPrivacy(), seed=1)
@@ -84,9 +85,7 @@ def test_a_decision_is_explained_by_its_distance_and_largest_coordinates():
     assert told["coordinate 2"].startswith("-0.600, best ")
 
 
-@pytest.mark.parametrize(
-    "settings", [{"dimension": 0}, {"drift": 0.6, "jitter": 0.5}, {"play": "outside"}, {"period": 0}]
-)
+@every("settings", [{"dimension": 0}, {"drift": 0.6, "jitter": 0.5}, {"play": "outside"}, {"period": 0}])
 def test_bad_settings_are_refused_by_name(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         BallTracking(**settings)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from scipy.optimize import minimize
 
 import sottovoce as sv
-from sampling import sampled
+from sampling import every, sampled
 from sottovoce.lab.problems import PROBLEMS, DecisionProblem
 
 EXAMPLES = {
@@ -21,7 +21,7 @@ EXAMPLES = {
 every_problem = pytest.mark.parametrize(
     "problem", sampled(EXAMPLES.values(), {f"{name}-0" for name in PROBLEMS}, EXAMPLES)
 )
-every_family = pytest.mark.parametrize("name", PROBLEMS)
+every_family = every("name", PROBLEMS)
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=10)
 

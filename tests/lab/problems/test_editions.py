@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.lab.problems import Editions
 
 SMALL = {"items": 7, "slots": 3, "segments": 5}
@@ -17,7 +18,7 @@ def of_segment(world, name, horizon):
     return np.array([one == name for one in world.segments_of(0, horizon)])
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@every("seed", [0, 1])
 def test_the_best_page_of_a_segment_is_the_best_of_all_pages_and_of_a_linear_program(seed):
     problem = Editions(**SMALL, differ=0.6, seed=seed)
     world = problem.environment
@@ -78,8 +79,8 @@ def test_sizes_follow_a_power_law_and_every_event_is_of_the_segment_of_its_loss(
     np.testing.assert_array_equal(world.places(500, 9000), world.kinds(500, 9000) // world.people)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
+@every(
+    "wrong, message",
     [
         ({"by": "weather"}, "by must be one of"),
         ({"differ": 1.5}, "differ must be"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sampling import sampled
+from sampling import every, sampled
 from sottovoce.lab.problems._networks import SNDLIB, Network, _from_node_link, grid_network, load_network
 
 topohub = pytest.importorskip("topohub")
@@ -104,8 +104,8 @@ def test_without_topohub_the_error_says_what_to_install_and_germany_still_works(
     assert load_network("nobel-germany").name == "nobel-germany"
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
+@every(
+    "changes, message",
     [
         ({"nodes": ("a", "a", "c")}, "name of its own"),
         ({"positions": ((0, 0),)}, "position"),

@@ -8,6 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from sampling import every
 from sottovoce.lab.problems import PROBLEMS, Backbone, Routing
 from sottovoce.lab.problems._pictures._lettering import Box, crosses
 
@@ -29,7 +30,7 @@ def box_of(text):
     return Box(extent.x0, extent.y0, extent.x1, extent.y1)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@every("name", PROBLEMS)
 def test_words_are_large_enough_to_read(name):
     problem = PROBLEMS[name]()
     axes = drawn(problem, problem.domain.center)
@@ -38,7 +39,7 @@ def test_words_are_large_enough_to_read(name):
     assert {text: size for text, size in sizes.items() if size < LEAST} == {}
 
 
-@pytest.mark.parametrize("problem", [Routing(), Backbone()], ids=["routing", "spanning-tree"])
+@every("problem", [Routing(), Backbone()])
 def test_names_on_a_map_keep_clear_of_the_decision_and_of_each_other(problem):
     point = problem.environment.comparator(10_000).point
     axes = drawn(problem, point)

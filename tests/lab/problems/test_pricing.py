@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.lab.problems import Pricing
 from sottovoce.lab.problems._people.customers import Baskets
@@ -40,7 +41,7 @@ def test_demand_is_never_negative_even_at_the_highest_price_of_the_ball():
         assert highest_prices(problem.environment.library).min() >= 1 + problem.radius - 1e-12
 
 
-@pytest.mark.parametrize("problem", Pricing.examples(), ids=repr)
+@every("problem", Pricing.examples())
 def test_the_gradient_is_that_of_differences(problem):
     library = problem.environment.library
     rng = np.random.default_rng(0)
@@ -53,7 +54,7 @@ def test_the_gradient_is_that_of_differences(problem):
     np.testing.assert_allclose(library.gradient(x, weights), differences, atol=1e-8)
 
 
-@pytest.mark.parametrize("preference", [0.1, 0.3])
+@every("preference", [0.1, 0.3])
 def test_a_single_segments_best_prices_solve_the_secular_equation(preference):
     """For one row the ball is Euclidean: x = c / (2 volume + multiplier), the multiplier by bisection."""
     problem = Pricing(segments=1, products=5, radius=0.3, preference=preference, seed=4)
@@ -135,7 +136,7 @@ def test_the_default_is_learned_in_private():
     assert run.final_regret < 0.85 * run.final_no_learning
 
 
-@pytest.mark.parametrize(
+@every(
     "wrong",
     [
         {"segments": 0},

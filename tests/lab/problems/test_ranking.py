@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.problems import Ranking
 from sottovoce.lab.problems._people.readers import PEOPLE, Readers, discounts
 
-BOTH = pytest.mark.parametrize("set_name", ["permutahedron", "birkhoff"])
+BOTH = every("set_name", ["permutahedron", "birkhoff"])
 
 
 def as_point(problem, order):
@@ -57,7 +58,7 @@ def test_discounts_are_those_of_discounted_cumulative_gain():
 
 
 @BOTH
-@pytest.mark.parametrize("horizon", [1, 40, 9000])
+@every("horizon", [1, 40, 9000])
 def test_the_best_order_is_the_best_of_all_orders(set_name, horizon):
     for seed in range(3):
         problem = Ranking(items=4, set=set_name, types=3, seed=seed)
@@ -209,8 +210,8 @@ def test_items_are_named_by_what_they_are_worth():
     assert [problem.item_name(item) for item in np.argsort(-worth)] == [f"item {number}" for number in range(1, 7)]
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
+@every(
+    "make, words",
     [
         (lambda: Ranking(items=1), "items"),
         (lambda: Ranking(set="simplex"), "set must be one of"),
@@ -224,7 +225,7 @@ def test_bad_settings_are_refused_by_name(make, words):
         make()
 
 
-@pytest.mark.parametrize(("items", "named", "more"), [(10, 10, None), (20, 12, "and 8 more")])
+@every("items, named, more", [(10, 10, None), (20, 12, "and 8 more")])
 def test_a_list_of_items_is_whole_or_says_how_many_more_there_are(items, named, more):
     problem = Ranking(items=items)
     said = [what for what, _ in problem.explain(problem.environment.comparator(1_000).point)]

@@ -65,7 +65,7 @@ def test_losses_go_on_along_tangents_below_0_and_above_1():
     np.testing.assert_allclose(below[2] - below[1], below[1] - below[0], atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@every("seed", range(4))
 def test_the_best_split_solves_the_quadratic_program_when_times_are_linear_in_the_load(seed):
     domain, library = diamond(steepness=1, congestion=2.0, demand=1.5)
     weights = np.random.default_rng(seed).dirichlet(np.ones(6))

@@ -41,7 +41,7 @@ def points(problem, count, seed=0):
     return np.einsum("ij,ijk->ik", rng.dirichlet(np.ones(3), size=count), picks)
 
 
-@pytest.mark.parametrize(("seed", "horizon"), [(0, 1), (1, 57), (2, 9000), (3, 9000)])
+@every("seed, horizon", [(0, 1), (1, 57), (2, 9000), (3, 9000)])
 def test_the_best_slate_is_the_best_of_all_slates(seed, horizon):
     problem = Slate(**SMALL, seed=seed)
     best = problem.environment.comparator(horizon)
@@ -50,7 +50,7 @@ def test_the_best_slate_is_the_best_of_all_slates(seed, horizon):
     assert mean_loss(problem, best.point, horizon) == pytest.approx(min(losses), abs=1e-12)
 
 
-@pytest.mark.parametrize(("seed", "horizon"), [(0, 1), (1, 57), (2, 9000)])
+@every("seed, horizon", [(0, 1), (1, 57), (2, 9000)])
 def test_the_best_point_for_the_hinge_is_the_best_mixture_of_all_slates(seed, horizon):
     """The comparator solves a program over inequalities; here is one over all slates instead."""
     problem = Slate(**SMALL, loss="hinge", seed=seed)
@@ -96,7 +96,7 @@ def test_both_losses_are_what_they_are_said_to_be():
             assert hinge.environment.events(event, 1).losses(x)[0] == pytest.approx(max(0.0, 1.5 - clicked) / 1.5)
 
 
-@pytest.mark.parametrize("loss", ["linear", "hinge"])
+@every("loss", ["linear", "hinge"])
 def test_losses_are_convex_and_as_steep_as_stated_and_no_steeper(loss):
     problem = Slate(**SMALL, loss=loss)
     events, steepness = problem.environment.events(0, 3000), problem.environment.lipschitz
@@ -171,7 +171,7 @@ def test_events_follow_the_season():
     np.testing.assert_allclose(seen, expected, atol=0.26)  # Hoeffding over 128 people and 1000 visits: 1e-6 in all
 
 
-@pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.NoPrivacy()])
+@every("privacy", [sv.PureDP(1.0), sv.NoPrivacy()])
 def test_every_slate_that_is_played_keeps_the_limits(privacy):
     problem = Slate(**SMALL)
     optimizer = problem.optimizer(horizon=3000, privacy=privacy, seed=1, noise=sv.SimulatedNoise(1))

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.problems import Backbone
 
 
-@pytest.mark.parametrize(("number", "horizon"), [(0, 1), (1, 50), (2, 20_000)])
+@every("number, horizon", [(0, 1), (1, 50), (2, 20_000)])
 def test_the_best_tree_is_that_of_networkx(number, horizon):
     problem = Backbone.examples()[number]
     environment = problem.environment
@@ -77,7 +78,7 @@ def test_the_default_is_learned_in_private():
     assert run.final_regret < 0.7 * run.final_no_learning
 
 
-@pytest.mark.parametrize("settings", [{"spread": -0.1}, {"spread": 2.5}, {"network": "nowhere"}])
+@every("settings", [{"spread": -0.1}, {"spread": 2.5}, {"network": "nowhere"}])
 def test_bad_settings_are_refused_by_name(settings):
     with pytest.raises(ValueError, match=next(iter(settings))):
         Backbone(**settings)

@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce import domains
 from sottovoce.lab import simulation
 from sottovoce.lab.simulation import Comparator, Distances, Environment, FiniteEnvironment, MovingTarget, Switching
@@ -16,8 +17,7 @@ FAMILIES = [
     and issubclass(thing, Environment)
     and not inspect.isabstract(thing)
 ]
-EXAMPLES = [pytest.param(example, id=repr(example)) for family in FAMILIES for example in family.examples()]
-every_environment = pytest.mark.parametrize("environment", EXAMPLES)
+every_environment = every("environment", [example for family in FAMILIES for example in family.examples()])
 
 
 def feasible_points(domain, count, seed=0):
@@ -212,8 +212,8 @@ def test_the_adversary_switches_once_in_every_stretch_at_a_drawn_moment():
     np.testing.assert_array_equal(environment.moods_of(777, 5000), moods[777:5777])
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
+@every(
+    "make, words",
     [
         (lambda: MovingTarget("ball"), "domain"),
         (lambda: MovingTarget(domains.Ball(2), drift=0.5, jitter=0.5), "drift"),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab import Cell, run_cell
 from sottovoce.lab.problems import Editions
 from sottovoce.lab.segment_rivals import one_each, one_for_all
@@ -108,9 +109,8 @@ def test_an_optimizer_with_segments_needs_events_that_have_them():
     assert optimizer.remaining == 100
 
 
-@pytest.mark.parametrize(
-    ("segments", "message"),
-    [(["it", "de"], "'fr'"), (sv.Segments(limit=3), "has 4 segments, and the optimizer takes 3")],
+@every(
+    "segments, message", [(["it", "de"], "'fr'"), (sv.Segments(limit=3), "has 4 segments, and the optimizer takes 3")]
 )
 def test_segments_that_would_be_refused_on_the_way_are_refused_before(segments, message):
     problem = Editions(**SMALL)

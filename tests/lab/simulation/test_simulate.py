@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sampling import sampled
+from sampling import every, sampled
 from sottovoce.domains import Ball, Hypersimplex
 from sottovoce.lab.simulation import MovingTarget, NoisyLinear, Switching, simulate
 from sottovoce.minimizing import minimize
@@ -165,7 +165,7 @@ def test_what_cannot_be_played_is_refused_with_what_to_call(environment, steadfa
     assert optimizer.asked == 0
 
 
-@pytest.mark.parametrize(
+@every(
     "environment", [MovingTarget(Ball(3)), NoisyLinear(Hypersimplex(6, 2)), Switching(Hypersimplex(6, 2), every=3000)]
 )
 def test_without_privacy_learning_beats_never_learning(environment):
@@ -191,7 +191,7 @@ def test_real_noise_is_not_called_simulated(environment):
     assert "NOT PRIVATE" not in str(run)
 
 
-@pytest.mark.parametrize("vectorized", [False, True])
+@every("vectorized", [False, True])
 def test_minimize_finds_the_cheap_end_and_keeps_its_promise_readable(vectorized):
     def loss(x):
         assert x.ndim == (2 if vectorized else 1)

@@ -8,6 +8,7 @@ import pytest
 from families import PEOPLE, SLATE, family, play
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import AlreadyTold, HorizonReached, RoundClosed, UnknownAction, UnknownSegment
 
 
@@ -27,8 +28,8 @@ def test_one_action_for_a_segment():
     assert optimizer.remaining == 1999
 
 
-@pytest.mark.parametrize(
-    ("size", "segment", "counts"),
+@every(
+    "size, segment, counts",
     [
         (6, "phone", {"phone": 6}),
         (None, ["desktop", "phone", "desktop"], {"desktop": 2, "phone": 1}),
@@ -190,7 +191,7 @@ def test_real_noise_is_not_copied_and_simulated_noise_may_be():
     assert optimizer.sizes == {"phone": 10}
 
 
-@pytest.mark.parametrize("plan", ["worst-case", "paper"])
+@every("plan", ["worst-case", "paper"])
 def test_plans_without_a_model_refuse_segments(plan):
     with pytest.raises(ValueError, match="segments is of no use to this plan"):
         sv.PrivateBandit(
@@ -205,7 +206,7 @@ def test_more_coordinates_than_can_be_kept_by_segment_are_refused():
         family(sv.domains.Hypersimplex(400, 3), segments={"device": list(range(4)), "country": list(range(4))})
 
 
-@pytest.mark.parametrize("segment", ["anybody", ["anybody"], []])
+@every("segment", ["anybody", ["anybody"], []])
 def test_who_has_no_segments_is_asked_for_none(segment):
     optimizer = sv.PrivateBandit(sv.domains.Simplex(3), horizon=100, loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0))
     for ask in (optimizer.ask, optimizer.ask_round):

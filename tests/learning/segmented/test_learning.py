@@ -5,6 +5,7 @@ import pytest
 from families import PEOPLE, family, play
 
 import sottovoce as sv
+from sampling import every
 
 ALIKE = {name: np.array([0.05, 0.1, 0.4, 0.45]) for name in PEOPLE}
 APART = {"phone": np.array([0.05, 0.1, 0.4, 0.45]), "desktop": np.array([0.4, 0.05, 0.1, 0.45])}
@@ -39,7 +40,7 @@ def test_a_segment_with_few_events_takes_over_what_those_like_it_know():
     assert alone.share < 0.5
 
 
-@pytest.mark.parametrize("options", [{}, {"losses": "convex", "integral": False}])
+@every("options", [{}, {"losses": "convex", "integral": False}])
 def test_looking_changes_nothing_that_is_played(options):
     """Neither recommendations nor what is believed: both show what segments say of each other by now."""
     seen = []
@@ -149,7 +150,7 @@ def test_segments_too_small_to_notice_a_change_are_told_by_the_others():
     assert resets == {1}, "all have forgotten what was"
 
 
-@pytest.mark.parametrize("horizon", [20_000, None])
+@every("horizon", [20_000, None])
 def test_a_state_goes_on_where_it_was_taken(horizon):
     optimizer = family(horizon=horizon, least_events=None, probes=None)
     play(optimizer, APART, 9_000)

@@ -9,6 +9,7 @@ from interrupting import NoNoise
 from watching import watch_releases
 
 import sottovoce as sv
+from sampling import every
 
 
 def released_by(losses, segments=PEOPLE, **options):
@@ -24,7 +25,7 @@ def released_by(losses, segments=PEOPLE, **options):
     return seen
 
 
-@pytest.mark.parametrize("event", [0, 13, 399, 600])
+@every("event", [0, 13, 399, 600])
 def test_another_loss_moves_one_number_of_one_round_until_decisions_change(event):
     losses = np.random.default_rng(0).random(800)
     other = losses.copy()
