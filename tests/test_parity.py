@@ -187,6 +187,7 @@ class Play:
             self.note(f"recommend {whom}", lambda whom=whom: optimizer.recommend(**whom))
             self.note(f"posterior {whom}", lambda whom=whom: optimizer.posterior(**whom).to_record())
             self.note(f"fit check {whom}", lambda whom=whom: optimizer.fit_check(**whom))
+            self.note(f"enough {whom}", lambda whom=whom: optimizer.enough(within=0.1, **whom))
 
     def mistakes(self):
         optimizer, whom = self.optimizer, self.whom(0)

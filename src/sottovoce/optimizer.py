@@ -30,6 +30,7 @@ from sottovoce.learning.bandit.recommendation import (
     recommended,
 )
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
+from sottovoce.learning.bandit.stopping import Enough, enough_for
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
 from sottovoce.learning.segmented.requests import are_several, missing_segment, segments_of_block, several
 from sottovoce.learning.segmented.stretch import events_before_an_end
@@ -419,6 +420,22 @@ class Optimizer(Book):
             it.
         """
         with self._lock: return self._recommended(segment)  # noqa: E701  # fmt: skip
+
+    def enough(self, certainty: float = 0.95, within: float = 0.01, *, segment: Any = None) -> Enough:
+        """Say whether the decision to take home is good enough to stop, and if not how many more events it should take.
+
+        It follows from released numbers alone: ask as often as you like, it costs no privacy.
+
+        Parameters
+        ----------
+        certainty
+            The probability that it is to be as good as that.
+        within
+            How much worse than the best it may be, per event, as a share of the loss range.
+        segment
+            Of whom, of an optimizer with `segments`; None for every segment's own decision.
+        """
+        return enough_for(self, certainty, within, segment)
 
     def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).

@@ -8,6 +8,7 @@ import pytest
 from sampling import every
 from sottovoce.domains import Ball, Box, Custom, Domain, Simplex, all_domains, check_domain
 from sottovoce.errors import DomainError
+from sottovoce.projection._stopping import checked_gap
 
 
 @every("family", all_domains())
@@ -277,3 +278,22 @@ def _drifting():
         return np.array([-np.sign(cost[0]), 1e-3 * again])
 
     return oracle
+
+
+def test_a_solver_may_be_off_by_a_millionth_of_the_extent_and_no_more():
+    assert checked_gap(-0.9e-6, scale=1.0) == 0.0
+    with pytest.raises(DomainError, match=r"cheaper by 1\.1e-06, and 1e-06 is allowed"):
+        checked_gap(-1.1e-6, scale=1.0)
+
+    def second(cost):
+        return np.eye(6)[int(np.argsort(cost)[1])]
+
+    with pytest.raises(DomainError, match=r"cheaper by .*, and .* is allowed"):
+        check_domain(Custom(second, 6))
+
+
+def test_a_verdict_has_figures():
+    found = check_domain(Custom(Simplex(6).extreme_point, 6))
+    assert found.off <= 1e-6
+    assert str(found).startswith(f"{found.domain}: no contradiction in {found.calls:,} calls")
+    assert "5 of 6 dimensions" in str(found)

@@ -103,6 +103,23 @@ def recommend(name: Name, storage: Url = None, segment: OneSegment = None, as_js
     show(as_json, found.to_dict(), str(found))
 
 
+@study_app.command("enough")
+def enough(
+    name: Name,
+    storage: Url = None,
+    certainty: Annotated[float, typer.Option(help="The probability that it is to be as good as that.")] = 0.95,
+    within: Annotated[
+        float, typer.Option(help="How much worse than the best it may be, per event, as a share of the loss range.")
+    ] = 0.01,
+    segment: OneSegment = None,
+    as_json: AsJson = None,
+) -> None:
+    """Say whether the decision to take home is good enough to stop, or how many more events that should take."""
+    with look_at(storage, name) as study:
+        found = study.enough(certainty, within, segment=segment_of(study, segment))
+    show(as_json, found.to_dict(), str(found))
+
+
 @study_app.command("export")
 def export(
     name: Name,

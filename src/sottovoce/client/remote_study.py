@@ -26,6 +26,7 @@ from sottovoce.errors import WrongReport
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.bandit.stopping import Enough, enough_for
 from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.learning.segmented.requests import plain_request, words_of
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
@@ -195,6 +196,22 @@ class RemoteStudy(Remote):
             For whom, of a study with segments; None for one decision for all, with that of each beside it.
         """
         return self._look("recommend", "a recommendation", _answers.recommendation, segment)
+
+    def enough(self, certainty: float = 0.95, within: float = 0.01, *, segment: Any = None) -> Enough:
+        """Say whether the decision to take home is good enough to stop, and if not how many more events it should take.
+
+        It follows from released numbers alone: ask as often as you like, it costs no privacy.
+
+        Parameters
+        ----------
+        certainty
+            The probability that it is to be as good as that.
+        within
+            How much worse than the best it may be, per event, as a share of the loss range.
+        segment
+            Of whom, of an optimizer with `segments`; None for every segment's own decision.
+        """
+        return enough_for(self, certainty, within, segment)
 
     def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).

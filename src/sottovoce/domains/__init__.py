@@ -17,7 +17,7 @@ from sottovoce.domains import (
     rankings,
     set_functions,
 )
-from sottovoce.domains._check import check_domain
+from sottovoce.domains._check import DomainCheck, check_domain
 from sottovoce.domains.balls import *
 from sottovoce.domains.base import Domain
 from sottovoce.domains.choices import *
@@ -28,7 +28,7 @@ from sottovoce.domains.matrices import *
 from sottovoce.domains.polytopes import *
 from sottovoce.domains.rankings import *
 
-__all__ = ["Custom", "Domain", "all_domains", "check_domain", "matroids", "set_functions"]
+__all__ = ["Custom", "Domain", "DomainCheck", "all_domains", "check_domain", "matroids", "set_functions"]
 __all__ += balls.__all__
 __all__ += choices.__all__
 __all__ += combinators.__all__

@@ -11,6 +11,7 @@ from sottovoce.errors import DomainError
 
 __all__ = ["Stopping", "checked_gap"]
 
+_SLACK = 1e-6  # of a set's extent, by which an answer may be dearer than the best: what is forgiven to solvers
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -73,9 +74,11 @@ def checked_gap(gap: float, scale: float) -> float:
     """
     if not math.isfinite(gap):
         raise DomainError(f"the gap is {gap}: the oracle returned NaN or infinity, or products overflow")
-    if gap < -1e-6 * scale:
+    if gap < -_SLACK * scale:
         raise DomainError(
-            f"the oracle does not minimise over a set that holds the start: a known point is cheaper by {-gap:.3g}; "
-            "check its sign (it must return argmin <cost, x>), and that a warm start belongs to the same set"
+            f"the oracle does not minimise over a set that holds the start: a known point is cheaper by {-gap:.3g}, "
+            f"and {_SLACK * scale:.3g} is allowed; check its sign (it must return argmin <cost, x>), that a warm start "
+            "belongs to the same set, and that a solver of integer programs closes its gap (milp: "
+            "options={'mip_rel_gap': 0})"
         )
     return max(gap, 0.0)

@@ -27,6 +27,7 @@ def test_a_study_with_simulated_noise_is_looked_at(simulated, found, command):
     assert found("outstanding", "played")["outstanding"] == 20
     assert len(found("export", "played")["rounds"]) >= stands["round"]
     assert found("recommend", "played")["rounds"] > 0
+    assert found("enough", "played", "--within", "0.2")["words"].startswith(("Enough", "Not enough"))
     assert found("verify", "played")["ok"]
     assert found("status", "played") == stands  # and looking has changed nothing
 

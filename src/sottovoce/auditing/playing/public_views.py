@@ -54,7 +54,18 @@ class PublicNames:
 
 
 _DECIDING = (
-    *("channel", "direction", "domain", "horizon", "loss_range", "oracle_calls", "outstanding", "plan", "point"),
+    *(
+        "channel",
+        "direction",
+        "domain",
+        "enough",
+        "horizon",
+        "loss_range",
+        "oracle_calls",
+        "outstanding",
+        "plan",
+        "point",
+    ),
     *("posterior", "privacy", "recommend", "remaining", "round", "seed", "segments", "setup_oracle_calls", "sizes"),
 )
 _WORK = ("oracle_calls",)

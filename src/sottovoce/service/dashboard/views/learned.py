@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.bandit.stopping import enough_for
 from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
@@ -101,7 +102,7 @@ def look_learned(study: Study, earlier: History | None = None) -> Learned:
     chart = _rounds_chart(history, found, low, high) if len(history.means) > 1 else None
     return Learned(
         drawing=draw_decision(study.domain, found.x, belief),
-        sure=tuple(_sure(found)),
+        sure=(*_sure(found), ("Enough", str(enough_for(study, 0.95, 0.01, found=found)))),
         known=bool(found.rounds),
         caution=found.caution,
         alarms=tuple(_alarms(found, history)),

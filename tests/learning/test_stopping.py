@@ -1,0 +1,87 @@
+"""When it is enough: said from a recommendation alone, and true where it is said."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+
+RATES = np.array([0.5, 0.42, 0.3, 0.45, 0.48])
+
+
+def made(seed=1, horizon=20_000, privacy=None, **more):
+    return sv.PrivateBandit(
+        sv.domains.Simplex(list("abcde")),
+        horizon=horizon,
+        loss_range=(0.0, 2.0),
+        privacy=privacy or sv.PureDP(1.0),
+        losses="linear",
+        integral=True,
+        seed=seed,
+        noise=sv.SimulatedNoise(seed),
+        **more,
+    )
+
+
+def play(optimizer, events, seed=0, **segment):
+    actions = optimizer.ask(events, **segment)
+    optimizer.tell(actions.ids, 2.0 * (np.random.default_rng(seed).random(events) < actions.x @ RATES))
+
+
+def test_it_begins_with_no_and_ends_with_a_yes_that_holds():
+    """The stated probability is 0.95; in 12 runs that stop at their first yes, 2 failures would be chance still."""
+    wrong = 0
+    for seed in range(12):
+        optimizer = made(seed)
+        first = optimizer.enough()
+        assert not first
+        assert (first.more, str(first)) == (None, "Not enough: nothing was released yet.")
+        while not (found := optimizer.enough(within=0.05)):
+            assert found.more is None or found.more >= 1
+            play(optimizer, 500, seed * 1000 + optimizer.asked)
+        assert (found.more, found.within) == (0, pytest.approx(0.1))
+        wrong += RATES[optimizer.recommend().x.argmax()] - RATES.min() > 0.05
+    assert wrong <= 2
+
+
+def test_what_is_asked_for_decides():
+    optimizer = made(horizon=2_000)
+    play(optimizer, 1_000)
+    shortfall = optimizer.recommend().shortfall[1] / 2
+    assert optimizer.enough(within=1.01 * shortfall)
+    stricter, surer = optimizer.enough(within=0.99 * shortfall), optimizer.enough(0.99, within=1.01 * shortfall)
+    assert not stricter
+    assert not surer
+    assert 0 < stricter.more < surer.more
+    assert optimizer.enough(within=0.5 * shortfall).more > stricter.more
+    assert "more events should do" in str(stricter)
+    assert "are left" in str(optimizer.enough(within=0.01 * shortfall))
+    for wrong in ({"certainty": 1.0}, {"within": 0.0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            optimizer.enough(**wrong)
+
+
+def test_where_nothing_can_be_said_nothing_is(monkeypatch):
+    blind = made(plan="worst-case")
+    play(blind, 5_000)
+    assert "no model" in str(blind.enough())
+    optimizer = made()
+    play(optimizer, 4_000)
+    doubtful = replace(optimizer.recommend(), caution="released numbers speak against it")
+    monkeypatch.setattr(optimizer, "recommend", lambda segment=None: doubtful)
+    assert "does not fit: released numbers speak against it" in str(optimizer.enough(within=0.9))
+    assert not optimizer.enough(within=0.9)
+
+
+def test_of_several_segments_each_has_to_be_good_enough():
+    optimizer = made(segments=["x", "y"])
+    play(optimizer, 480, segment=["x"] * 400 + ["y"] * 80)
+    stated = {one: optimizer.enough(segment=one).shortfall for one in "xy"}
+    better, worse = sorted(stated, key=stated.get)
+    between = sum(stated.values()) / 2 / 2.0
+    assert optimizer.enough(within=between, segment=better)
+    alone, both = optimizer.enough(within=between, segment=worse), optimizer.enough(within=between)
+    assert (bool(alone), bool(both)) == (False, False)
+    times = 480 / optimizer.sizes[worse]
+    assert both.more == pytest.approx(times * alone.more, rel=0.2)  # so many events hold one of that segment
