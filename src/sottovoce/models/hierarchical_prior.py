@@ -12,6 +12,8 @@ All of it is a function of released numbers.
 Tests: tests/models/test_hierarchical_prior.py compares it with the joint Gaussian, written out.
 """
 
+from collections.abc import Callable
+from functools import cache
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -45,7 +47,7 @@ class _Integrated(NamedTuple):
     informs: Floats
     says: Floats
     quadratic: float
-    inner: Floats  # whose determinant counts
+    inner: Floats  # whose determinant counts, times the variances of what segments have of their own
 
 
 class _Members(NamedTuple):
@@ -133,31 +135,39 @@ class HierarchicalPrior:
         """
         statistics = self._refreshed()
         self._reduce(statistics)
-        most = _resets_of_most(
-            statistics.reset_counts, np.ones(len(statistics.reset_counts)) if sizes is None else sizes
-        )
-        resets = max(int(statistics.reset_counts[place]), most) if place >= 0 else most
-        others = (statistics.reset_counts == resets).astype(np.float64)
+        counts = statistics.reset_counts
+        most = _resets_of_most(counts, np.ones(len(counts)) if sizes is None else sizes)
+        resets = max(int(counts[place]), most) if place >= 0 else most
+        others = (counts == resets).astype(np.float64)
         if place >= 0:
             others[place] = 0.0
-        mean, covariance = self._common(statistics, others, self._members.rows[place] if row is None else row)
-        covariance.flat[:: self._size + 1] += self._variances_of(self.variance_shares).own
-        precision = self._inverse.T @ np.linalg.inv(covariance) @ self._inverse
+        precision, pull = self._expected(statistics, others, self._members.rows[place] if row is None else row)
+        precision = self._inverse.T @ precision @ self._inverse
         precision = (precision + precision.T) / 2
-        squares, weight, place_ = (float(one) for one in others @ statistics.repeats)
-        pull = precision @ (self._mean + self._root @ mean)
+        pull = precision @ self._mean + self._inverse.T @ pull
+        squares, weight, place_ = (others @ statistics.repeats).tolist()
         return Prior(precision, pull, squares, weight, place_, resets=most, scores=statistics.summed_scores(others))
 
-    def _common(self, statistics: SegmentStatistics, others: Floats, row: Floats) -> tuple[Floats, Floats]:
-        """Return mean and covariance of a segment's common parts, in units of the prior, given some segments."""
+    def _expected(self, statistics: SegmentStatistics, others: Floats, row: Floats) -> tuple[Floats, Floats]:
+        """Return precision and pull of what some segments say of one, in units of the prior: common parts, and its own.
+
+        With P and p those of the common part, and D the variances of what it has of its own, (P^-1 + D)^-1 is
+        D^-1 - D^-1 (P + D^-1)^-1 D^-1, and the pull is D^-1 (P + D^-1)^-1 p: one inverse.
+        """
         precision, pull = self._added_up(self._members.rows, statistics.informs, statistics.says, others)
-        precision.flat[:: len(precision) + 1] += 1 / self._variances_of(self.variance_shares).common
-        if len(row) == 1:
-            covariance = np.linalg.inv(precision)
-            return np.asarray(covariance @ pull), np.asarray(covariance, dtype=np.float64)
-        across = np.kron(row, np.eye(self._size))
-        solved = np.linalg.solve(precision, np.column_stack([across.T, pull]))
-        return np.asarray(across @ solved[:, -1]), np.asarray(across @ solved[:, :-1])
+        variances = self._variances_of(self.variance_shares)
+        precision.flat[:: len(precision) + 1] += 1 / variances.common
+        own = 1 / variances.own
+        if len(row) > 1:
+            across = np.kron(row, np.eye(self._size))
+            solved = np.linalg.solve(precision, np.column_stack([across.T, pull]))
+            precision = np.linalg.inv(across @ solved[:, :-1])
+            pull = precision @ (across @ solved[:, -1])
+        precision.flat[:: self._size + 1] += own
+        inverse = np.linalg.inv(precision)
+        expected = -own[:, None] * inverse * own
+        expected.flat[:: self._size + 1] += own
+        return expected, own * (inverse @ pull)
 
     def _added_up(self, rows: Floats, informs: Floats, says: Floats, others: Floats) -> tuple[Floats, Floats]:
         """What segments, each so many times, say of all common parts together: a precision and a pull."""
@@ -208,15 +218,14 @@ class HierarchicalPrior:
             statistics.stale[stale] = False
 
     def _integrated(self, precisions: Floats, pulls: Floats, variance_shares: VarianceShares) -> "_Integrated":
-        """What segments say of their common parts, residuals integrated out: (A^-1 + own)^-1, and the pull."""
-        own = np.sqrt(self._variances_of(variance_shares).own)
-        scaled = own[:, None] * precisions
-        inner = scaled * own + np.eye(self._size)
-        targets = np.concatenate([scaled, (own * pulls)[:, :, None]], axis=2)
-        solved = np.linalg.solve(inner, targets)
-        back = np.swapaxes(scaled, 1, 2) @ solved
-        quadratic = float((targets[:, :, -1] * solved[:, :, -1]).sum())
-        return _Integrated(precisions - back[:, :, :-1], pulls - back[:, :, -1], quadratic, inner)
+        """What segments say of their common parts, residuals integrated out: (A^-1 + own)^-1, as in `_expected`."""
+        own = 1 / self._variances_of(variance_shares).own
+        inner = precisions + np.diag(own)
+        inverse = np.linalg.inv(inner)
+        solved = (inverse @ pulls[:, :, None])[:, :, 0]
+        return _Integrated(
+            np.diag(own) - own[:, None] * inverse * own, own * solved, float((pulls * solved).sum()), inner
+        )
 
     # ------------------------------------------------------------------ how alike they are
 
@@ -232,7 +241,8 @@ class HierarchicalPrior:
         said = np.flatnonzero(statistics.numbers)  # by whom: the others add nothing
         found = self._integrated(statistics.precisions[said], statistics.pulls[said], variance_shares)
         roots = np.diagonal(np.linalg.cholesky(found.inner), axis1=1, axis2=2)
-        own = found.quadratic / 2 - float(np.log(roots).sum())
+        scale = len(said) * float(np.log(self._variances_of(variance_shares).own).sum())
+        own = (found.quadratic - scale) / 2 - float(np.log(roots).sum())
         precision, pull = self._added_up(self._members.rows[said], found.informs, found.says, np.ones(len(said)))
         root = np.sqrt(self._variances_of(variance_shares).common)
         inner = root[:, None] * precision * root + np.eye(len(root))
@@ -246,20 +256,12 @@ class HierarchicalPrior:
         if len(self._members.members) < 2 or numbers < max(2.0, _AGAIN * self.learned):
             return
         here, *elsewhere = self.variance_shares.starts()
-        ends = [self._climbed(here)]
+        judge = cache(self._posterior_of)  # a step back leads to where it was
+        ends = [_climbed(here, judge)]
         if numbers >= _SOME * self.count:
             least = ends[0][1] - _WORTH_A_TRY
-            ends += [self._climbed(start) for start in elsewhere if self._posterior_of(start) > least]
+            ends += [_climbed(start, judge) for start in elsewhere if judge(start) > least]
         self.variance_shares, self.learned = max(ends, key=lambda end: end[1])[0], numbers
-
-    def _climbed(self, start: VarianceShares) -> tuple[VarianceShares, float]:
-        """Take steps of one share at a time, as long as they make what was released more likely."""
-        best, value = start, self._posterior_of(start)
-        for which in range(len(best.places())):
-            for step in (-1, 1):
-                while (other := best.stepped(which, step)) and (found := self._posterior_of(other)) > value:
-                    best, value = other, found
-        return best, value
 
     def _posterior_of(self, variance_shares: VarianceShares) -> float:
         return self.log_evidence(variance_shares) + variance_shares.log_prior()
@@ -291,6 +293,16 @@ class HierarchicalPrior:
         )
         statistics.scores[place] = said.scores
         statistics.known[place] = known  # last: what is cut short before is done again
+
+
+def _climbed(start: VarianceShares, judge: Callable[[VarianceShares], float]) -> tuple[VarianceShares, float]:
+    """Take steps of one share at a time, as long as they make what was released more likely."""
+    best, value = start, judge(start)
+    for which in range(len(best.places())):
+        for step in (-1, 1):
+            while (other := best.stepped(which, step)) and (found := judge(other)) > value:
+                best, value = other, found
+    return best, value
 
 
 def _resets_of_most(reset_counts: Integers, sizes: Floats) -> int:

@@ -310,7 +310,7 @@ class LinearBelief(Belief):
         """
         _, weight, place = self._repeats
         if not weight:
-            return np.ones(len(expected))
+            return np.ones(expected.shape)
         here = self._bulge(np.array([place / weight]))
         return np.asarray(np.maximum(1.0, self._bulge(expected) / here))
 
@@ -442,10 +442,10 @@ class LinearBelief(Belief):
         known, settings = self.known, self.settings
         probes = widened(numbers.probes, self.dimension)
         centred = replace(numbers, probes=probes, means=numbers.means - settings.middle)
-        known = replace(known, prior_evidence=known.prior_evidence + self._evidence_for_earlier(centred))
         squares, weight, place = self._duplicates(centred)
         known = replace(
             known,
+            prior_evidence=known.prior_evidence + self._evidence_for_earlier(centred),
             squares=known.squares + squares,
             weight=known.weight + weight,
             place=known.place + place,
@@ -482,16 +482,16 @@ class LinearBelief(Belief):
     def _evidence(self, fits: Sequence[Fitted], memories: Sequence[Memory], numbers: Numbers) -> list[Outcome]:
         """Compare a round's numbers with what was predicted of them."""
         rows, group = self._rows(numbers.probes), groups_of(numbers.probes)
-        residuals, covariances, private = [], [], []
-        for fit, memory in zip(fits, memories, strict=True):
-            expected, covariance = fit.predict(rows)
-            variances = self.number_variance(numbers.counts, self._raised(expected))
-            wandering = (memory.wander * self.settings.width) ** 2 * (group[:, None] == group)
-            residuals.append(numbers.means - expected)
-            covariances.append(covariance + np.diag(variances) + wandering)
-            private.append((self.settings.noise / numbers.counts) ** 2 / variances)
-        laplace = np.array(private) if self.settings.heavy and self.settings.noise else None
-        return judged(np.array(residuals), np.array(covariances), laplace, _OUTLIER)
+        predicted = [fit.predict(rows) for fit in fits]
+        expected, covariances = (np.array(part) for part in zip(*predicted, strict=True))
+        variances = self.number_variance(numbers.counts, self._raised(expected))
+        wander = np.array([(memory.wander * self.settings.width) ** 2 for memory in memories])
+        covariances += wander[:, None, None] * (group[:, None] == group)
+        covariances[:, np.arange(len(group)), np.arange(len(group))] += variances
+        laplace = None
+        if self.settings.heavy and self.settings.noise:
+            laplace = (self.settings.noise / numbers.counts) ** 2 / variances
+        return judged(numbers.means - expected, covariances, laplace, _OUTLIER)
 
     def _evidence_for_earlier(self, numbers: Numbers) -> float:
         """Return how much better a round's numbers were predicted with what an earlier run knew than without."""
