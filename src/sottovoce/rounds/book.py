@@ -208,8 +208,13 @@ class Book:
         at, wants = lease.at, lease.wants
         # Made one by one: thousands of them at once would be gone through again and again by the garbage collector.
         action = _new(self._kind, (lease.first + at, lease.ready[at], True if wants is None else wants[at]))
-        lease.at = at = at + 1  # now it is handed out
-        self._left = 0 if at == lease.size else self._left - 1  # at its end a round may be full
+        at += 1
+        if at == lease.size:  # at its end a round may be full
+            self._left = 0
+            self._store.drained.add(stream)
+        else:
+            self._left -= 1
+        lease.at = at  # now it is handed out
         return action
 
     def _ask_block(self, size: int, streams: Integers | int, more: int = 0, *, begins: bool = True) -> HandedOut:
@@ -372,6 +377,7 @@ class Book:
                 return self._poll(stream)
             lease = self._store.after(stream, lease)
             assert lease is not None
+            self._store.drained.add(stream)
         if not lease.stop:
             lease.make_ready(self._policy.ready(lease))
         self._store.leases[stream] = lease

@@ -85,6 +85,8 @@ class Leases:
     ----------
     leases
         Of each stream, the lease that is handed out from.
+    drained
+        Streams of which a lease was handed out to its end, and nobody has looked since whether that fills a round.
     """
 
     lease_ahead = 0
@@ -92,6 +94,7 @@ class Leases:
 
     def __init__(self) -> None:
         self.leases: dict[int, Lease] = {}
+        self.drained = set[int]()
         self._waiting: dict[int, Lease] = {}  # of streams that nothing was handed out of, the first one
 
     def after(self, stream: int, lease: Lease | None) -> Lease | None:

@@ -93,6 +93,8 @@ class Store(Protocol):
     ----------
     leases
         Of each stream, the lease that is handed out from.
+    drained
+        Streams of which a lease was handed out to its end, and nobody has looked since whether that fills a round.
     lease_ahead
         How many slots, beyond those that a block needs, are leased with them if their round has so many.
     shared
@@ -104,6 +106,7 @@ class Store(Protocol):
     """
 
     leases: dict[int, Lease]
+    drained: set[int]
     lease_ahead: int
     shared: bool
     fresh: float | None

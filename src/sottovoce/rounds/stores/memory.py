@@ -210,7 +210,6 @@ class MemoryStore(Leases):
         self._firsts: list[int] = []  # that id
         self._closed: list[_Closed] = []  # by their first id
         self._moves: Sequence[Piece] = ()  # what one call hands out: handed out, once it is here
-        self._ended = set[int]()  # streams that have gone on to another lease since it was noted which rounds are full
         self._counts: dict[int, int] = {}  # how many rounds of each stream are closed
         self._intent: tuple[Integers, Any] | None = None  # what one call puts into slots: in, once it is here
         self._settings: tuple[int | None, float | None] = None, None
@@ -270,8 +269,8 @@ class MemoryStore(Leases):
         for lease, _, end in self._moves:
             lease.at = end
             stream = lease.round.stream
-            if leases.get(stream) is not lease:
-                self._ended.add(stream)
+            if end == lease.size or leases.get(stream) is not lease:
+                self.drained.add(stream)
                 leases[stream] = lease
         self._moves = ()
         self._let_go()
@@ -433,9 +432,8 @@ class MemoryStore(Leases):
     def _note_full(self) -> None:
         """Note when rounds were handed out to their end: by the last call, if it is not noted yet."""
         self._ready = _BUSY
-        ended = {stream for stream, lease in self.leases.items() if lease.at == lease.size} | self._ended
-        self._ended = set()
-        lines = [(line, self.asked(stream)) for stream in ended if (line := self._streams.get(stream)) and line.open]
+        drained, self.drained = self.drained, set()
+        lines = [(line, self.asked(stream)) for stream in drained if (line := self._streams.get(stream)) and line.open]
         full = [one for line, asked in lines for one in line.open if one.full_at is None and one.end <= asked]
         now = self.clock if full else 0
         for opened in full:
@@ -734,7 +732,7 @@ class MemoryStore(Leases):
         self._firsts = [one.round.first for one in self._open]
         self._next = max([self._next, *(one.round.first + one.places for one in self._open)])
         self._counts = {stream: line.closed for stream, line in self._streams.items() if line.releases}
-        self._ended = set(self.leases)
+        self.drained = set(self.leases)
         for stream, line in self._streams.items():
             leased = self._leased(stream)
             for opened in list(line.open):
