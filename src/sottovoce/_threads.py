@@ -8,10 +8,12 @@ threads to leave would lift it for the other, whose sums would then be split dif
 """
 
 import os
+import sys
 import threading
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 from threadpoolctl import ThreadpoolController
 
@@ -19,39 +21,59 @@ __all__ = ["single_threaded"]
 
 
 @cache
-def _controller() -> Any:
-    return ThreadpoolController()
+def _libraries(scipy: bool) -> list[Any]:
+    """Return the libraries that are loaded: SciPy, once it is there, has one of its own."""
+    return [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
+
+
+class _Limit:
+    """Who is inside, and the threads that libraries had before the first of them: None if nobody is.
+
+    Whoever is cut short on the way in or out is inside no longer once nothing refers to it.
+    """
+
+    def __init__(self) -> None:
+        self.inside: WeakSet[_SingleThreaded] = WeakSet()
+        self.before: list[tuple[Any, int]] | None = None
+        self.renew_lock()
+        if hasattr(os, "register_at_fork"):  # absent where there is no fork
+            os.register_at_fork(after_in_child=self.renew_lock)  # a lock that another thread held is held for ever
+
+    def renew_lock(self) -> None:
+        self.lock = threading.Lock()
+
+    def begin(self, one: "_SingleThreaded") -> None:
+        self.inside.add(one)
+        if self.before is None:
+            self.before = [(one, one.num_threads) for one in _libraries("scipy.linalg" in sys.modules)]
+        for library, threads in self.before:
+            if threads > 1:
+                library.set_num_threads(1)
+
+    def end(self, one: "_SingleThreaded") -> None:
+        self.inside.discard(one)
+        if not self.inside:
+            for library, threads in self.before or ():
+                if threads > 1:
+                    library.set_num_threads(threads)
+            self.before = None
+
+
+_LIMIT = _Limit()
 
 
 class _SingleThreaded(AbstractContextManager[None]):
     """The limit, set by the first one inside and lifted by the last."""
 
-    def __init__(self) -> None:
-        self._inside = 0
-        self._limit: Any = None
-        self._renew_lock()
-        if hasattr(os, "register_at_fork"):  # absent where there is no fork
-            os.register_at_fork(after_in_child=self._renew_lock)  # a lock that another thread held is held for ever
-
-    def _renew_lock(self) -> None:
-        self._lock = threading.Lock()
-
     def __enter__(self) -> None:
-        with self._lock:
-            if not self._inside:
-                self._limit = _controller().limit(limits=1, user_api="blas")
-            self._inside += 1
+        with _LIMIT.lock:
+            _LIMIT.begin(self)
 
     def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._limit.restore_original_limits()
-
-
-_SINGLE_THREADED = _SingleThreaded()
+        with _LIMIT.lock:
+            _LIMIT.end(self)
 
 
 def single_threaded() -> AbstractContextManager[None]:
-    """Return a context in which BLAS uses one thread; ten microseconds to enter."""
-    return _SINGLE_THREADED
+    """Return a context in which BLAS uses one thread; a few microseconds to enter."""
+    return _SingleThreaded()

@@ -11,6 +11,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array, as_rows, losses_or_reports
+from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.errors import InvalidLoss
@@ -419,7 +420,7 @@ class Optimizer(Book):
             For whom, of an optimizer with `segments`; None for one decision for all of them, with that of each beside
             it.
         """
-        with self._lock: return self._recommended(segment)  # noqa: E701  # fmt: skip
+        with self._lock, single_threaded(): return self._recommended(segment)  # noqa: E701  # fmt: skip
 
     def enough(self, certainty: float = 0.95, within: float = 0.01, *, segment: Any = None) -> Enough:
         """Say whether the decision to take home is good enough to stop, and if not how many more events it should take.
@@ -447,7 +448,7 @@ class Optimizer(Book):
         segment
             Of whom, of an optimizer with `segments`.
         """
-        with self._lock: return self._believed(segment)  # noqa: E701  # fmt: skip
+        with self._lock, single_threaded(): return self._believed(segment)  # noqa: E701  # fmt: skip
 
     def fit_check(self, *, segment: Any = None) -> FitCheck | None:
         """Return how well what was released fits the model of the losses; None if the plan has none.
@@ -460,7 +461,7 @@ class Optimizer(Book):
             Of whom, of an optimizer with `segments`; None for the one that it fits least, its p-value multiplied by the
             number of segments.
         """
-        with self._lock: return self._fit_check(segment)  # noqa: E701  # fmt: skip
+        with self._lock, single_threaded(): return self._fit_check(segment)  # noqa: E701  # fmt: skip
 
     def _learn(self) -> None:
         """Release what is complete, and learn from all that was released."""

@@ -1,7 +1,10 @@
 """Posterior probes as a plan: what it takes, what it says, what it learns, under every guarantee."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import sottovoce as sv
 from sampling import every
@@ -156,3 +159,27 @@ class TestLearning:
         optimizer.tell(actions.ids, slates(actions.x))
         assert optimizer.round < 150
         assert np.array_equal(np.sort(np.flatnonzero(optimizer.point)), [0, 1, 2])
+
+
+class Counted(sv.domains.Simplex):
+    """A set whose oracle sees how many threads linear algebra has."""
+
+    seen: ClassVar[set[int]] = set()
+
+    def extreme_point(self, cost):
+        self.seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return super().extreme_point(cost)
+
+
+def test_what_is_learned_and_looked_at_has_one_thread():
+    """Threads for matrices of a dozen rows take twenty times as long, and would split sums differently elsewhere."""
+    optimizer = bandit(Counted(5), 2000, **LINEAR)
+    Counted.seen.clear()
+    with threadpool_limits(limits=3, user_api="blas"):
+        for _ in range(5):
+            actions = optimizer.ask_round()
+            optimizer.tell(actions.ids, actions.x[:, 0])
+        optimizer.ask()
+        optimizer.recommend()
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {3}
+    assert Counted.seen == {1}

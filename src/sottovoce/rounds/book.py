@@ -26,6 +26,7 @@ from sottovoce import _fork
 from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce._records import Record
+from sottovoce._threads import single_threaded
 from sottovoce.errors import (
     UNRECORDED,
     AlreadyTold,
@@ -281,7 +282,8 @@ class Book:
         What is leased and not handed out, of whichever stream, counts against the horizon in the store.
         """
         try:
-            self._lease_more(orders, handed, ahead)
+            with single_threaded():  # rounds are begun and learned from: matrices of a few dozen rows
+                self._lease_more(orders, handed, ahead)
         except HorizonReached:
             if not self._store.close():
                 raise
