@@ -13,7 +13,7 @@ from study_tools import Look, ball, connected, execute, losses_of, path_of, raw,
 
 import sottovoce as sv
 from children import Child
-from sottovoce.errors import StorageError, StudyDamaged
+from sottovoce.errors import StorageError, StudyDamaged, StudyNotFound
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
 
 
@@ -285,5 +285,5 @@ def test_a_study_that_somebody_has_deleted_is_a_clear_error(opened, url):
     study = opened(url, **sums())
     execute(url, "DELETE FROM sottovoce_streams")
     execute(url, "DELETE FROM sottovoce_books")
-    with pytest.raises(StudyDamaged, match="is gone from the storage"):
+    with pytest.raises(StudyNotFound, match=r"it is gone from .*: it was deleted there"):
         study.ask()

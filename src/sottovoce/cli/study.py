@@ -20,7 +20,15 @@ from sottovoce.cli.study_waiting import (
 )
 from sottovoce.errors import StorageError, StudyNotFound
 from sottovoce.plans.options import DecisionFacts
-from sottovoce.studies import Study, export_lines, list_studies, verify_stored
+from sottovoce.studies import (
+    Study,
+    delete_study,
+    export_lines,
+    list_studies,
+    move_study,
+    rename_study,
+    verify_stored,
+)
 
 __all__ = ["study_app"]
 
@@ -190,6 +198,56 @@ def restore(
         found = study.status()
     words = f"Unreleased losses are dropped, ids handed out before are refused (incarnation {found.incarnation})."
     show(as_json, found.to_dict(), f"{words}\n{found}")
+
+
+@study_app.command("move")
+def move(
+    name: Name,
+    storage: Url = None,
+    to: Annotated[str | None, typer.Option(help="The storage to move it to, which need not exist.")] = None,
+    back: Annotated[
+        bool, typer.Option("--back", help="Leave it where it is, after a move that was cut short.")
+    ] = False,
+    as_json: AsJson = None,
+) -> None:
+    """Move a study to another storage, open rounds and all: whoever has it open is refused from then on.
+
+    Ids that were handed out are good there, and only there. If this is cut short, say it again.
+    """
+    url = storage_url(storage)
+    if (to is None) != back:
+        raise ValueError("say where it is to go, --to postgresql://USER@HOST/DATABASE, or --back")
+    target = url if to is None else to
+    move_study(url, name, target)
+    with look_at(target, name) as study:
+        found = study.status()
+    show(as_json, found.to_dict(), f"{'It stays where it was.' if back else 'Moved.'}\n{found}")
+
+
+@study_app.command("rename")
+def rename(
+    name: Name,
+    to: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    storage: Url = None,
+    as_json: AsJson = None,
+) -> None:
+    """Call a study otherwise; whoever has it open goes on. Keys of a service are for names: make new ones."""
+    rename_study(storage_url(storage), name, to)
+    show(as_json, {"study": to, "before": name}, f"{name!r} is now called {to!r}.")
+
+
+@study_app.command("delete")
+def delete(
+    name: Name,
+    storage: Url = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only what it would do is said.")] = False,
+    as_json: AsJson = None,
+) -> None:
+    """Delete a study with all that is stored of it; what it has released stays spent, and charged."""
+    if not yes:
+        raise ValueError(f"delete removes {name!r} for good, with losses that were never released: pass --yes")
+    delete_study(storage_url(storage), name)
+    show(as_json, {"study": name, "deleted": True}, f"Deleted {name!r}.")
 
 
 def _exists(url: str, name: str) -> bool:

@@ -4,6 +4,7 @@ from sottovoce.rounds.book import Recorded
 from sottovoce.studies.catalogue import Catalogue, StudyEntry, list_studies, prepare_storage
 from sottovoce.studies.exporting import export_lines
 from sottovoce.studies.history import History
+from sottovoce.studies.moving import delete_study, move_study, rename_study
 from sottovoce.studies.statement import StudyStatement, state_stored
 from sottovoce.studies.status import Status
 from sottovoce.studies.study import Study
@@ -20,9 +21,12 @@ __all__ = [
     "StudyStatement",
     "TellCall",
     "Verification",
+    "delete_study",
     "export_lines",
     "list_studies",
+    "move_study",
     "prepare_storage",
+    "rename_study",
     "state_stored",
     "verify_stored",
 ]

@@ -20,7 +20,16 @@ from sottovoce.rounds.stored import OpenedBook, open_book, refuse_kind
 from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
 from sottovoce.rounds.stores.sql.database import Database
 
-__all__ = ["AUTO", "OpenRequest", "checked_waiting", "found_study", "in_words", "open_study", "stored_configuration"]
+__all__ = [
+    "AUTO",
+    "OpenRequest",
+    "checked_waiting",
+    "found_study",
+    "in_words",
+    "not_found",
+    "open_study",
+    "stored_configuration",
+]
 
 AUTO = -1
 """A patience of "auto", as it is stored."""
@@ -88,12 +97,13 @@ def found_study(base: Database, name: str) -> StoredBook:
     """Return a study of a storage; refuse what is none."""
     stored = find_book(base, name)
     if stored is None:
-        raise _not_found(base, name, "")
+        raise not_found(base, name, "")
     refuse_kind(stored.kind, "study", name)
     return stored
 
 
-def _not_found(base: Database, name: str, advice: str) -> StudyNotFound:
+def not_found(base: Database, name: str, advice: str) -> StudyNotFound:
+    """Return what is raised where there is no study of a name: it says which there are."""
     names = names_of(base, "study")
     known = f"it has {', '.join(map(repr, names[:10]))}" if names else "it has none yet"
     return StudyNotFound(f"name={name!r}: no such study at {base.name} ({known})", advice)
@@ -102,7 +112,7 @@ def _not_found(base: Database, name: str, advice: str) -> StudyNotFound:
 def _made(request: OpenRequest, base: Database) -> tuple[Record, int | None]:
     missing = [name for name in _NEEDED if name not in request.given]
     if missing:
-        raise _not_found(base, request.name, f"to create it, pass {', '.join(missing)}")
+        raise not_found(base, request.name, f"to create it, pass {', '.join(missing)}")
     configuration, source = BanditConfiguration(**request.given), noise_source(request.noise)
     configuration.check_prior(source)
     trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), None)

@@ -12,7 +12,7 @@ from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array, as_floats
 from sottovoce.domains import Domain
-from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageError
+from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageError, StudyNotFound
 from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.patience import patience_for
@@ -466,7 +466,7 @@ class Study(Optimizer):
 
     def _end(self) -> None:
         if not self._closed:
-            with suppress(StorageError):
+            with suppress(StorageError, StudyNotFound):
                 self._store.close()
             self._base.close()
             self._closed = True

@@ -41,7 +41,9 @@ class StudyWorkers:
     async def worker(self, name: str) -> StudyWorker:
         """Return the worker of a study, which is opened if need be."""
         worker = self._open.get(name)
-        if worker is not None:
+        if worker is not None and worker.gone:  # deleted, or moved away; there may be another one of that name
+            self._retire(name)
+        elif worker is not None:
             self._open.move_to_end(name)
             return worker
         task = self._opening.get(name)
@@ -65,11 +67,14 @@ class StudyWorkers:
         newest = next(reversed(self._open))
         idle = [name for name, worker in self._open.items() if worker.idle and name != newest]
         for name in idle[: max(0, surplus)]:
-            worker = self._open.pop(name)
-            worker.retire()
-            closing = asyncio.create_task(asyncio.to_thread(worker.close))
-            self._closing.add(closing)
-            closing.add_done_callback(self._closing.discard)
+            self._retire(name)
+
+    def _retire(self, name: str) -> None:
+        worker = self._open.pop(name)
+        worker.retire()
+        closing = asyncio.create_task(asyncio.to_thread(worker.close))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
         """Carry out all that is queued, and close all studies: what they had in hand is given back."""

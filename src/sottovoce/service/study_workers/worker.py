@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from sottovoce.errors import StorageError
+from sottovoce.errors import StorageError, StudyNotFound
 from sottovoce.service.study_workers.asking import Answer, AskOrder, answer_asks
 from sottovoce.service.study_workers.requests import Requests
 from sottovoce.studies import Recorded, Study, TellCall
@@ -53,7 +53,7 @@ class StudyWorker:
         self._requests, self._loop, self._gathered = requests, loop, gathered
         self._queue: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._looking = self._waiting = 0
-        self.closed = False
+        self.closed = self.gone = False
         self._began = 0.0  # when calls were last taken
         self._thread = threading.Thread(target=self._serve, name=f"worker of {study.name}", daemon=True)
         self._thread.start()
@@ -82,6 +82,9 @@ class StudyWorker:
         self._looking += 1
         try:
             return await asyncio.to_thread(function, self.study)
+        except StudyNotFound:
+            self.gone = True
+            raise
         finally:
             self._looking -= 1
 
@@ -160,6 +163,7 @@ class StudyWorker:
         try:
             carry_out([wanted for wanted, _ in calls], deliver)
         except Exception as problem:  # of all of them
+            self.gone = isinstance(problem, StudyNotFound)
             if not delivered:
                 deliver([problem] * len(calls))
         except BaseException:  # the thread ends, and those who wait must not wait for ever

@@ -24,7 +24,7 @@ import numpy as np
 
 from sottovoce._arrays import Integers
 from sottovoce._records import Record, checksum, pack
-from sottovoce.errors import StorageError, StudyBehind, StudyDamaged
+from sottovoce.errors import StorageError, StudyBehind, StudyDamaged, StudyNotFound
 from sottovoce.rounds.lease import Lease, Leases
 from sottovoce.rounds.round import PLACES, Round, Shape
 from sottovoce.rounds.store import CONSEQUENCES
@@ -160,7 +160,7 @@ def read_counters(
     statement = f"{_READ}{more} FROM sottovoce_books b WHERE book = ?{base.lock if lock else ''}"
     rows = base.run(statement, *values, book)
     if not rows:
-        raise StudyDamaged(f"the book with number {book} is gone from the storage")
+        raise StudyNotFound(f"it is gone from {base.name}: it was deleted there, or moved to another storage")
     found = dict(zip((*_COLUMNS, "seal"), rows[0], strict=False))
     seal = found.pop("seal")
     counters = BookCounters(book, **found)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from sottovoce._records import Record, checksum, pack
-from sottovoce.errors import StorageError, StudyDamaged
+from sottovoce.errors import StorageError, StudyDamaged, StudyNotFound
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.sql._book_rows import BookCounters, save_counters
 from sottovoce.rounds.stores.sql.database import Conflict, Database
@@ -13,6 +13,9 @@ from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, PREFIX, RELEASED, SCHEMA, TABLES, VERSION
 
 __all__ = [
+    "ARRIVING",
+    "MOVED",
+    "MOVING",
     "BookCounts",
     "StoredBook",
     "add_stream",
@@ -25,6 +28,16 @@ __all__ = [
     "shape_of",
     "streams_of",
 ]
+
+
+MOVING, MOVED, ARRIVING = "moving", "moved", "arriving"
+"""Kinds of what is no book here: one that is sealed, one that has left, and a copy that nobody may open yet."""
+
+_AWAY = {
+    MOVING: "was sealed, to be moved to another storage: finish that with `sottovoce study move`, or take it back",
+    MOVED: "was moved to {to}: open it there",
+    ARRIVING: "is on its way from {from}: finish that with `sottovoce study move`",
+}
 
 
 class StoredBook(NamedTuple):
@@ -97,11 +110,13 @@ def shape_of(made: Record) -> Shape:
 
 
 def find_book(base: Database, name: str) -> StoredBook | None:
-    """Return the book of a name."""
-    rows = base.run("SELECT book, kind, made, secret FROM sottovoce_books WHERE name = ?", name)
+    """Return the book of a name; refuse one that has left, or has not arrived."""
+    rows = base.run("SELECT book, kind, made, secret, note FROM sottovoce_books WHERE name = ?", name)
     if not rows:
         return None
-    ((book, kind, made, secret),) = rows
+    ((book, kind, made, secret, note),) = rows
+    if kind in _AWAY:
+        raise StudyNotFound(f"{name!r} {_AWAY[kind].format(**unpacked(note, f'where {name!r} is'))}")
     stored = StoredBook(book, kind, unpacked(made, f"what {name!r} was made with"), bytes(secret))
     if stored.made.get("secret_check") != checksum(stored.secret).hex():
         raise StudyDamaged(f"the secret of {name!r} fails its checksum: restore a backup, with restored=True")

@@ -131,7 +131,7 @@ class PostgresServer(Database):
 
     words: ClassVar[dict[str, str]] = {
         "bytes": "bytea",
-        "serial": "bigserial",
+        "serial": "bigserial PRIMARY KEY",
         "small_pages": "WITH (fillfactor = 50)",  # a tell writes its row anew: beside the old one, if there is room
     }
     lock, skip_locked = " FOR UPDATE", " FOR UPDATE SKIP LOCKED"

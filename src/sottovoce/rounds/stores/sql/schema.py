@@ -17,7 +17,7 @@ SCHEMA = """
 CREATE TABLE sottovoce_schema (version INTEGER PRIMARY KEY);
 
 CREATE TABLE sottovoce_books (
-  book {serial} PRIMARY KEY,
+  book {serial},
   name TEXT NOT NULL UNIQUE,
   kind TEXT NOT NULL,
   made {bytes} NOT NULL,

@@ -48,7 +48,11 @@ class SqliteFile(Database):
         Whether a missing file may be created; it is readable by its owner alone.
     """
 
-    words: ClassVar[dict[str, str]] = {"bytes": "BLOB", "serial": "INTEGER", "small_pages": ""}
+    words: ClassVar[dict[str, str]] = {
+        "bytes": "BLOB",
+        "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "small_pages": "",
+    }
     lock = skip_locked = ""
     overlay = "CAST(substr(slots, 1, :at) || :new || substr(slots, :at + length(:new) + 1) AS BLOB)"
     part = "substr(slots, :at + 1, length(:new))"
