@@ -9,7 +9,7 @@ import pytest
 import sottovoce as sv
 from sampling import sampled
 from sottovoce.service.endpoints.models import Tell
-from sottovoce.studies import Study
+from sottovoce.studies import Study, delete_study, move_study
 
 STREAM = {"Content-Type": "application/x-ndjson"}
 
@@ -377,3 +377,16 @@ def test_an_item_that_is_called_like_a_member_is_not_named_in_a_refusal(serve, s
     for told in ({"report": "much"}, {"late": None}, {"report": [1.0]}):
         refused = served.tell(id=served.ask()["id"], loss=told)
         assert (refused.status_code, refused.json()["detail"]) == (422, "loss must be a number or a list.")
+
+
+def test_a_study_that_was_moved_away_is_not_found_and_another_one_of_its_name_is(serve, sqlite_url, tmp_path):
+    service = serve(storage=sqlite_url)
+    service.create()
+    action = service.ask()
+    move_study(sqlite_url, "spring", f"sqlite:///{tmp_path / 'elsewhere.db'}")
+    for _ in range(2):  # by the study that is open, then by its name
+        answer = service.tell(id=action["id"], loss=0.5)
+        problem(answer, "study-not-found")
+    delete_study(sqlite_url, "spring")
+    service.create()
+    assert service.tell(id=service.ask()["id"], loss=0.5).json()["recorded"] == 1

@@ -158,12 +158,12 @@ class StudyWorker:
 
         def deliver(outcomes: list[Any]) -> None:
             delivered.append(True)
+            self.gone = self.gone or any(isinstance(one, StudyNotFound) for one in outcomes)
             self._loop.call_soon_threadsafe(_hand_over, [future for _, future in calls], outcomes)
 
         try:
             carry_out([wanted for wanted, _ in calls], deliver)
         except Exception as problem:  # of all of them
-            self.gone = isinstance(problem, StudyNotFound)
             if not delivered:
                 deliver([problem] * len(calls))
         except BaseException:  # the thread ends, and those who wait must not wait for ever
