@@ -44,6 +44,7 @@ SUBJECTS = {
     "every item": items(None, (-1.0, 2.0)),
     "two events a person": items(privacy=sv.PureDP(1.0, contributions=2)),
     "zCDP": items(privacy=sv.ZCDP(0.5)),
+    "segments": replace(items(), segments=["phone", "desktop"], horizon=260),
 }
 
 
@@ -68,7 +69,7 @@ def recalibrated(monkeypatch, change):
     monkeypatch.setattr(sensitivity, "_noise", lambda mechanism, *given: change(mechanism.noise(*given)))
 
 
-@pytest.mark.parametrize("name", ["one click", "every item", "zCDP"])
+@pytest.mark.parametrize("name", ["one click", "every item", "zCDP", "segments"])
 def test_a_sensitivity_that_is_k_times_too_small(monkeypatch, name):
     recalibrated(monkeypatch, lambda found: noise.Noise(found.family, found.scale / 4))
     assert misaligned(replace(SUBJECTS[name]))

@@ -5,6 +5,7 @@ from sottovoce.models.convex import RadialBelief
 from sottovoce.models.features import Features
 from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.hierarchical_prior import HierarchicalPrior, check_room
+from sottovoce.models.item_hierarchy import ItemHierarchy, check_item_room
 from sottovoce.models.linear import LinearBelief
 from sottovoce.models.measurements import Measurements, Numbers
 from sottovoce.models.pace import ModelSettings, Pace
@@ -20,6 +21,7 @@ __all__ = [
     "Features",
     "FitCheck",
     "HierarchicalPrior",
+    "ItemHierarchy",
     "LinearBelief",
     "Measurements",
     "ModelSettings",
@@ -32,6 +34,7 @@ __all__ = [
     "Segments",
     "SufficientStatistics",
     "VarianceShares",
+    "check_item_room",
     "check_room",
     "promises_in",
     "segment_text",

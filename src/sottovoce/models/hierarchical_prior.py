@@ -69,15 +69,18 @@ class HierarchicalPrior:
     """
 
     def __init__(self, segments: Segments, like: Coefficients) -> None:
-        self._groups = segments.groups
+        self._begin(segments)
         self._root, self._mean, self._level = like.prior_root, like.prior_mean, like.level_place
         self._inverse = np.linalg.inv(self._root)
         self._size = len(self._mean)
+        self._statistics = SegmentStatistics.of(0, self._size)
+        self._variances: _Variances | None = None
+
+    def _begin(self, segments: Segments) -> None:
+        self._groups = segments.groups
         self.variance_shares = VarianceShares.first(len(self._groups) - 1)
         self._members = _Members(np.empty((0, sum(size for _, size in self._groups))), ())
         self.learned = 0  # numbers that there were when the shares was learned
-        self._statistics = SegmentStatistics.of(0, self._size)
-        self._variances: _Variances | None = None
 
     def join(self, row: Floats, member: HasStatistics, place: int | None = None) -> None:
         """Take in a segment.

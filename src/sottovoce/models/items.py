@@ -18,6 +18,7 @@ round that surprises by far more than is usual makes it forget everything.
 Constants were chosen by simulation, on other seeds than are reported. Tests: tests/learning/test_item_feedback.py.
 """
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.known_names import KnownNames, widened
 from sottovoce.models.pace import Pace
 from sottovoce.models.published import MOST_COVARIANCES, Posterior
+from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 
 __all__ = ["ItemBelief", "ItemHistory", "ItemNumbers", "ItemSettings"]
 
@@ -45,6 +47,8 @@ _FADE, _FLOOR = 0.9, -40.0  # of the evidence for a memory
 _OUTLIER, _FAR = 12.0, 30.0  # what a squared surprise counts at most: as a surprise; as evidence
 _LIMIT, _CALM, _USUAL, _ENOUGH = 6.0, 0.05, 20, 6
 _GROW, _CAP, _LONG = 0.1, 0.02, 0.04  # of a round: shares of what was seen, and of the horizon
+_AMONG = ("horizon", "first", "segments", "least")  # settings that depend on other segments
+_SHORTEST = 64  # events of a round
 _AHEAD = 0.03  # share of the events to come that teach of one item
 _WIDER, _AMPLE = 0.25, 100.0  # without noise: how much wider samples are at first, and for how well items will be known
 _LEAST_SPREAD = 0.02  # of x, in f(1 - f)
@@ -52,7 +56,8 @@ _FIRST_DECISIONS, _FIRST_WORK = 1000, 16_000_000  # of a first round, at most; a
 _MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far items lie apart
 
 
-class ItemNumbers(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ItemNumbers:
     """What one round has released.
 
     Attributes
@@ -99,6 +104,8 @@ class ItemSettings:
         Decisions of a round, and events of the first one.
     posterior_scale
         What deviations of a sample are multiplied by.
+    segments, least
+        Of one of several segments, how many there are, and events that its rounds have at least; 0 otherwise.
     """
 
     horizon: int
@@ -113,6 +120,14 @@ class ItemSettings:
     probes: int
     first: int
     posterior_scale: float
+    segments: int = 0
+    least: int = 0
+
+    def among(self, segments: int, asked: int, share: float, variance: float) -> "ItemSettings":
+        """Return what holds for one of several segments: see `ModelSettings.among`."""
+        least = min((self.noise * self.width) ** 2 / variance, _GROW * asked / segments)
+        horizon, first = max(1, round(share * self.horizon)), max(_SHORTEST, round(share * self.first))
+        return replace(self, horizon=horizon, first=first, segments=segments, least=int(least))
 
     @property
     def middle(self) -> float:
@@ -134,6 +149,16 @@ class ItemHistory:
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.counts))
+
+    def add(self, numbers: ItemNumbers) -> "ItemHistory":
+        """Return the same with what another round has released."""
+        counts = self.counts.copy()
+        counts[numbers.items] += numbers.counts
+        return ItemHistory(counts, np.append(self.ends, float(numbers.end)))
+
+    def record(self) -> Record:
+        """Return it as plain arrays."""
+        return {"counts": self.counts, "ends": self.ends}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -187,6 +212,7 @@ class ItemBelief:
     """
 
     model = "items"
+    _shared_prior: Prior | None = None  # what other segments say of each item
 
     def __init__(
         self,
@@ -263,7 +289,15 @@ class ItemBelief:
     @property
     def knows_nothing(self) -> bool:
         """Whether every item is like every other."""
-        return not self.known.precisions[0][self._in_set].any()
+        return not self._data(0)[0][self._in_set].any()
+
+    def _data(self, memory: int) -> tuple[Floats, Floats]:
+        """Return precisions and pulls of items: what was released, and what other segments say."""
+        known, others = self.known, self._shared_prior
+        if others is None:
+            return known.precisions[memory], known.pulls[memory]
+        mine = float(known.resets >= others.resets)  # or most others have seen that the world has changed
+        return mine * known.precisions[memory] + others.precision, mine * known.pulls[memory] + others.pull
 
     @property
     def _memory(self) -> int:
@@ -292,9 +326,10 @@ class ItemBelief:
         return found
 
     def _fitted(self, memory: int) -> _Prior:
-        shown = self.known.precisions[memory] > 0
-        rows, variances = self._features[shown], 1 / self.known.precisions[memory][shown]
-        values, size = self.known.pulls[memory][shown] * variances, self._features.shape[1]
+        precisions, pulls = self._data(memory)
+        shown = precisions > 0
+        rows, variances = self._features[shown], 1 / precisions[shown]
+        values, size = pulls[shown] * variances, self._features.shape[1]
         fits, means, roots = [], [], []
         for scale in _SCALES:
             weights = 1 / (scale * scale + variances)
@@ -312,9 +347,10 @@ class ItemBelief:
         """Return mean and variance of each item's value."""
         prior = self._prior(memory)
         own = float(prior.weights @ _SCALES**-2.0)
-        precisions = own + self.known.precisions[memory]
+        data, pulls = self._data(memory)
+        precisions = own + data
         level = self._features @ (prior.weights @ prior.means)
-        return (own * level + self.known.pulls[memory]) / precisions, 1 / precisions
+        return (own * level + pulls) / precisions, 1 / precisions
 
     def _samples(self, count: int, coins: np.random.Generator, later: float, posterior_scale: float) -> Floats:
         """Draw values of all items: the part of the posterior that numbers of variance `later` would still teach."""
@@ -324,11 +360,12 @@ class ItemBelief:
         drawn = coins.standard_normal((count, self._features.shape[1]))
         level = (prior.means[pick] + np.einsum("mij,mj->mi", prior.roots[pick], drawn)) @ self._features[self._in_set].T
         own = _SCALES[pick][:, None] ** -2.0
-        precisions = own + self.known.precisions[memory][self._in_set]
+        data, pulls = self._data(memory)
+        precisions = own + data[self._in_set]
         noise = coins.standard_normal(precisions.shape)
         noise *= posterior_scale
         noise /= np.sqrt(precisions * (1 + later * precisions))
-        return np.asarray((own * level + self.known.pulls[memory][self._in_set]) / precisions + noise)
+        return np.asarray((own * level + pulls[self._in_set]) / precisions + noise)
 
     # ------------------------------------------------------------------ rounds
 
@@ -339,7 +376,9 @@ class ItemBelief:
         if not self.knows_nothing:
             grown, long = min(_GROW * seen, _CAP * settings.horizon), min(seen, _LONG * settings.horizon)
             size = max(min(size, seen), grown, min(self.known.enough, long))
-        size = max(64.0, size)
+        size = max(_SHORTEST, settings.least, size)
+        if settings.segments:  # nobody knows how many events are left of one
+            return int(size)
         if left < 1.2 * size:
             return left
         return int(min(left, (left + 1) // 2 if left < 1.5 * size else size))
@@ -348,9 +387,12 @@ class ItemBelief:
         """Decisions of a round of `size` events that begins after `passed` others."""
         settings = self.settings
         if not self.knows_nothing:
-            return 1 if passed + size >= settings.horizon else min(settings.probes, size)
+            return 1 if self._is_last(passed, size) else min(settings.probes, size)
         shown = min(-(-2 * settings.items // settings.chosen), _FIRST_DECISIONS, _FIRST_WORK // settings.items)
         return int(min(size, max(settings.probes, shown)))
+
+    def _is_last(self, passed: int, size: int) -> bool:
+        return passed + size >= self.settings.horizon and not self.settings.segments
 
     def draw(self, count: int, passed: int, size: int, coins: np.random.Generator) -> list[Floats]:
         """Draw decisions that may be the best; before anything is known, some that show all items evenly.
@@ -375,9 +417,10 @@ class ItemBelief:
                 load += decision
                 drawn.append(decision)
             return drawn
-        if passed + size >= settings.horizon:
+        if self._is_last(passed, size):
             return [self.leader] * count
-        events = _AHEAD * (settings.horizon - passed - size) + 1e-9
+        left = settings.horizon - passed - size
+        events = _AHEAD * (max(left, _GROW * passed) if settings.segments else left) + 1e-9
         usual = max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6)
         later = usual / events + (settings.noise / events) ** 2
         posterior_scale = self._posterior_scale(passed, usual)
@@ -393,19 +436,14 @@ class ItemBelief:
             return settings.posterior_scale
         informed = float(prior.weights @ _SCALES**2) * settings.horizon * settings.chosen / settings.items / usual
         wider = _WIDER * min(1.0, informed / _AMPLE)
-        return settings.posterior_scale * (1 + wider * (1 - 2 * passed / settings.horizon))
+        return settings.posterior_scale * (1 + wider * (1 - 2 * min(1.0, passed / settings.horizon)))
 
     @property
     def leader(self) -> Floats:
         """The best decision, as far as is known."""
         if self._led is None or self._led[0] is not self.known:
-            self._led = self.known, np.asarray(self.oracle(self.settings.sign * self._means))
+            self._led = self.known, self.best_for(self.coefficients())
         return self._led[1]
-
-    @property
-    def _means(self) -> Floats:
-        """The expected value of each item of the set."""
-        return np.asarray(self._expected(self._memory)[0][self._in_set])
 
     # ------------------------------------------------------------------ learning
 
@@ -417,10 +455,13 @@ class ItemBelief:
         numbers
             Means of items, and the events behind them.
         """
-        known, settings = self.known, self.settings
+        settings = self.settings
         items, means, counts = numbers.items, numbers.means, numbers.counts
         if not len(items):
             return
+        if self._shared_prior is not None and self._shared_prior.resets > self.known.resets:
+            self._forget(int(self.known.measurements.ends[-1:].sum()), self._shared_prior.resets)
+        known = self.known
         fresh, memory = self.knows_nothing, self._memory
         shown = float((means * counts).sum())
         mean = min(0.98, max((shown + 1) / (counts.sum() + 20), 1e-5))
@@ -437,10 +478,7 @@ class ItemBelief:
         private = numbers.deviations**2
         variances = own / counts + private
         known = replace(known, mean=mean, enough=settings.noise**2 / max(1e-12, float(np.median(own))))
-        measurements = ItemHistory(
-            known.measurements.counts.copy(), np.append(known.measurements.ends, float(numbers.end))
-        )
-        measurements.counts[items] += counts
+        measurements = known.measurements.add(numbers)
         events = numbers.end - (known.measurements.ends[-1] if len(known.measurements.ends) else known.since)
         if fits:
             squares = np.array([(means - one[items]) ** 2 / (two[items] + variances) for one, two in fits])
@@ -449,19 +487,9 @@ class ItemBelief:
             usual = float(np.median(known.surprises)) if len(known.surprises) else 1.0
             limit = _LIMIT * 2**known.alarm * max(1.0, usual)
             alarm = max(0.0, known.alarm - events / (_CALM * settings.horizon))
-            if shock > limit and len(items) >= min(_ENOUGH, settings.chosen):
-                forgotten = self._nothing()
-                zero = np.zeros_like(forgotten.precisions)
-                self.known = replace(
-                    forgotten,
-                    precisions=zero,
-                    pulls=zero.copy(),
-                    since=numbers.end,
-                    resets=known.resets + 1,
-                    alarm=alarm + 1,
-                    mean=mean,
-                    enough=known.enough,
-                )
+            remembers = known.measurements.rounds or self._shared_prior is None  # or nothing of it is its own
+            if shock > limit and len(items) >= min(_ENOUGH, settings.chosen) and remembers:
+                self._forget(numbers.end, known.resets + 1, alarm=alarm + 1, mean=mean, enough=known.enough)
                 return
             evidence = -0.5 * (np.log(spreads) + np.minimum(squares, _FAR)).sum(axis=1)
             scores = _FADE * known.scores + evidence
@@ -480,6 +508,69 @@ class ItemBelief:
         precisions[:, items] += 1 / variances
         pulls[:, items] += means / variances
         self.known = replace(known, measurements=measurements, precisions=precisions, pulls=pulls)
+
+    def _forget(self, since: int, resets: int, **kept: Any) -> None:
+        nothing = self._nothing()
+        zero = np.zeros_like(nothing.precisions)
+        self.known = replace(nothing, precisions=zero, pulls=zero.copy(), since=since, resets=resets, **kept)
+
+    # ------------------------------------------------------------------ one of many segments
+
+    def fresh_copy(self) -> Self:
+        """Return a belief of another segment: of the same items, and knowing nothing."""
+        other = copy.copy(self)
+        other.known, other._shared_prior, other._led, other._priors = other._nothing(), None, None, None
+        return other
+
+    def sufficient_statistics(self) -> SufficientStatistics:
+        """Return what was released of each item: precisions and pulls."""
+        known, memory = self.known, self._memory
+        numbers = int(np.count_nonzero(known.measurements.counts)) * known.measurements.rounds
+        data = np.stack([known.precisions[memory], known.pulls[memory]])
+        if self._earlier is not None and self.remembers_earlier:  # all segments know it already
+            data = data - np.stack(self._earlier)
+        return SufficientStatistics(data[0], data[1], numbers=numbers, resets=known.resets)
+
+    def use_prior(self, prior: Prior, settings: ItemSettings) -> None:
+        """Begin with what other segments say of the items of this one.
+
+        Parameters
+        ----------
+        prior
+            What they say: a precision and a pull for each item.
+        settings
+            What is known of the segment's place among them.
+        """
+        self._priors = self._led = None  # first: what follows from the old one must not outlive it
+        self._shared_prior, self.settings = prior, settings
+
+    def prior_record(self) -> Record:
+        """Return the prior in use, as plain arrays and numbers."""
+        prior, settings = self._shared_prior, self.settings
+        if prior is None:
+            return {}
+        among = {name: getattr(settings, name) for name in _AMONG}
+        return {**among, "precision": prior.precision, "pull": prior.pull, "resets": prior.resets}
+
+    def restore_prior(self, prior_record: Record) -> None:
+        """Lean on what `prior_record` returned."""
+        if "pull" in prior_record:
+            among: dict[str, Any] = {name: int(prior_record[name]) for name in _AMONG}
+            data = np.array(prior_record["precision"]), np.array(prior_record["pull"])
+            self.use_prior(Prior(*data, resets=int(prior_record["resets"])), replace(self.settings, **among))
+
+    @property
+    def variance(self) -> float:
+        """Variance of one item's loss, as far as is known."""
+        return max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6) * self.settings.width**2
+
+    def coefficients(self) -> Floats:
+        """Return the expected value of each item of the set."""
+        return np.asarray(self._expected(self._memory)[0][self._in_set])
+
+    def best_for(self, coefficients: Floats) -> Floats:
+        """Return the best decision for values of items."""
+        return np.asarray(self.oracle(self.settings.sign * coefficients))
 
     # ------------------------------------------------------------------ saying
 
@@ -552,7 +643,7 @@ class ItemBelief:
 
     def is_as_good(self, decision: Floats) -> bool:
         """Whether nothing but rounding makes the leader better than another decision."""
-        means = self._means
+        means = self.coefficients()
         return abs(float(means @ (decision - self.leader))) <= 1e-9 * max(1.0, float(np.abs(means).max()))
 
     # ------------------------------------------------------------------ keeping
@@ -568,12 +659,12 @@ class ItemBelief:
     def memory(self) -> Record:
         """Return what was learned, as plain arrays and numbers."""
         plain = {name: one for name, one in vars(self.known).items() if name != "measurements"}
-        return {**plain, "counts": self.measurements.counts, "ends": self.measurements.ends}
+        return plain | {f"measurements.{name}": value for name, value in self.measurements.record().items()}
 
     def remember(self, memory: Record) -> None:
         """Take over what `memory` returned."""
         given: dict[str, Any] = {name: np.array(one) if np.ndim(one) else one for name, one in memory.items()}
-        measurements = ItemHistory(given.pop("counts"), given.pop("ends"))
+        measurements = ItemHistory(given.pop("measurements.counts"), given.pop("measurements.ends"))
         self.known = replace(self._nothing(), measurements=measurements, **given)
 
     def carry_over(self, earlier: Self, events: int) -> None:

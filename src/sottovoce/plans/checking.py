@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 
 from sottovoce.errors import DomainError
-from sottovoce.models import check_room
+from sottovoce.models import check_item_room, check_room
 from sottovoce.plans import EXPLORATIONS, exploration_named
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
@@ -43,7 +43,8 @@ def check_knowledge(problem: Problem, plan: Plan) -> None:
         if getattr(problem, name) is not None and name not in plan.options.begins_with:
             raise ValueError(f"{name} is of no use to this plan ({plan.what}): {wanted}; or leave {name} out")
     if problem.segments is not None:
-        check_room(problem.segments, problem.domain.dimension)
+        check = check_item_room if plan.exploration == "items" else check_room
+        check(problem.segments, problem.domain.dimension)
 
 
 def check_plan(problem: Problem, plan: Plan) -> None:

@@ -299,8 +299,10 @@ class Explorer(ABC):
         """
         raise TypeError(f"{type(self).__name__} has rounds that cannot be added up")
 
-    def prepare(self) -> None:  # noqa: B027
-        """See to what has to be known before a round begins; nothing, unless overridden."""
+    def prepare(self) -> None:
+        """See to what has to be known before a round begins: let other segments say what they know."""
+        if self.ask_others is not None and self.belief is not None:
+            self.belief.use_prior(*self.ask_others())
 
     @abstractmethod
     def round_size(self, passed: int) -> int:

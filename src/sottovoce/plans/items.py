@@ -60,6 +60,10 @@ class ItemProbes(Explorer):
     ) -> None:
         self.placement, self.belief, self.grid, self.family, self.unit = placement, belief, grid, family, unit
 
+    def fresh_copy(self) -> "ItemProbes":
+        """Return the same for another segment, knowing nothing."""
+        return ItemProbes(self.placement, self.belief.fresh_copy(), self.grid, self.family, self.unit)
+
     def round_size(self, passed: int) -> int:
         """Events of the round that begins after `passed` events."""
         return int(self.belief.round_size(passed))
@@ -249,7 +253,7 @@ class ItemOptions(Options, exploration="items"):
     @property
     def begins_with(self) -> tuple[str, ...]:
         """Which of `features`, `prior` and `segments` such a plan can make use of."""
-        return ("features", "prior")
+        return ("features", "prior", "segments")
 
     @property
     def rests_on(self) -> str:

@@ -61,11 +61,6 @@ class PosteriorProbes(Explorer):
         """Return the same for another segment, knowing nothing."""
         return PosteriorProbes(self.placement, self.belief.fresh_copy())
 
-    def prepare(self) -> None:
-        """Let other segments say what they know, before a round begins."""
-        if self.ask_others is not None:
-            self.belief.use_prior(*self.ask_others())
-
     def round_size(self, passed: int) -> int:
         """Events of a probe, times the probes."""
         settings, pace = self.belief.settings, self.belief.pace

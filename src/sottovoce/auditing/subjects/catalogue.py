@@ -185,6 +185,8 @@ def _items(epsilon: float, delta: float) -> Iterator[_Made]:
             yield _Made("items", "item-sums", _by_item(privacy, 1.0, label_of("items, most, item-sums", privacy)))
     every = _by_item(_central(epsilon, delta), None, "items, item-sums")
     yield _Made("items", "item-sums", every)
+    apart = replace(every, label="items, segments, item-sums", segments=["phone", "desktop"])
+    yield _Made("items", "item-sums", replace(apart, horizon=2 * (every.horizon or 0)))
     for small in (every, _by_item(_central(epsilon, delta), 1.0, "items, most, item-sums")):
         yield _Made("items", "item-sums", StudyConfiguration(small, f"study of {small.label}", ("block", "shuffled")))
 

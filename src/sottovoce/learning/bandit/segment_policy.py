@@ -20,7 +20,16 @@ from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.policy import BanditPolicy, Stream, Stretch
 from sottovoce.learning.segmented.plain import plain_segment, segment_of
-from sottovoce.models import Belief, HierarchicalPrior, ModelSettings, Prior, Segment, Segments, VarianceShares
+from sottovoce.models import (
+    Belief,
+    HierarchicalPrior,
+    ItemHierarchy,
+    ModelSettings,
+    Prior,
+    Segment,
+    Segments,
+    VarianceShares,
+)
 from sottovoce.plans.plan import Plan
 from sottovoce.rounds.round import Draft
 
@@ -61,7 +70,8 @@ class SegmentPolicy(BanditPolicy):
 
     def start_over(self) -> None:
         """Forget all segments."""
-        self.streams, self.hierarchy = {}, HierarchicalPrior(self.segments, self.template)
+        kind = ItemHierarchy if self.template.model == "items" else HierarchicalPrior
+        self.streams, self.hierarchy = {}, kind(self.segments, self.template)
         self.names: list[Segment] = []
         self.numbers: dict[Any, int] = {}
 

@@ -11,7 +11,7 @@ from sottovoce._records import Record, part
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.policy import coins_of
-from sottovoce.models.measurements import Measurements, Numbers
+from sottovoce.models.measurements import Numbers
 from sottovoce.plans.explorer import Exploration, Explorer, Itemised, Weighted
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
@@ -315,8 +315,8 @@ class _Collector:
     """Stands in for the belief of a segment: notes what it is told, and judges nothing by what others said."""
 
     def __init__(self, belief: Any) -> None:
-        self.settings, self.told = belief.settings, None
-        self.measurements = Measurements.empty(belief.dimension, many=getattr(belief, "many", False))
+        self.settings, self.told, self.known_names = belief.settings, None, belief.known_names
+        self.measurements = belief.fresh_copy().measurements
 
     def learn(self, numbers: Numbers) -> None:
         """Note what a round has released."""

@@ -1,0 +1,192 @@
+"""How segments inform each other item by item: what others know of it is the prior of one, as far as they are alike.
+
+The value of item i in segment s is a sum: the level of the segment, what everybody has in common, effects of its
+factors' levels and of its features, and a residual of its own. Items do not inform each other here (`ItemBelief` sees
+to that), so that of each item there is one small Gaussian, of as many dimensions as segments have things in common; any
+number of items costs a pass over them. What others say of a segment's item is what they say of the common parts, with
+the variance of a residual on top: small segments borrow it, and large ones outweigh it by what they know themselves.
+
+The variance of the residual, as a share of how far items lie apart, and those of the effects are the ones under which
+what was released is most likely. All of it is a function of released numbers.
+
+Tests: tests/models/test_item_hierarchy.py compares it with the joint Gaussian, written out.
+"""
+
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce.models.hierarchical_prior import HierarchicalPrior, _resets_of_most
+from sottovoce.models.segments import Segments
+from sottovoce.models.sufficient_statistics import Prior
+from sottovoce.models.variance_shares import VarianceShares
+
+__all__ = ["ItemHierarchy", "check_item_room"]
+
+_FLAT = 1e-6  # precision of what everybody has in common, in 1/B^2: nothing is known of it beforehand
+_LEAST_APART = 1e-5  # variance between items, in B^2
+_MOST_COLUMNS, _MOST_NUMBERS = 50, 20_000_000  # that segments have in common; and of all that is kept of items
+_KNOWN = attrgetter("known")
+
+
+class _Said(NamedTuple):
+    """What was released of the items of all segments, as precisions and pulls, and the objects that it follows from."""
+
+    known: list[object]
+    precisions: Floats  # (S, n)
+    pulls: Floats
+    numbers: Integers
+    reset_counts: Integers
+
+    @classmethod
+    def of(cls, count: int, items: int) -> "_Said":
+        none = np.zeros(count, dtype=np.int64)
+        return cls([None] * count, np.zeros((count, items)), np.zeros((count, items)), none, none.copy())
+
+
+class _Parts(NamedTuple):
+    """Variances of levels and of residuals, and the precision of each common part, in units of B."""
+
+    level: float
+    own: float
+    common: Floats
+
+
+class _Common(NamedTuple):
+    """What some segments say of the common parts of each item: (n, c, c) and (n, c); and the levels of segments."""
+
+    precision: Floats
+    pull: Floats
+    levels: Floats
+    weights: Floats  # (S, n), residuals integrated out
+    pulls: Floats
+
+
+class ItemHierarchy(HierarchicalPrior):
+    """What segments know of each other's items.
+
+    Parameters
+    ----------
+    segments
+        Whom decisions are for.
+    like
+        What is believed of the items of a segment before anything is known.
+    """
+
+    def __init__(self, segments: Segments, like: Any) -> None:
+        self._begin(segments)
+        self._said = _Said.of(0, like.dimension)
+
+    def prior(self, place: int, row: Floats | None = None, sizes: Floats | None = None) -> Prior:
+        """Return what all other segments say of the items of one: a precision and a pull for each.
+
+        Parameters
+        ----------
+        place, row, sizes
+            As for `HierarchicalPrior.prior`.
+        """
+        said = self._refreshed()
+        counts = said.reset_counts
+        most = _resets_of_most(counts, np.ones(len(counts)) if sizes is None else sizes)
+        others = counts == (max(int(counts[place]), most) if place >= 0 else most)
+        level = float(self._pooled(said, others, self.variance_shares).levels[place]) if place >= 0 else 0.0
+        if place >= 0:
+            others[place] = False
+        common = self._pooled(said, others, self.variance_shares)
+        mine = self._members.rows[place] if row is None else row
+        heard = np.asarray(common.weights.any(axis=0))
+        precision, pull = np.zeros((2, len(heard)))
+        solved = np.linalg.solve(
+            common.precision[heard],
+            np.stack([np.broadcast_to(mine, common.pull[heard].shape), common.pull[heard]], axis=-1),
+        )
+        variance, mean = np.moveaxis(mine @ solved, -1, 0)
+        precision[heard] = 1 / (variance + self._parts(said, self.variance_shares).own)
+        pull[heard] = precision[heard] * (mean + level)
+        return Prior(precision, pull, resets=most)
+
+    def log_evidence(self, variance_shares: VarianceShares) -> float:
+        """Return the log-likelihood of all that was released, up to what does not depend on the shares.
+
+        Parameters
+        ----------
+        variance_shares
+            How alike segments are taken to be.
+        """
+        said = self._refreshed()
+        common = self._pooled(said, said.numbers > 0, variance_shares)
+        weights = common.weights[common.weights > 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            squares = np.nansum(common.pulls**2 / common.weights)
+        effects = self._parts(said, variance_shares).common
+        heard = common.weights.any(axis=0)
+        precision, pull = common.precision[heard], common.pull[heard]
+        explained = (pull * np.linalg.solve(precision, pull[:, :, None])[:, :, 0]).sum()
+        sizes = float(np.linalg.slogdet(precision)[1].sum()) - len(precision) * float(np.log(effects).sum())
+        return float(np.log(weights).sum() - squares + explained - sizes) / 2
+
+    def _parts(self, said: _Said, variance_shares: VarianceShares) -> "_Parts":
+        """Return what values are made of, under the shares."""
+        total = said.precisions.sum(axis=0)
+        heard, apart = total > 0, 0.0
+        if heard.sum() > 1:
+            means = said.pulls.sum(axis=0)[heard] / total[heard]
+            apart = float(means.var() - (1 / total[heard]).mean())
+        own, shares = variance_shares.shares()
+        unit = max(_LEAST_APART, apart)
+        groups = zip(shares[1:], self._groups[1:], strict=True)
+        effects = [1 / (unit * share) for share, (_, size) in groups for _ in range(size)]
+        return _Parts(unit, unit * own, np.array([_FLAT, *effects]))
+
+    def _pooled(self, said: _Said, others: Any, variance_shares: VarianceShares) -> _Common:
+        """Return what some segments say of all common parts, and their levels, which are no matter of items."""
+        parts = self._parts(said, variance_shares)
+        shrunk = 1 + parts.own * said.precisions
+        weights, pulls = np.where(others[:, None], np.stack([said.precisions, said.pulls]) / shrunk, 0.0)
+        rows, levels = self._members.rows, np.zeros(len(said.known))
+        total = weights.sum(axis=0)
+        for _ in range(2 * (others.sum() > 1)):
+            mean = (pulls - levels[:, None] * weights).sum(axis=0) / np.where(total > 0, total, 1.0)
+            levels = (pulls - weights * mean).sum(axis=1) / (weights.sum(axis=1) + 1 / parts.level)
+        pulls = pulls - levels[:, None] * weights
+        precision = np.einsum("si,sa,sb->iab", weights, rows, rows, optimize=True)
+        precision[:, range(rows.shape[1]), range(rows.shape[1])] += parts.common
+        return _Common(precision, np.einsum("si,sa->ia", pulls, rows), levels, weights, pulls)
+
+    def _refreshed(self) -> Any:
+        """Return what was released of all segments; only what segments have learned since is looked at."""
+        members = self._members.members
+        known, said = list(map(_KNOWN, members)), self._said
+        if len(said.known) != len(known):
+            kept = min(len(known), len(said.known))
+            grown = _Said.of(len(known), said.precisions.shape[1])
+            for name in _Said._fields:
+                getattr(grown, name)[:kept] = getattr(said, name)[:kept]
+            said = self._said = grown
+        for place, now in enumerate(known):
+            if said.known[place] is not now:
+                found = members[place].sufficient_statistics()
+                said.precisions[place], said.pulls[place] = found.precision, found.pull
+                said.numbers[place], said.reset_counts[place] = found.numbers, found.resets
+                said.known[place] = now  # last: what is cut short before is done again
+        return said
+
+
+def check_item_room(segments: Segments, items: int) -> None:
+    """Refuse more than can be kept of items by segment.
+
+    Parameters
+    ----------
+    segments
+        Whom decisions are for.
+    items
+        How many there are.
+    """
+    columns = sum(size for _, size in segments.groups)
+    if columns > _MOST_COLUMNS or segments.most * items > _MOST_NUMBERS or columns**2 * items > _MOST_NUMBERS:
+        raise ValueError(
+            f"{segments.most:,} segments of {items:,} items, with {columns - 1} levels of factors and features, are "
+            f"more than can be kept: at most {_MOST_COLUMNS - 1} levels, and {_MOST_NUMBERS:,} numbers in all"
+        )
