@@ -1,5 +1,6 @@
 """Ask and tell over rounds in a store: what `PrivateBandit` and `Study` have in common."""
 
+import importlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import choice, whole
+from sottovoce._checks import choice, number, whole
 from sottovoce._losses import as_array, as_rows, losses_or_reports
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
@@ -30,6 +31,7 @@ from sottovoce.learning.bandit.recommendation import (
     fit_check_of,
     recommended,
 )
+from sottovoce.learning.bandit.seen_world import SeenWorld, seen_in
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
 from sottovoce.learning.bandit.stopping import Enough, enough_for
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
@@ -37,6 +39,7 @@ from sottovoce.learning.segmented.requests import are_several, missing_segment, 
 from sottovoce.learning.segmented.stretch import events_before_an_end
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.decisions import joined
+from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Book, HandedOut
@@ -437,6 +440,41 @@ class Optimizer(Book):
             Of whom, of an optimizer with `segments`; None for every segment's own decision.
         """
         return enough_for(self, certainty, within, segment)
+
+    def forecast(self, *, rehearse: float = 1.0) -> Forecast:
+        """Return what to expect of the whole run, rehearsed in worlds like the one that released numbers show.
+
+        That takes a few seconds, and costs no privacy. While nothing tells good decisions from bad ones it is a table,
+        as that of `sv.plan`.
+
+        Parameters
+        ----------
+        rehearse
+            What the work that it may take is multiplied by.
+        """
+        return self._forecaster(number("rehearse", rehearse, above=0.0, at_most=1000.0))()
+
+    def _forecaster(self, times: float) -> Callable[[], Forecast]:
+        """Return what makes the forecast, and needs this optimizer no more."""
+        with self._lock: seen = self._seen_world()  # noqa: E701  # fmt: skip
+        rehearsal: Any = importlib.import_module("sottovoce.rehearsal")  # which plays optimizers, and stands above them
+        made = self._configuration
+        return partial(
+            rehearsal.forecast_under_way,
+            *(self._problem, made.plan, made.choices, seen),
+            horizon=self.horizon,
+            times=times,
+        )
+
+    def _seen_world(self) -> SeenWorld | None:
+        self._learn()
+        if isinstance(self._policy, SegmentPolicy):
+            beliefs = {name: self._policy.informed_belief(stream) for name, stream in self._policy.numbers.items()}
+            return seen_in(beliefs, self.sizes, self._problem)
+        epoch = self._informed()
+        if epoch is None or epoch.explorer.belief is None:
+            return None
+        return seen_in({None: epoch.explorer.belief}, {None: 1}, self._problem)
 
     def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).

@@ -56,7 +56,8 @@ def test_every_address_that_shows_a_study_is_looked_at(tmp_path):
     reading = {one.path for one in app.routes if "GET" in (getattr(one, "methods", None) or ())}
     of_a_study = {path for path in reading if "/studies" in path}
     looked_at = {address.replace("/audit", "/{name:path}") for address in audited.ADDRESSES}
-    assert of_a_study <= looked_at | {"/dashboard/parts/studies"}  # a part of "/", which is looked at
+    follows = {"/dashboard/parts/studies", "/studies/{name:path}/forecast"}  # from "/", and from the posterior
+    assert of_a_study <= looked_at | follows
 
 
 def test_what_is_compared_is_compared_to_the_last_bit():

@@ -36,8 +36,8 @@ def test_it_is_the_same_on_every_call(usual):
     assert str(planned(rehearse=0.05)) == str(usual)
 
 
-def test_runs_that_it_did_not_see_come_out_as_it_says(usual):
-    """Items that fail by lot, with odds that are spread evenly; played and scored by `simulate`."""
+def test_runs_that_it_did_not_see_come_out_as_it_says():
+    """Items that fail by lot, with odds that are spread evenly: the best gains 0.3, and losses scatter by 0.45."""
 
     class Lots(sv.lab.FiniteEnvironment):
         name, loss_range, lipschitz = "lots", RANGE, 2.0
@@ -60,7 +60,7 @@ def test_runs_that_it_did_not_see_come_out_as_it_says(usual):
 
     private = np.mean([share(ONE, seed) for seed in range(6)])
     free = np.mean([share(sv.NoPrivacy(), seed) for seed in range(6)])
-    said = usual.forecast
+    said = planned(rehearse=0.05, contrast=0.3, scatter=0.45).forecast
     assert said.share.low < private < said.share.high
     assert said.share_without_privacy.low < free < said.share_without_privacy.high
     assert said.price.low < private / free < said.price.high
@@ -78,6 +78,22 @@ def test_longer_runs_are_forecast_to_learn_more_and_the_lengths_say_when(usual):
     assert said.half.central < said.most.central
     shorter, longer = (planned(round(one), rehearse=0.05).forecast.share for one in (said.half.low, said.half.high))
     assert shorter.high > 0.5 > longer.low
+
+
+def test_without_hints_it_says_what_each_contrast_would_bring(usual):
+    said = usual.forecast
+    assert [(one.contrast, round(one.scatter, 2)) for one in said.cases] == [
+        (0.01, 0.1), (0.03, 0.17), (0.1, 0.3), (0.3, 0.46)
+    ]  # fmt: skip
+    shares = [one.share.central for one in said.cases]
+    assert shares == sorted(shares, reverse=True)
+    assert said.cases[2].share == said.share
+    assert "  if 3%    " in str(said)
+    assert "sv.plan(..., contrast=, scatter=)" in str(said)
+    known = planned(contrast=0.1, scatter=0.3, rehearse=0.05).forecast
+    assert known.cases == ()
+    assert known.share.central == pytest.approx(said.share.central, rel=0.5)
+    assert "if 3%" not in str(known)
 
 
 def test_a_long_run_is_extrapolated_and_says_so():
@@ -148,6 +164,11 @@ class TestKinds:
         assert "rehearsed without the prior" in str(made)
         assert replace(made.forecast, notes=()) == planned(400).forecast
 
+    def test_segments_are_left_out_and_that_is_said(self):
+        made = planned(400, segments=["phone", "desktop"])
+        assert "rehearsed without segments" in str(made)
+        assert replace(made.forecast, notes=()) == planned(400).forecast
+
     def test_a_ready_plan_is_rehearsed_at_its_own_horizon(self):
         ready = planned(400, rehearse=False)
         made = planned(400, plan=ready)
@@ -198,7 +219,7 @@ class TestLarge:
             pause[0] = 1.0
             assert _scope.oracle_work(slower) > _scope.oracle_work(slow)
         before = len(calls)
-        made = [planned(5000, domain=domain, rehearse=0.1) for domain in (slow, quick)]
+        made = [planned(5000, domain=domain, rehearse=0.2) for domain in (slow, quick)]
         assert made[0].forecast.events < made[1].forecast.events
         assert len(calls) - before < 2000
         assert "the set's oracle is slow" in planned(5000, domain=slower, rehearse=0.1).notes[-1]
@@ -238,12 +259,13 @@ class TestBounds:
 
 class TestRecord:
     def test_it_goes_through_json(self, usual):
+        assert usual.forecast.cases
         again = Plan.from_dict(json.loads(json.dumps(usual.to_dict())))
         assert again.forecast == usual.forecast
         assert again == usual == replace(usual, forecast=None)
 
     def test_infinity_goes_through_json(self, usual):
-        endless = replace(usual.forecast, most=Spread(math.inf, 1e6, math.inf))
+        endless = replace(usual.forecast, cases=(), most=Spread(math.inf, 1e6, math.inf))
         assert Forecast.from_dict(json.loads(json.dumps(endless.to_dict(), allow_nan=False))) == endless
         assert "more events than anybody has (1,000,000 at least)" in str(endless)
 

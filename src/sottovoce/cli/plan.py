@@ -22,7 +22,7 @@ from sottovoce.plans.options import separate
 from sottovoce.plans.outlook import Outlook, horizon_needed, outlook, too_short
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy.promise import cautions_of
-from sottovoce.rehearsal import Hints, NotRehearsed, Prices, Rehearsal, hints_of, prices_of
+from sottovoce.rehearsal import Hints, NotRehearsed, Prices, hints_of, prices_of, rehearsed
 
 __all__ = ["considered", "plan_command"]
 
@@ -80,10 +80,8 @@ def _rehearsed(
 ) -> tuple[Plan, Prices | None]:
     """Rehearse the plan, and with other budgets, with progress; a plan that is not rehearsed says why."""
     try:
-        rehearsal = Rehearsal(problem, plan, choices, hints=hints)
         with _progress(console, "rehearsing in invented worlds") as show:
-            rehearsal.play(show)
-        forecast = rehearsal.forecast()
+            rehearsal, forecast = rehearsed(problem, plan, choices, hints=hints, progress=show)
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why))), None
     prices = None

@@ -128,6 +128,14 @@ def enough(
     show(as_json, found.to_dict(), str(found))
 
 
+@study_app.command("forecast")
+def forecast(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
+    """Say what to expect of the whole run, rehearsed in worlds like the one that released numbers show."""
+    with look_at(storage, name) as study:
+        found = study.forecast()
+    show(as_json, found.to_dict(), str(found))
+
+
 @study_app.command("export")
 def export(
     name: Name,

@@ -30,6 +30,7 @@ from sottovoce.learning.bandit.stopping import Enough, enough_for
 from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.learning.segmented.requests import plain_request, words_of
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
+from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, PrivacyStatement
 from sottovoce.privacy.local import Channel
@@ -212,6 +213,19 @@ class RemoteStudy(Remote):
             Of whom, of an optimizer with `segments`; None for every segment's own decision.
         """
         return enough_for(self, certainty, within, segment)
+
+    def forecast(self, *, rehearse: float = 1.0) -> Forecast:
+        """Return what to expect of the whole run, rehearsed in worlds like the one that released numbers show.
+
+        The service plays them: that takes a few seconds.
+
+        Parameters
+        ----------
+        rehearse
+            What the work that it may take is multiplied by, at most 1.
+        """
+        times = number("rehearse", rehearse, above=0.0, at_most=1.0)
+        return self._look(f"forecast?rehearse={times!r}", "a forecast", Forecast.from_dict)
 
     def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).

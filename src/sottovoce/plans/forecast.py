@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-__all__ = ["NOT_REHEARSED", "NO_FORECAST", "Curve", "Forecast", "Spread", "percent"]
+__all__ = ["NOT_REHEARSED", "NO_FORECAST", "Case", "Curve", "Forecast", "Spread", "percent"]
 
 NO_FORECAST = "none was asked for; sv.plan(...), with the same arguments, rehearses and says what to expect"
 """What a plan says that nobody wanted to rehearse."""
@@ -17,6 +17,10 @@ NO_FORECAST = "none was asked for; sv.plan(...), with the same arguments, rehear
 NOT_REHEARSED = "not rehearsed"
 """How the note of a plan begins that could not be rehearsed: it goes on with why."""
 
+_WHICH = (
+    "say which world is yours: sv.plan(..., contrast=, scatter=), from a log or a pilot; or run, and ask .forecast(), "
+    "which knows from what was released"
+)
 NOTHING = 0.9  # share of never learning's regret above which little or nothing is learned
 
 
@@ -65,8 +69,40 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Case:
+    """What is learned if good and bad decisions differ by so much.
+
+    Attributes
+    ----------
+    contrast, scatter
+        How much better the best decision is than never learning, and how much losses at one decision vary (a standard
+        deviation), as shares of the loss range.
+    share
+        Regret over that of never learning; None if runs that there was room for learn too little to tell.
+    half
+        Events of a run in which half of what can be learned is learned; None where there is no share.
+    """
+
+    contrast: float
+    scatter: float
+    share: Spread | None = None
+    half: Spread | None = None
+
+    def __str__(self) -> str:
+        if self.share is None or self.half is None:
+            return "not known, since the runs that there was room for learn too little to tell"
+        if self.share.central >= NOTHING:
+            return f"little or nothing is learned; half of it would take {_events(self.half)}"
+        return f"{_learned(self.share).words(percent)} is learned; half of it takes {_events(self.half)}"
+
+
+@dataclass(frozen=True)
 class Forecast:
     """What a plan is expected to do, by rehearsal in invented worlds; `print` it.
+
+    How much is learned depends most on how much good and bad decisions differ (the contrast), and nobody can tell that
+    beforehand from a set and a range. Unless it is told, `cases` say what each of a few contrasts would bring, and all
+    other numbers are those of one of them, `contrasts`.
 
     Attributes
     ----------
@@ -89,6 +125,8 @@ class Forecast:
         How many worlds were played, the longest run, and the events of all runs.
     notes
         What a reader should know.
+    cases
+        Where the contrast is not known: what several would bring.
     """
 
     horizon: int
@@ -104,20 +142,24 @@ class Forecast:
     longest: int
     events: int
     notes: tuple[str, ...] = ()
+    cases: tuple[Case, ...] = ()
 
     @property
     def learned(self) -> Spread:
         """What is learned of what can be: 1 less the share, and 0 where a run does worse than never learning."""
-        return Spread(*(max(0.0, 1 - one) for one in (self.share.central, self.share.high, self.share.low)))
+        return _learned(self.share)
 
     @property
     def hopeless(self) -> bool:
-        """Whether little or nothing is learned in a run of this length."""
-        return self.share.central >= NOTHING
+        """Whether little or nothing is learned in a run of this length, in none of the cases."""
+        shares = [one.share for one in self.cases] if self.cases else [self.share]
+        return all(one is None or one.central >= NOTHING for one in shares)
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What it says: names and texts."""
+        if self.cases:
+            return self._rows_of_cases()
         return (
             ("learned", self._learning()),
             *((("privacy", self._pricing()),) if self.price is not None else ()),
@@ -126,8 +168,25 @@ class Forecast:
             *(("note", note) for note in self.notes),
         )
 
+    def _rows_of_cases(self) -> tuple[tuple[str, str], ...]:
+        contrast = f"{self.contrasts[0]:.0%}"
+        hopeless = "expect little or nothing to be learned in so few events, whatever your world is like"
+        return (
+            *((("learned", hopeless),) if self.hopeless else ()),
+            *((f"if {one.contrast:.0%}", f"{one}, where losses scatter by {one.scatter:.0%}") for one in self.cases),
+            *((("privacy", f"{self._pricing()} (if {contrast})"),) if self.price is not None else ()),
+            ("which", _WHICH),
+            ("from", self._rehearsal()),
+            *(("note", note) for note in self.notes),
+        )
+
     def __str__(self) -> str:
         head = f"Forecast for {self.horizon:,} events (and where four worlds of five should lie)"
+        if self.cases:
+            head = (
+                f"Forecast for {self.horizon:,} events, if the best decision is better than an average one by so much"
+            )
+            head += " of the loss range"
         return "\n".join([head, *(f"  {name:<8} {text}" for name, text in self.rows)])
 
     def _learning(self) -> str:
@@ -144,13 +203,11 @@ class Forecast:
 
     def _rehearsal(self) -> str:
         low, high = self.contrasts
-        between = f"{low:.2g}" if low == high else f"{low:.2g} to {high:.2g}"
+        between = " to ".join(dict.fromkeys((f"{low:.2g}", f"{high:.2g}")))
         longer = f", then extrapolated from {self.longest:,}" if self.longest < self.horizon else ""
         worlds = "1 invented world" if self.worlds == 1 else f"{self.worlds} invented worlds"
-        return (
-            f"{worlds}, {self.events:,} events simulated{longer}; there the best decision gains {between} of the loss "
-            "range"
-        )
+        gained = "" if self.cases else f"; there the best decision gains {between} of the loss range"
+        return f"{worlds}{' of each kind' if self.cases else ''}, {self.events:,} events simulated{longer}{gained}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold: None for infinity."""
@@ -161,13 +218,26 @@ class Forecast:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the forecast that `to_dict` wrote down."""
         plain = dict(data)
-        for name in ("share", "share_without_privacy", "price", "half", "most"):
-            if plain[name] is not None:
-                plain[name] = Spread(**{end: math.inf if one is None else one for end, one in plain[name].items()})
+        plain |= _spreads(plain, ("share", "share_without_privacy", "price", "half", "most"))
         for name in ("curve", "curve_without_privacy"):
             if plain[name] is not None:
                 plain[name] = Curve.from_dict(plain[name])
-        return cls(**{**plain, "contrasts": tuple(plain["contrasts"]), "notes": tuple(plain["notes"])})
+        cases = tuple(Case(**{**one, **_spreads(one, ("share", "half"))}) for one in plain["cases"])
+        tuples = {"contrasts": tuple(plain["contrasts"]), "notes": tuple(plain["notes"]), "cases": cases}
+        return cls(**{**plain, **tuples})
+
+
+def _learned(share: Spread) -> Spread:
+    return Spread(*(max(0.0, 1 - one) for one in (share.central, share.high, share.low)))
+
+
+def _spreads(plain: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Spread]:
+    """Return those that are there, None in them being infinity."""
+    return {
+        name: Spread(**{end: math.inf if one is None else one for end, one in plain[name].items()})
+        for name in names
+        if plain[name] is not None
+    }
 
 
 def _finite(value: Any) -> Any:

@@ -2,6 +2,18 @@
 
 from sottovoce.rehearsal.budgets import Prices, prices_of
 from sottovoce.rehearsal.planning import hints_of, plan
-from sottovoce.rehearsal.rehearsing import Hints, NotRehearsed, Rehearsal, rehearse
+from sottovoce.rehearsal.rehearsing import Hints, NotRehearsed, Rehearsal, rehearse, rehearsed
+from sottovoce.rehearsal.running import forecast_under_way
 
-__all__ = ["Hints", "NotRehearsed", "Prices", "Rehearsal", "hints_of", "plan", "prices_of", "rehearse"]
+__all__ = [
+    "Hints",
+    "NotRehearsed",
+    "Prices",
+    "Rehearsal",
+    "forecast_under_way",
+    "hints_of",
+    "plan",
+    "prices_of",
+    "rehearse",
+    "rehearsed",
+]

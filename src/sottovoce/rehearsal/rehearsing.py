@@ -1,6 +1,8 @@
 """Rehearse a plan: play it, and the same without privacy, in generic worlds, and say what to expect of it."""
 
+import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -8,7 +10,7 @@ import numpy as np
 
 from sottovoce.learning import Plan
 from sottovoce.plans.choosing import make_plan
-from sottovoce.plans.forecast import NOT_REHEARSED, Forecast
+from sottovoce.plans.forecast import NOT_REHEARSED, Case, Forecast
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
 from sottovoce.rehearsal._playing import share_of
@@ -16,7 +18,7 @@ from sottovoce.rehearsal._reading import Shares, price_between
 from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, oracle_work, scope_of, work_of
 from sottovoce.rehearsal._worlds import ItemWorld, World, convex_worlds, item_worlds, linear_worlds
 
-__all__ = ["OPEN_ENDED", "Hints", "NotRehearsed", "Rehearsal", "rehearse"]
+__all__ = ["OPEN_ENDED", "Hints", "NotRehearsed", "Rehearsal", "rehearse", "rehearsed"]
 
 Progress = Callable[[int, int], None]
 OPEN_ENDED = 100_000
@@ -27,6 +29,11 @@ _SEED = 19_540_311
 
 _MOST_LEARNED = 0.1  # share at which longer runs than were asked about have no more to say
 _FAR, _BARELY = 4, 0.7  # from runs so many times as short that learn so little, nothing is extrapolated
+CONTRASTS = (0.01, 0.03, 0.1, 0.3)
+"""How much better the best decision may be than never learning, as shares of the range, where nobody says it."""
+
+_USUAL = 0.1  # the one of them that all other numbers of a forecast are of
+_OWN, _EACH = 0.55, 0.15  # shares of the work: for that one, and for each of the others
 _MORE = "rehearse=10 takes ten times as long; or rehearse a smaller set of the same kind"
 
 
@@ -48,6 +55,22 @@ class Hints:
 
     contrast: float | None = None
     scatter: float | None = None
+
+    @classmethod
+    def at(cls, contrast: float) -> "Hints":
+        """Return the world of a contrast, with the scatter that it implies: that of clicks which come so often.
+
+        Parameters
+        ----------
+        contrast
+            As a share of the range.
+        """
+        return cls(contrast, math.sqrt(contrast * (1 - contrast)))
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known."""
+        return self.contrast is not None or self.scatter is not None
 
 
 def rehearse(
@@ -94,9 +117,50 @@ def rehearse(
     >>> forecast.share.central < 0.5, forecast.price.low >= 1.0
     (True, True)
     """
-    rehearsal = Rehearsal(problem, plan, choices or {}, hints=hints or Hints(), endless=endless, times=times)
-    rehearsal.play(progress)
-    return rehearsal.forecast()
+    return rehearsed(
+        problem, plan, choices or {}, hints=hints or Hints(), endless=endless, times=times, progress=progress
+    )[1]
+
+
+def rehearsed(
+    problem: Problem,
+    plan: str | Plan,
+    choices: dict[str, Any],
+    *,
+    hints: Hints,
+    endless: bool = False,
+    times: float = 1.0,
+    progress: Progress | None = None,
+) -> tuple["Rehearsal", Forecast]:
+    """Return a rehearsal that was played, and what it says; where nothing is known of the world, by several contrasts.
+
+    Parameters
+    ----------
+    problem, plan, choices, hints, endless, times, progress
+        As for `rehearse`.
+    """
+
+    def played(hints: Hints, share: float, *, free: bool) -> Rehearsal:
+        one = Rehearsal(problem, plan, choices, hints=hints, endless=endless, times=share * times, free=free)
+        one.play(progress)
+        return one
+
+    if hints.known:
+        alone = played(hints, 1.0, free=True)
+        return alone, alone.forecast()
+    whole = played(Hints.at(_USUAL), _OWN, free=True)
+    found, events, cases = whole.forecast(), 0, []
+    for contrast in CONTRASTS:
+        known = Hints.at(contrast)
+        assert known.scatter is not None
+        case = Case(contrast, known.scatter)
+        with suppress(NotRehearsed):
+            other = whole if contrast == _USUAL else played(known, _EACH, free=False)
+            events += other.events
+            said = other.forecast()
+            case = replace(case, share=said.share, half=said.half)
+        cases.append(case)
+    return whole, replace(found, events=events, cases=tuple(cases))
 
 
 class Rehearsal:
@@ -114,6 +178,8 @@ class Rehearsal:
         Whether the horizon is unknown.
     times
         What the usual effort is multiplied by.
+    free
+        Whether it is played without privacy, too.
     """
 
     def __init__(
@@ -125,14 +191,18 @@ class Rehearsal:
         hints: Hints,
         endless: bool = False,
         times: float = 1.0,
+        free: bool = True,
     ) -> None:
         self.notes: tuple[str, ...] = ()
         if problem.prior is not None:
             problem = replace(problem, prior=None, accept_prior=None)
             self.notes = ("rehearsed without the prior: if that fits the world, expect to be ahead of this",)
+        if problem.segments is not None:
+            problem = replace(problem, segments=None)
+            self.notes += ("rehearsed without segments: what sets one of them apart takes events of its own",)
         problem = replace(problem, direction="minimize", turned=False)  # worlds have losses, and mirrored ranges suit
         self.problem, self.plan, self.choices, self.endless = problem, plan, choices, endless
-        self._hints, self._left, self._made = hints, times * WORK, dict[int, Plan]()
+        self._hints, self._left, self._made, self._free = hints, times * WORK, dict[int, Plan](), free
         plans = self._plans(lengths(problem.horizon) if isinstance(plan, str) else (problem.horizon,))
         scope = scope_of(problem, plans, self._left, endless=endless)
         if scope is None:
@@ -141,7 +211,7 @@ class Rehearsal:
         self.worlds = self._worlds()
         self.private: dict[int, list[float]] = {}
         self.free: dict[int, list[float]] = {}
-        self._events = 0
+        self.events = 0
 
     def _plans(self, wanted: Sequence[int]) -> dict[int, Plan]:
         """Return plans for these lengths; choices may not fit short ones."""
@@ -190,7 +260,9 @@ class Rehearsal:
             Told how much is done; None for silence.
         """
         steps = list(self.scope.lengths)
-        sides = [self.problem.privacy, NoPrivacy()] if self.problem.privacy.private else [self.problem.privacy]
+        sides = [self.problem.privacy]
+        if self._free and self.problem.privacy.private:
+            sides.append(NoPrivacy())
         done, worlds = 0, len(self.worlds)
         while steps:
             length = steps.pop(0)
@@ -239,7 +311,7 @@ class Rehearsal:
         problem, plan = self.problem, self.plan
         if not isinstance(plan, str) and guarantee != problem.privacy:
             plan = plan.name  # the noise of a ready plan is its own
-        self._events += length
+        self.events += length
         return share_of(
             problem.domain,
             self.worlds[number],
@@ -287,7 +359,7 @@ class Rehearsal:
             curve_without_privacy=None if free is None else free.curve(horizon),
             worlds=len(self.worlds),
             longest=max(length for length in self.private if length <= horizon),
-            events=self._events,
+            events=self.events,
             notes=self.notes,
         )
 

@@ -69,7 +69,7 @@ _DECIDING = (
     *("posterior", "privacy", "recommend", "remaining", "round", "seed", "segments", "setup_oracle_calls", "sizes"),
 )
 _WORK = ("oracle_calls",)
-_ASKED = ("ask", "ask_round", "tell", "forget")
+_ASKED = ("ask", "ask_round", "tell", "forget", "forecast")  # which follows from the posterior, and takes seconds
 _WAITING = ("asked", "deadline", "fit_check", "patience", "repeat")
 
 PUBLIC = {

@@ -197,7 +197,7 @@ class InMemory(AtOptimizer):
     """A harness for an optimizer."""
 
     def __init__(self, optimizer: PrivateBandit, source: NoiseSource) -> None:
-        super().__init__(optimizer, source, optimizer._problem.loss_range)
+        super().__init__(optimizer, source, optimizer.loss_range)
         self._on_owners_side = isinstance(optimizer.privacy.guarantee, LocalDP)
         self._lock = threading.Lock()
         self._listen_unless_reported()

@@ -54,11 +54,13 @@ def _learning(axes: Axes, outlook: Outlook, forecast: Forecast) -> None:
     """What is learned, against the length of the run."""
     axes.set_xscale("log")
     axes.set_ylim(-0.03, 1.03)
+    if len(forecast.curve.horizons) == 1:
+        axes.set_xlim(forecast.horizon / 2, 2 * forecast.horizon)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
     guessed = "; dashes: extrapolated" if forecast.longest < forecast.horizon else ""
     _dress(
         axes,
-        f"{forecast.horizon:,} events: {forecast.learned.words(percent)} learned",
+        f"{forecast.horizon:,} events: {forecast.learned.words(percent)} learned{_given(forecast)}",
         f"events of a run (bands: four worlds of five{guessed})",
         "learned, of what can be learned",
     )
@@ -72,6 +74,11 @@ def _learning(axes: Axes, outlook: Outlook, forecast: Forecast) -> None:
         axes.plot(outlook.horizons[seen], sure[seen], label="at least, by the bound", **_BOUND)
     _mark(axes, float(forecast.horizon), forecast.learned.central)
     _legend(axes)
+
+
+def _given(forecast: Forecast) -> str:
+    """Say which of several worlds is drawn."""
+    return f",\nif decisions differ by {forecast.contrasts[0]:.0%} of the range" if forecast.cases else ""
 
 
 def _expected(axes: Axes, curve: Curve, forecast: Forecast, colour: str, words: str) -> None:

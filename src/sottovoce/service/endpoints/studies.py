@@ -1,5 +1,6 @@
 """Studies over HTTP: created, asked, told, and looked at. Nothing that is told is logged, echoed or compared."""
 
+import asyncio
 import base64
 import inspect
 import json
@@ -22,7 +23,7 @@ from sottovoce.errors import StateRefused
 from sottovoce.learning.segmented.requests import segment_in_words
 from sottovoce.models import Posterior, Segments
 from sottovoce.plans.options import DecisionFacts
-from sottovoce.rehearsal import plan
+from sottovoce.rehearsal import NotRehearsed, plan
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
 from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, parsed
@@ -400,6 +401,23 @@ _look_by_segment(
     "saved-posterior", "All that is believed: a prior for another study.", models.SavedPosterior, _saved_posterior
 )
 _look_by_segment("fit-check", "How well what was released fits the model of the losses.", models.FitCheck, _fit_check)
+
+
+@study_routes.get(
+    "/studies/{name:path}/forecast",
+    name="forecast",
+    summary="What to expect of the whole run, rehearsed in worlds like the one that released numbers show.",
+    response_model=_Plain,
+    **declared("read", problems=("study-not-found", "state-refused")),
+)
+async def forecast(request: Request, name: Name, rehearse: Annotated[float, Query(gt=0, le=1)] = 1.0) -> Any:
+    """Return a forecast; the study is let go before worlds are played."""
+    play = await context_of(request).look(name, lambda study: study._forecaster(rehearse))
+    try:
+        found = await asyncio.to_thread(play)
+    except NotRehearsed as why:
+        raise StateRefused(str(why)) from None
+    return found.to_dict()
 
 
 @study_routes.get(
