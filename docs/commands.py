@@ -15,8 +15,8 @@ import typer
 
 from sottovoce.cli.app import app
 
-HEADING = re.compile(r"^## (sottovoce [\w ]+)$", re.MULTILINE)
-COMMAND = re.compile(r"<!-- (sottovoce [\w ]+) -->")
+HEADING = re.compile(r"^## (sottovoce [\w -]+)$", re.MULTILINE)
+COMMAND = re.compile(r"<!-- (sottovoce [\w -]+) -->")
 GROUP = re.compile(r"<!-- options in ([\w ]+) -->")
 OTHERS = "<!-- all other commands -->"
 SHARED = ("What is decided", "Privacy", "How it is learned")

@@ -40,7 +40,7 @@ ADDED = {  # arguments that a form takes besides
     (RemoteStudy, "ask_round"): {"x"},
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
-    *("open", "created", "verify", "statement", "history", "change", "ask_in_parts", "tell_each"),
+    *("open", "created", "verify", "statement", "history", "change", "ask_in_parts", "keyed_hash", "tell_each"),
 }
 
 
@@ -288,10 +288,42 @@ def test_one_history_is_answered_alike_everywhere(form, segments, url):
     with memory(segments, url) as optimizer:
         expected = Play(optimizer, segments).all()
     with form(segments, url) as optimizer:
-        found = Play(optimizer, segments).all()
+        compare(expected, Play(optimizer, segments).all())
+
+
+def compare(expected, found):
     for (what, mine), (_, theirs) in zip(expected, found, strict=True):
         if isinstance(mine, type):
             assert isinstance(theirs, type), f"{what} is refused by the one only"
             assert issubclass(theirs, mine), what
         else:
             assert theirs == mine, what
+
+
+def counted(optimizer):
+    """Play a history of people who are counted; return what was answered."""
+    play = Play(optimizer, None)
+    play.asked("one", optimizer.ask(person="ada"))
+    for people in (["ada", "grace"], ["grace"] * 3 + ["edith"] * 30):
+        actions, losses = play.asked("block", optimizer.ask(person=people))
+        optimizer.tell(actions.ids, losses)
+        actions, losses = play.asked("round", optimizer.ask_round(person=people))
+        optimizer.tell(actions.ids, losses)
+    play.note("unsaid", optimizer.ask)
+    play.note("unsaid round", optimizer.ask_round)
+    play.note("one for several", lambda: optimizer.ask(2, person="ada"))
+    play.note("not as many", lambda: optimizer.ask(2, person=["ada"]))
+    play.note("one for a round", lambda: optimizer.ask_round(person="ada"))
+    play.note("nobody", lambda: optimizer.ask(person=[]))
+    play.looks()
+    play.note("erased", optimizer.erase_people)
+    play.note("nobody is asked", lambda: optimizer.ask(person="ada"))
+    return play.seen
+
+
+@pytest.mark.parametrize("form", [stored, served], ids=["study", "client"])
+def test_people_are_counted_alike_everywhere(form, url):
+    with memory(None, url) as optimizer:
+        expected = counted(optimizer)
+    with form(None, url) as optimizer:
+        compare(expected, counted(optimizer))

@@ -1,7 +1,7 @@
 """Ask and tell over rounds in a store: what `PrivateBandit` and `Study` have in common."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -43,6 +43,7 @@ from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Book, HandedOut
+from sottovoce.rounds.people import hashed, people_of, people_uncounted
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.store import WAITING, Store
 from sottovoce.rounds.text_ids import TextIds
@@ -71,6 +72,7 @@ class Optimizer(Book):
     repeat = "error"
     """What a second loss for one action does."""
 
+    _person_key: bytes | None = None  # that people are hashed with, where they are counted
     _texts: TextIds | None = None  # ids as callers know them, where they are no plain numbers
 
     def __init__(
@@ -102,12 +104,14 @@ class Optimizer(Book):
     # ------------------------------------------------------------------ asking
 
     @overload
-    def ask(self, size: None = None, *, segment: Any = None) -> Action: ...
+    def ask(self, size: None = None, *, segment: Any = None, person: str | None = None) -> Action: ...
 
     @overload
-    def ask(self, size: int, *, segment: Any = None) -> Actions: ...
+    def ask(self, size: int, *, segment: Any = None, person: Sequence[str] | None = None) -> Actions: ...
 
-    def ask(self, size: int | None = None, *, segment: Any = None) -> Action | Actions:
+    def ask(
+        self, size: int | None = None, *, segment: Any = None, person: str | Sequence[str] | None = None
+    ) -> Action | Actions:
         """Return the next action, or a block of `size` of them.
 
         Never blocks: while losses are outstanding, later rounds play the newest point there is.
@@ -119,21 +123,65 @@ class Optimizer(Book):
         segment
             Whom it is for, of an optimizer with `segments`; for a block, one segment for all of it or a list with one
             for each event.
+        person
+            Who it is, by any string that is theirs alone; for a block, a list with one for each event. People are then
+            counted: once a person was asked for as many losses as the guarantee's `contributions` says, `wants_loss` is
+            False, and what is told is dropped unread. A keyed hash is kept, and never the string. From the first event
+            on, all calls say it, or none does.
         """
-        if size is None and (segment is None or type(segment) is str):
+        if size is None and person is None and (segment is None or type(segment) is str):
             stream = self._streams.get(segment)
             if stream is not None:
                 with self._lock: return self._ask_one(stream)  # type: ignore[no-any-return]  # noqa: E701  # fmt: skip
-        with self._lock: return self._ask_for(size, segment)  # noqa: E701  # fmt: skip
+        with self._lock: return self._ask_for(size, segment, person)  # noqa: E701  # fmt: skip
 
-    def _ask_for(self, size: int | None, segment: Any) -> Action | Actions:
-        if size is None and not are_several(segment):
-            one: Action = self._ask_one(self._stream_of(segment))
-            return one
-        count = len(several(segment)) if size is None else whole("size", size)
-        return self._actions(self._ask_block(count, self._streams_of(count, segment)))
+    def _ask_for(self, size: int | None, segment: Any, person: Any) -> Action | Actions:
+        if size is None and not are_several(segment) and (person is None or isinstance(person, str)):
+            stream = self._stream_of(segment)
+            if person is None:
+                one: Action = self._ask_one(stream)
+                return one
+            return next(iter(self._actions(self._ask_block(1, stream, people=self._hashed([person])))))
+        given = people_of(person)
+        if size is None:
+            size = len(several(segment) if given is None else given)
+        count = whole("size", size)
+        if given is not None and len(given) != count:
+            raise ValueError(f"person must be a list with one for each of {count} actions, got {len(given)}")
+        streams = self._streams_of(count, segment)
+        return self._actions(self._ask_block(count, streams, people=self._hashed(given)))
 
-    def ask_round(self, most: int | None = None, *, segment: Any = None) -> Actions:
+    @overload
+    def _hashed(self, people: None) -> None: ...
+
+    @overload
+    def _hashed(self, people: list[str]) -> list[bytes]: ...
+
+    def _hashed(self, people: list[str] | None) -> list[bytes] | None:
+        """Return all that is kept of people; from the first of them on, they are counted."""
+        if people is None:
+            return None
+        if not self._counted or self._person_key is None:
+            if self._policy.resumed:
+                raise people_uncounted()
+            self._person_key = self._store.people_key(self._configuration.privacy.contributions)
+            self._counted = True
+        return [hashed(self._person_key, one) for one in people]
+
+    def erase_people(self) -> int:
+        """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
+
+        For the end: nobody is asked any more after it. Losses of actions that were asked before can still be told.
+        """
+        with self._lock: return self._erase_people()  # noqa: E701  # fmt: skip
+
+    def _erase_people(self) -> int:
+        self._person_key = None
+        return self._store.erase_people()
+
+    def ask_round(
+        self, most: int | None = None, *, segment: Any = None, person: Sequence[str] | None = None
+    ) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
 
         Parameters
@@ -144,23 +192,31 @@ class Optimizer(Book):
             Whose round, of an optimizer with `segments`; or a list with one for each event that comes. Then actions are
             for the first of these, until one is the last of its segment's round: whoever tells their losses before
             asking on loses nothing by blocks.
+        person
+            Where people are counted: a list with one for each event that comes; actions are for the first of these.
         """
         limit = None if most is None else whole("most", most)
-        with self._lock: return self._ask_round(limit, segment)  # noqa: E701  # fmt: skip
+        with self._lock: return self._ask_round(limit, segment, people_of(person))  # noqa: E701  # fmt: skip
 
-    def _ask_round(self, most: int | None, segment: Any) -> Actions:
+    def _ask_round(self, most: int | None, segment: Any, person: list[str] | None) -> Actions:
         self._store.check()
         if self._incarnation != self._store.incarnation:
             self._refresh()
         self._check_remaining(1)
         self._close_overdue()
         if are_several(segment):
-            return self._ask_until_an_end(list(several(segment)[:most]))
-        stream = self._stream_of(segment)
-        size = self._rest_of_round(stream, most)
-        return self._actions(self._ask_block(size if self.remaining is None else min(size, self.remaining), stream))
+            events = several(segment)
+            if person is not None and len(person) != len(events):
+                raise ValueError(f"person must be a list with one for each of {len(events)} events, got {len(person)}")
+            return self._ask_until_an_end(list(events[:most]), self._hashed(person))
+        stream, people = self._stream_of(segment), self._hashed(person)
+        if people is not None:
+            most = len(people) if most is None else min(most, len(people))
+        size = self._rest_of_round(stream, most, None if people is None else people[0])
+        size = size if self.remaining is None else min(size, self.remaining)
+        return self._actions(self._ask_block(size, stream, people=people and people[:size]))
 
-    def _ask_until_an_end(self, segments: list[Any]) -> Actions:
+    def _ask_until_an_end(self, segments: list[Any], people: list[bytes] | None) -> Actions:
         if not isinstance(self._policy, SegmentPolicy):
             raise no_segments()
         if not segments:
@@ -169,8 +225,14 @@ class Optimizer(Book):
         keys, index = segments_of_block(self._policy.segments, size, segments[:size])
         self._policy.check_room(keys)
         left = [0 if key not in self._streams else self._left_of_begun(self._streams[key]) for key in keys]
-        size = events_before_an_end(index, left, lambda place: self._rest_of_round(self._stream_of(keys[place])))
-        return self._actions(self._ask_block(size, self._streams_of(size, segments[:size])))
+
+        def rest(place: int) -> int:
+            person = None if people is None else people[int(np.argmax(index == place))]
+            return self._rest_of_round(self._stream_of(keys[place]), person=person)
+
+        size = events_before_an_end(index, left, rest)
+        streams = self._streams_of(size, segments[:size])
+        return self._actions(self._ask_block(size, streams, people=people and people[:size]))
 
     def _stream_of(self, segment: Any) -> int:
         """Return the stream of a segment, opened if it has none."""
@@ -592,7 +654,8 @@ class Optimizer(Book):
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
-        return describe(self._problem, self.plan, self._source, doubling=self.horizon is None)
+        counted = self._store.counts_people
+        return describe(self._problem, self.plan, self._source, doubling=self.horizon is None, counted=counted)
 
 
 def no_segments() -> TypeError:

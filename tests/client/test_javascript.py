@@ -187,6 +187,17 @@ def test_losses_of_items_are_as_long_whatever_was_clicked_and_no_error_names_the
     assert not [one for one in ("777", "778", "tea", "milk", "cola", "31415") if one in " ".join(refused)]
 
 
+def test_whose_an_action_is_goes_to_the_service_alone(page, stand_in, key):
+    source = """
+    await study.ask({ person: "ada" });
+    return (await study.ask({ people: ["ada", "grace"], size: 2 })).length;
+    """
+    assert page(CONNECT + source, {"key": key, "options": RAW}) == 2
+    one, two = map(json.loads, stand_in.bodies("ask"))
+    assert (one["person"], two["people"]) == ("ada", ["ada", "grace"])
+    assert not any("ada" in str(address) + str(heads) for _, address, heads, _ in stand_in.requests)
+
+
 def test_under_local_privacy_only_reports_leave(page, stand_in, local, key):
     source = """
     const actions = await study.ask({ size: 60 });

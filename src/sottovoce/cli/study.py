@@ -208,6 +208,21 @@ def restore(
     show(as_json, found.to_dict(), f"{words}\n{found}")
 
 
+@study_app.command("erase-people")
+def erase_people(
+    name: Name,
+    storage: Url = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only what it would do is said.")] = False,
+    as_json: AsJson = None,
+) -> None:
+    """Erase all that is kept of people who were counted, once a study has ended: it asks nobody any more."""
+    if not yes:
+        raise ValueError(f"erase-people erases whom {name!r} has counted, and it asks nobody any more: pass --yes")
+    with Study.open(storage_url(storage), name=name) as study:
+        erased = study.erase_people()
+    show(as_json, {"study": name, "erased": erased}, f"Nothing is kept any more of {erased:,} people.")
+
+
 @study_app.command("move")
 def move(
     name: Name,

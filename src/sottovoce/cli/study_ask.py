@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from sottovoce.cli.study_output import Output, Written
-from sottovoce.cli.study_segments import OneSegment, SegmentLines, segment_blocks, segment_of
+from sottovoce.cli.study_segments import OneSegment, PeopleLines, SegmentLines, ask_lines, segment_of
 from sottovoce.cli.study_shared import AsJson, Name, Url, storage_url
 from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.errors import SottovoceError
@@ -29,6 +29,7 @@ def ask_command(
     lines: Annotated[bool, typer.Option("--lines", help="One JSON object per line, for each action.")] = False,
     segment: OneSegment = None,
     segments: SegmentLines = None,
+    people: PeopleLines = None,
     as_json: AsJson = None,
 ) -> None:
     """Hand out actions: carry them out, and tell the loss of those that want one.
@@ -40,15 +41,16 @@ def ask_command(
         raise ValueError("--size and --round exclude each other")
     if segments is not None and (segment is not None or whole_round or size is not None):
         raise ValueError("--segments asks for an action for each line: leave --segment, --size and --round out")
+    if people is not None and (segments is not None or whole_round or size is not None):
+        raise ValueError("--people asks for an action for each line: leave --segments, --size and --round out")
     with Study.open(storage_url(storage), name=name) as study, Output() as out:
         count = 1 if size is None else size
         named = study.domain.labels is not None
         printed = not lines and (as_json is False or (as_json is None and sys.stdout.isatty()))
         line = partial(_words if printed else _line, named=named)
         whom = segment_of(study, segment)
-        if segments is not None:
-            parts = (study.ask(len(block), segment=block) for block in segment_blocks(study, segments))
-            _print_lines(study, parts, None, out, line)
+        if segments is not None or people is not None:
+            _print_lines(study, ask_lines(study, segments, people, whom), None, out, line)
         elif not lines and not printed:
             _print_document(
                 study, study.ask_round(segment=whom) if whole_round else study.ask(count, segment=whom), out

@@ -2,18 +2,30 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sottovoce.cli.making import labels_of
+from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.segmented.requests import segment_in_words
 from sottovoce.models import Segment, Segments
 from sottovoce.studies import Study
 
-__all__ = ["Factors", "Limit", "Names", "OneSegment", "SegmentLines", "segment_blocks", "segment_of", "segments_of"]
+__all__ = [
+    "Factors",
+    "Limit",
+    "Names",
+    "OneSegment",
+    "PeopleLines",
+    "SegmentLines",
+    "ask_lines",
+    "segment_of",
+    "segments_of",
+]
 
 _BLOCK = 64  # actions of one call, for lines of a file
 
@@ -38,6 +50,17 @@ SegmentLines = Annotated[
         "--segments",
         metavar="FILE",
         help='An action for each line of a file, or of - (the standard input): a segment, or JSON with a "segment".',
+    ),
+]
+
+
+PeopleLines = Annotated[
+    str | None,
+    typer.Option(
+        "--people",
+        metavar="FILE",
+        help="An action for each line of a file, or of -: whose it is, so that people are counted; "
+        'or JSON with a "person", and a "segment".',
     ),
 ]
 
@@ -70,32 +93,44 @@ def segment_of(study: Study, said: str | None) -> Segment | None:
     return segment_in_words(study.segments, said, study.sizes)
 
 
-def segment_blocks(study: Study, file: str) -> Iterator[list[Segment]]:
-    """Yield the segments that lines name: from a file some at a time, from the standard input one by one, as they come.
+def ask_lines(study: Study, segments: str | None, people: str | None, segment: Segment | None) -> Iterator[Actions]:
+    """Ask an action for each line: from a file some at a time, from the standard input one by one, as they come.
 
-    An error names the line.
+    Lines name segments, or people; these may be all of one segment. An error names the line, and no person.
     """
-    waiting: list[Any] = []
-    most = 1 if file == "-" else _BLOCK
-    for number, text in enumerate(_lines(file), start=1):
-        if text.strip():
-            waiting.append(_segment_in(study, number, text.strip()))
-        if len(waiting) == most:
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
+    option, file = ("--segments", segments) if people is None else ("--people", people)
+    assert file is not None
+    lines = (_line_in(study, number, text, option, segment) for number, text in _lines(option, file))
+    while block := list(islice(lines, 1 if file == "-" else _BLOCK)):
+        whom, who = zip(*block, strict=True)
+        several = None if study.segments is None else list(whom)
+        yield study.ask(len(block), segment=several, person=None if people is None else list(who))
 
 
-def _lines(file: str) -> Iterable[str]:
-    if file == "-":
-        return sys.stdin
+def _lines(option: str, file: str) -> Iterator[tuple[int, str]]:
     try:
-        return Path(file).read_text(encoding="utf-8-sig").splitlines()
+        lines = sys.stdin if file == "-" else Path(file).read_text(encoding="utf-8-sig").splitlines()
     except OSError as problem:
-        raise ValueError(f"--segments: {file} cannot be read: {problem.strerror}") from None
+        raise ValueError(f"{option}: {file} cannot be read: {problem.strerror}") from None
     except UnicodeDecodeError:
-        raise ValueError(f"--segments: {file} is not a text in UTF-8") from None
+        raise ValueError(f"{option}: {file} is not a text in UTF-8") from None
+    return ((number, text.strip()) for number, text in enumerate(lines, start=1) if text.strip())
+
+
+def _line_in(study: Study, number: int, text: str, option: str, segment: Segment | None) -> tuple[Any, str | None]:
+    """Return the segment and the person that a line names."""
+    if option == "--segments":
+        return _segment_in(study, number, text), None
+    if not text.startswith("{"):
+        return segment, text
+    try:
+        given = json.loads(text)
+        person = given.get("person")
+    except (AttributeError, json.JSONDecodeError):
+        person = None
+    if not isinstance(person, str):
+        raise ValueError(f'line {number}: it is not a person, nor a JSON object such as {{"person": "7f3a"}}') from None
+    return (_segment_in(study, number, text) if "segment" in given else segment), person
 
 
 def _segment_in(study: Study, number: int, text: str) -> Any:

@@ -1,7 +1,7 @@
 """A study behind a service: `ask` and `tell` over HTTP."""
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, TypeVar, overload
 from urllib.parse import quote
@@ -34,6 +34,7 @@ from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, PrivacyStatement
 from sottovoce.privacy.local import Channel
+from sottovoce.rounds.people import people_of, plain_people
 
 __all__ = ["RemoteStudy"]
 
@@ -86,12 +87,21 @@ class RemoteStudy(Remote):
     # ------------------------------------------------------------------ asking
 
     @overload
-    def ask(self, size: None = None, *, segment: Any = None, x: str = "dense") -> Action: ...
+    def ask(self, size: None = None, *, segment: Any = None, person: str | None = None, x: str = "dense") -> Action: ...
 
     @overload
-    def ask(self, size: int, *, segment: Any = None, x: str = "dense") -> Actions: ...
+    def ask(
+        self, size: int, *, segment: Any = None, person: Sequence[str] | None = None, x: str = "dense"
+    ) -> Actions: ...
 
-    def ask(self, size: int | None = None, *, segment: Any = None, x: str = "dense") -> Action | Actions:
+    def ask(
+        self,
+        size: int | None = None,
+        *,
+        segment: Any = None,
+        person: str | Sequence[str] | None = None,
+        x: str = "dense",
+    ) -> Action | Actions:
         """Return the next action, or a block of `size` of them, once that is on record.
 
         Parameters
@@ -101,17 +111,28 @@ class RemoteStudy(Remote):
         segment
             Whom it is for, of a study with segments; for a block, one segment for all of it or a list with one for
             each event.
+        person
+            Who it is, by any string that is theirs alone, so that the service counts their losses; for a block, a list
+            with one for each event.
         x
             How their numbers travel: "dense", all of them, or "sparse", those that are not 0: for few of many.
         """
-        given, whom = None if size is None else whole("size", size), plain_request(segment)
-        count = len(whom["segments"]) if given is None and "segments" in whom else given
+        given, whom = None if size is None else whole("size", size), plain_request(segment) | plain_people(person)
+        many = whom.get("segments") or whom.get("people")
+        count = len(many) if given is None and many is not None else given
         answer = self._asked({"size": given, "x": choice("x", x, ("dense", "sparse")), **whom})
         if count is None:
             return read("an action", _answers.action, answer)
         return read(f"{count} actions", lambda plain: _answers.actions(plain, count), answer)
 
-    def ask_round(self, most: int | None = None, *, segment: Any = None, x: str = "dense") -> Actions:
+    def ask_round(
+        self,
+        most: int | None = None,
+        *,
+        segment: Any = None,
+        person: Sequence[str] | None = None,
+        x: str = "dense",
+    ) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
 
         A service hands out so many at once at most (`--largest-block`): of a longer round, call again.
@@ -123,10 +144,13 @@ class RemoteStudy(Remote):
         segment
             Whose round, of a study with segments; or a list with one for each event that comes. Then actions are for
             the first of these, until one is the last of its segment's round.
+        person
+            Where people are counted: a list with one for each event that comes.
         x
             As for `ask`.
         """
-        limit, whom = None if most is None else whole("most", most), plain_request(segment)
+        limit = None if most is None else whole("most", most)
+        whom = plain_request(segment) | plain_people(people_of(person))
         layout = choice("x", x, ("dense", "sparse"))
         return read("actions", _answers.actions, self._asked({"round": True, "size": limit, "x": layout, **whom}))
 
@@ -134,6 +158,13 @@ class RemoteStudy(Remote):
         answer = self._once("ask", wish)
         read("actions", lambda plain: self._items.remember(plain.get("actions", [plain])), answer)
         return answer
+
+    def erase_people(self) -> int:
+        """Erase all that is kept of people who were counted; return how many. Nobody is asked any more after it.
+
+        It takes a key with the role admin.
+        """
+        return int(self._call("POST", "erase-people").erased)
 
     # ------------------------------------------------------------------ telling
 

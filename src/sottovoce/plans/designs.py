@@ -330,20 +330,21 @@ class Designs(Explorer):
     def _variance(self, count: float) -> float:
         return max(self.loss_variance / count + (self.noise / count) ** 2, 1e-12)
 
-    def learn(self, probe: Probe, mean: float, count: float, size: int) -> Floats:
+    def learn(self, probe: Probe, mean: float | None, count: float, size: int) -> Floats:
         """Return the gradient of the total loss of `size` events, and let the model know for the rounds to come.
 
-        `mean` is what was released of the `count` events that played the `probe`.
+        `mean` is what was released of the `count` events that played the `probe`; None if there are none.
         """
         model = self.model
         expected = model.predict(probe.offset) if self.control_variate else model.level
         if model._inverse is None:
             expected = self.middle
-        theta = probe.weight * (mean - expected)
+        theta = probe.weight * (0.0 if mean is None else mean - expected)
         if self.control_variate:
             theta = theta + model.theta
-        leverage = float(probe.offset @ probe.offset)
-        model.learn(probe.offset, mean, self._variance(count), leverage, self.middle)
+        if mean is not None:
+            leverage = float(probe.offset @ probe.offset)
+            model.learn(probe.offset, mean, self._variance(count), leverage, self.middle)
         return np.asarray(size * theta)
 
 
@@ -386,7 +387,8 @@ class DesignExploration(Exploration):
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the size of the round times theta^."""
-        gradient = self._designs.learn(self._probe, float(sums[0] / weights[0]), float(weights[0]), self._size)
+        count = float(weights[0])  # none, if all people who played the probe had given all their losses
+        gradient = self._designs.learn(self._probe, float(sums[0] / count) if count else None, count, self._size)
         if self._atoms is not None:
             for atom, total, count in zip(self._atoms, sums[1:], weights[1:], strict=True):
                 if count:

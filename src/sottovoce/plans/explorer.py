@@ -48,6 +48,10 @@ class Weighted:
         """Events."""
         return len(self.rows)
 
+    def only(self, which: NDArray[np.bool_]) -> "Weighted":
+        """Return the same, of some events: the others count for nothing."""
+        return Weighted(np.where(which[:, None], self.rows, 0))
+
     def sum(self, losses: Integers) -> Integers:
         """Sum of loss times row."""
         return np.asarray(losses @ self.rows)
@@ -94,6 +98,10 @@ class Probed:
     def size(self) -> int:
         """Events."""
         return len(self.index)
+
+    def only(self, which: NDArray[np.bool_]) -> "Probed":
+        """Return the same, of some events: the others count for nothing."""
+        return Probed(self.numbers, self.index, np.where(which, self.sign, 0))
 
     def sum(self, losses: Integers) -> Integers:
         """Signed sum of the losses of each number.

@@ -176,6 +176,8 @@ class ItemExploration(Exploration):
         explorer, settings, known = self._explorer, belief.settings, self._explorer.belief.known_names
         items, mine = self.items if known is None else known.places[self.items], weights[: len(self.items)]
         shown = mine > 0
+        if not shown.any():  # all people of the round had given all their losses, or told nothing
+            return
         values = settings.sign * (sums[: len(self.items)][shown] / mine[shown] - settings.zero) / settings.width
         spread = float(sums[-1]) / self._spread / settings.width if self._spread else None
         belief.learn(

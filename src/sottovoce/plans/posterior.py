@@ -136,6 +136,8 @@ class PosteriorExploration(Exploration):
         """
         played = weights > 0
         counts = weights[played]
+        if not len(counts):  # all people of the round had given all their losses
+            return
         known, probes = self._explorer.belief.known_names, self._probes[played]
         probes = probes if known is None else known.wide(probes)
         belief.learn(Numbers(probes, sums[played] / counts, counts, self._end))

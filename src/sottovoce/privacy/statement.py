@@ -15,18 +15,19 @@ NO_NOISE = "losses shape the actions with no noise. Use it for simulations only"
 """Why an algorithm that learns without noise promises nothing."""
 
 _NOT_COVERED = (
-    "people who take part in more than {most}",
     "which events took place, when, and which of them reported a loss",
     "timing, memory and swap of the machine that runs this, or anyone who controls it",
     "losses where they come from and on their way here: the promise begins where they are told",
     "other releases about the same people: their budgets add up",
 )
 _NOT_COVERED_LOCALLY = (
-    "people who take part in more than {most}, a report for each",
     "which events took place, when, and which of them sent a report",
     "the device of the loss's owner, and whoever its program came from: this begins where that makes the report",
     "other releases about the same people: their budgets add up",
 )
+_BEYOND = "people who take part in more than {most}"
+_BEYOND_LOCALLY = "people who take part in more than {most}, a report for each"
+_ONE_PERSON = "somebody whom the caller gives several names as a person: each counts for itself"
 _ADVERSARY = "sees every action, knows every other loss, all public coins and this program."
 _LOCAL_ADVERSARY = "sees every report as it leaves its owner; whoever runs the optimizer may be that adversary."
 
@@ -51,6 +52,8 @@ class PrivacyStatement:
         What else is not covered where this runs: the database of a study, say.
     inherited
         What was promised to people whose losses are in the prior, by each of the runs behind it.
+    counted
+        Whether people are counted here (`ask(person=...)`), or by the caller.
     """
 
     guarantee: Guarantee
@@ -60,6 +63,7 @@ class PrivacyStatement:
     simulated: bool
     also_not_covered: tuple[str, ...] = ()
     inherited: tuple[Promise, ...] = ()
+    counted: bool = False
 
     @property
     def private(self) -> bool:
@@ -103,8 +107,24 @@ class PrivacyStatement:
         """What the promise does not cover."""
         local, count = isinstance(self.guarantee, LocalDP), self.guarantee.contributions
         most = "one event" if count == 1 else f"{count:,} events"
+        beyond = _BEYOND_LOCALLY if local else _ONE_PERSON if self.counted else _BEYOND
         own = _NOT_COVERED_LOCALLY if local else _NOT_COVERED
-        return (*(one.format(most=most) for one in own), *self.also_not_covered)
+        return (beyond.format(most=most), *own, *self.also_not_covered)
+
+    @property
+    def people(self) -> str:
+        """Who sees to it that nobody is in more events than the promise names, and what is kept of people."""
+        most = "1 loss" if self.guarantee.contributions == 1 else f"{self.guarantee.contributions:,} losses"
+        if not self.counted:
+            return f"contributions are the caller's: nobody here counts whether a person gives more than {most}."
+        told = "wants_loss is False for them: a report that is sent all the same is dropped unread, but was sent"
+        if not isinstance(self.guarantee, LocalDP):
+            told = "what is told is dropped unread"
+        return (
+            f"contributions are enforced: once a person was asked for {most}, {told}. Kept of each person: a keyed "
+            "hash of the name that the caller gives them, and how many losses they were asked for; neither the name "
+            "nor their events. `erase_people` erases it, for the end."
+        )
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
@@ -124,6 +144,7 @@ class PrivacyStatement:
                 ("Promise", f"{self.guarantee}, for the whole run and everything computed from its outputs."),
                 ("Mechanism", self.mechanism),
                 ("Why it holds", self.why),
+                ("People", self.people),
                 ("Not covered", "; ".join(self.not_covered) + "."),
             ]
         if self.inherited:
@@ -159,6 +180,7 @@ class PrivacyStatement:
             plain["simulated"],
             tuple(plain["also_not_covered"]),
             tuple(map(Promise.from_dict, plain["inherited"])),
+            plain["counted"],
         )
 
     def __str__(self) -> str:

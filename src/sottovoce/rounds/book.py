@@ -39,6 +39,7 @@ from sottovoce.errors import (
     UnknownAction,
 )
 from sottovoce.rounds.lease import Lease, Piece
+from sottovoce.rounds.people import Askers, missing_person
 from sottovoce.rounds.round import Draft, Draw, Release, Round
 from sottovoce.rounds.store import BEHIND, CONSEQUENCES, EARLIER, LATE, TOLD, UNASKED, UNKNOWN, WAITING, Store
 
@@ -174,6 +175,8 @@ class Book:
 
     _releases = True  # or it only looks
 
+    _counted = False  # whether calls have to say for whom they ask, as far as is known here
+
     _since = ""
     """Since when ids are known, for those who hand in others: said of unknown ones."""
 
@@ -218,12 +221,22 @@ class Book:
         lease.at = at  # now it is handed out
         return action
 
-    def _ask_block(self, size: int, streams: Integers | int, more: int = 0, *, begins: bool = True) -> HandedOut:
+    def _ask_block(
+        self,
+        size: int,
+        streams: Integers | int,
+        more: int = 0,
+        *,
+        begins: bool = True,
+        people: Sequence[bytes] | None = None,
+    ) -> HandedOut:
         """Return the next actions, of a call that asks for so many `more` after these, and `begins` with them or not.
 
-        Events of one call do not count against the rounds that it asks to their end.
+        Events of one call do not count against the rounds that it asks to their end. Where people are counted, each
+        event is for one of the hashed `people`.
         """
         streams = self._checked(streams)
+        self._refuse_unnamed(people)
         self._check_remaining(size)
         if begins:
             self._close_overdue()
@@ -235,15 +248,51 @@ class Book:
             order = np.argsort(streams.astype(np.uint16) if len(numbers) < 2**16 else streams, kind="stable")
             found = np.flatnonzero(numbers)
             counts = dict(zip(found.tolist(), numbers[found].tolist(), strict=True))
+        askers = None if people is None else self._askers(counts, order, people)
         held = zip(counts.items(), map(self._store.leases.get, counts), strict=True)
         ending = [(one, count) for (one, count), lease in held if lease is None or lease.size - lease.at < count]
         short = {one: lacking for one, count in ending if (lacking := count - self._store.left(one)) > 0}
-        if short and not self._lease(short, size + more, self._store.lease_ahead):
-            return self._ask_block(size, streams, more, begins=begins)
+        if short and not self._lease(short, size + more, self._store.lease_ahead, askers):
+            return self._ask_block(size, streams, more, begins=begins, people=people)
         handed, pieces = self._next(counts, order)
         self._left = 0  # rounds may be full now: asking one by one has to poll first
         self._store.hand_out(pieces)
         return handed
+
+    def _refuse_unnamed(self, people: Any) -> None:
+        """Refuse a call that does not say for whom it asks, where people are counted."""
+        if people is None and self._counted:
+            raise missing_person()
+
+    def _askers(self, counts: dict[int, int], order: Integers | None, people: Sequence[bytes]) -> Askers:
+        """Say whom slots of each stream are leased for; those that are leased for others are closed first.
+
+        A call that was cut short leaves such slots: they are handed out to the same people only.
+        """
+        sorted_people = people if order is None else [people[at] for at in order.tolist()]
+        whom, at = {}, 0
+        for stream, count in counts.items():
+            mine, at = list(sorted_people[at : at + count]), at + count
+            held = [one for lease in self._store.held(stream) for one in (lease.draw.people or ())[lease.at :]]
+            if len(held) != self._store.left(stream) or held != mine[: len(held)]:
+                self._close_leases(stream)
+                held = []
+            whom[stream] = mine[len(held) :]
+        return Askers(whom, self._policy.draw, self._store.count)
+
+    def _close_leases(self, stream: int) -> None:
+        """Close slots that are leased for people who never got them."""
+        pieces = [(lease, lease.at, lease.size) for lease in self._store.held(stream) if lease.left]
+        if pieces:
+            self._store.hand_out(pieces)
+            ids = [np.arange(lease.first + start, lease.first + stop) for lease, start, stop in pieces]
+            self._release(self._store.forget(np.concatenate(ids))[1])
+
+    def _give_back(self) -> int:
+        """Give back what was leased and not handed out, or close it: where people are counted, it is somebody's."""
+        for stream in range(len(self._names)) if self._counted else ():
+            self._close_leases(stream)
+        return self._store.close()
 
     def _checked(self, streams: Streams) -> Streams:
         """Look at the store; return the numbers that streams have now: once it was restored, they may be others."""
@@ -276,45 +325,49 @@ class Book:
                 pieces.append((lease, at, end))
         return _handed_out(pieces, order), pieces
 
-    def _lease(self, orders: dict[int, int], handed: int, ahead: int = 0) -> bool:
+    def _lease(self, orders: dict[int, int], handed: int, ahead: int = 0, askers: Askers | None = None) -> bool:
         """Lease more slots of streams; False if all that is leased had to be given back first: then look again.
 
-        What is leased and not handed out, of whichever stream, counts against the horizon in the store.
+        What is leased and not handed out, of whichever stream, counts against the horizon in the store. What is leased
+        for `askers` is theirs: nothing is leased ahead.
         """
         try:
             with single_threaded():  # rounds are begun and learned from: matrices of a few dozen rows
-                self._lease_more(orders, handed, ahead)
+                self._lease_more(orders, handed, ahead if askers is None else 0, askers)
         except HorizonReached:
-            if not self._store.close():
+            if not self._give_back():
                 raise
             return False
         return True
 
-    def _lease_more(self, orders: dict[int, int], handed: int, ahead: int) -> None:
+    def _lease_more(self, orders: dict[int, int], handed: int, ahead: int, askers: Askers | None) -> None:
         """Lease to the ends of rounds first, which may be complete then."""
         ends = {stream: rest for stream, count in orders.items() if 0 < (rest := self._store.rest(stream)) < count}
         if ends:
-            self._reserve(ends, 0, handed)
+            self._reserve(ends, 0, handed, askers)
             orders = {stream: count - ends.get(stream, 0) for stream, count in orders.items()}
         self._release(set(orders))
-        self._reserve(orders, ahead, handed)
+        self._reserve(orders, ahead, handed, askers)
 
-    def _reserve(self, orders: dict[int, int], ahead: int, handed: int) -> None:
+    def _reserve(self, orders: dict[int, int], ahead: int, handed: int, askers: Askers | None) -> None:
         """Reserve slots; what was begun by an attempt that was undone is forgotten, and read again, before the next."""
 
         def attempt() -> dict[int, int]:
             self._forget_begun()
+            if askers is not None:
+                askers.go_back()
             return orders
 
         self._current = False
+        draw = self._policy.draw if askers is None else askers.draw
         try:
-            self._store.reserve(
-                attempt if self._store.shared else orders, self._begin, self._policy.draw, ahead, handed
-            )
+            self._store.reserve(attempt if self._store.shared else orders, self._begin, draw, ahead, handed)
         except BaseException:
             self._undone = self._store.shared
             self._forget_begun()
             raise
+        if askers is not None:
+            askers.keep()
         self._seen |= self._stored
         self._news -= self._stored.keys()
         self._stored = {}
@@ -349,12 +402,17 @@ class Book:
                 self._store.believe(one, self._stored[one], record)
         return draft
 
-    def _rest_of_round(self, stream: int, most: int | None = None) -> int:
-        """Return how many actions are left of the round of a `stream`, `most` at most; of the next one, if none are."""
+    def _rest_of_round(self, stream: int, most: int | None = None, person: bytes | None = None) -> int:
+        """Return how many actions are left of the round of a `stream`, `most` at most; of the next one, if none are.
+
+        The next one is begun by leasing its first slot: for a hashed `person`, where people are counted.
+        """
+        self._refuse_unnamed(person)
         lease = self._store.leases.get(stream)
         if lease is None or (not lease.left and lease.start + lease.size == lease.round.size):
-            if self._store.after(stream, lease) is None and not self._lease({stream: 1}, 1):
-                return self._rest_of_round(stream, most)
+            askers = None if person is None else Askers({stream: [person]}, self._policy.draw, self._store.count)
+            if self._store.after(stream, lease) is None and not self._lease({stream: 1}, 1, 0, askers):
+                return self._rest_of_round(stream, most, person)
             lease = self._store.after(stream, lease)
             assert lease is not None
         left = lease.round.size - lease.start - lease.at
@@ -370,6 +428,7 @@ class Book:
     def _poll(self, stream: int) -> Lease:
         """See to what asking one by one does not look at every time: rounds that are overdue, the next lease."""
         stream = self._checked(stream)
+        self._refuse_unnamed(None)
         remaining, patience = self._check_remaining(1), self.patience
         self._release(self._store.close_overdue(patience, self.deadline))
         lease = self._store.leases.get(stream)
@@ -555,6 +614,7 @@ class Book:
         names = self._store.names()
         if self._incarnation != self._store.incarnation or names[: len(self._names)] != self._names:
             self._policy.start_over()
+            self._counted = False  # or whoever asks finds that it is
             self._names, self._known, self._seen, self._stored, self._news = [], {}, {}, {}, set()
             self._incarnation = self._store.incarnation
         for name in names[len(self._names) :]:

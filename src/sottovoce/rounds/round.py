@@ -9,6 +9,7 @@ In a slot is an integer (or one for each of k items): a loss on its grid, or one
 its slot are therefore the same value, and change in one assignment.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,10 +126,13 @@ class Draw(NamedTuple):
         A row for each, or `Decisions`.
     wanted
         Which of them take a loss; None if all do.
+    people
+        The hashed person that each is for, where people are counted.
     """
 
     actions: Any
     wanted: NDArray[np.bool_] | None = None
+    people: Sequence[bytes] | None = None
 
 
 class Release(NamedTuple):

@@ -257,6 +257,28 @@ class Store(Protocol):
         """Give back what was leased and not handed out."""
         ...
 
+    # ------------------------------------------------------------------ people
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether people are counted, or were until they were erased."""
+        ...
+
+    def people_key(self, most: int) -> bytes:
+        """Return the key that people are hashed with; from the first call on, each has `most` losses and no more.
+
+        Refused once events were asked of people who were not counted, and once people were erased.
+        """
+        ...
+
+    def count(self, people: Sequence[bytes]) -> list[bool]:
+        """Count a loss of each hashed person; say whose was none too many. Called from `reserve` alone, by `draw`."""
+        ...
+
+    def erase_people(self) -> int:
+        """Erase who was counted, and the key, for good; return how many people there were."""
+        ...
+
     # ------------------------------------------------------------------ streams of one round: evaluations
 
     note: Record

@@ -92,7 +92,7 @@ def _added(before: History, found: Sequence[Release], policy: BanditPolicy, most
     """Return a history with more rounds; one whose numbers say nothing of a mean is left out, and why is said."""
     rows, why = [], before.why
     for release in found:
-        if release.numbers is None:
+        if release.numbers is None or not release.wanted:
             continue
         one, (numbers, weights) = release.round, release.numbers
         plan = policy.plan_of(one)

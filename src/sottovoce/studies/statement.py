@@ -118,7 +118,7 @@ def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) 
     """Return the statement of a study of a storage."""
     prepare(base)
 
-    def look() -> tuple[StoredBook, BookCounts, list[Row], list[Row]]:
+    def look() -> tuple[StoredBook, BookCounts, list[Row], list[Row], bool]:
         stored = found_study(base, name)
         read_counters(base, stored.book)  # counts that fail their checksum are stated by nobody
         charges = base.run(
@@ -128,10 +128,11 @@ def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) 
             "SELECT believed FROM sottovoce_streams WHERE book = ? AND believed IS NOT NULL ORDER BY stream LIMIT 1",
             stored.book,
         )
-        return stored, counts_of(base, stored.book), charges, newest
+        counted = bool(base.run("SELECT 1 FROM sottovoce_counting WHERE book = ?", stored.book))
+        return stored, counts_of(base, stored.book), charges, newest, counted
 
-    stored, counts, charges, newest = base.transaction(look)
-    found = _stated(base, name, stored.made, domain, counts, charges, newest)
+    stored, counts, charges, newest, counted = base.transaction(look)
+    found = _stated(base, name, stored.made, domain, counts, charges, newest, counted)
     return replace(found, verification=verify_in(base, name, domain)) if verify else found
 
 
@@ -143,6 +144,7 @@ def _stated(
     counts: BookCounts,
     charges: list[Row],
     newest: list[Row],
+    counted: bool,
 ) -> StudyStatement:
     configuration = stored_configuration(made, domain)
     problem = configuration.problem()
@@ -151,11 +153,12 @@ def _stated(
         plan = Plan.from_dict(unpack(bytes(newest[0][0]))["planned"][-1][1])
     else:
         plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
+    privacy = describe(problem, plan, source, doubling=configuration.horizon is None, counted=counted)
     known = configuration.domain
     return StudyStatement(
         name=name,
         storage=base.name,
-        privacy=as_stored(describe(problem, plan, source, doubling=configuration.horizon is None), base),
+        privacy=as_stored(privacy, base),
         domain=repr(known),
         labels=None if known.labels is None else tuple(map(label_text, known.labels)),
         loss_range=configuration.loss_range,

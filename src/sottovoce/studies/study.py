@@ -1,5 +1,6 @@
 """Study: the optimizer whose every answer is durable before it is given."""
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -22,6 +23,7 @@ from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.privacy.promise import spent_words, warn_of
 from sottovoce.rounds.book import Recorded, recorded_of
+from sottovoce.rounds.people import people_of
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.store import WAITING
 from sottovoce.rounds.stored import OpenedBook, as_stored, book_name, refuse_without_ledger
@@ -196,6 +198,20 @@ class Study(Optimizer):
 
     def _ask_part(self, size: int, segment: Any, left: int, *, begins: bool) -> Actions:
         return self._actions(self._ask_block(size, self._streams_of(size, segment), left, begins=begins))
+
+    def keyed_hash(self, person: str | Sequence[str]) -> str:
+        """Return a text that is the same for the same people, and says nothing of them without the study's key.
+
+        For whoever has to remember that a call was made, and not for whom. From here on people are counted.
+
+        Parameters
+        ----------
+        person
+            As for `ask`.
+        """
+        people = [person] if isinstance(person, str) else people_of(person)
+        with self._lock: found = self._hashed(people)  # noqa: E701  # fmt: skip
+        return hashlib.sha256(b"".join(found or ())).hexdigest()
 
     # ------------------------------------------------------------------ telling
 
@@ -467,7 +483,7 @@ class Study(Optimizer):
     def _end(self) -> None:
         if not self._closed:
             with suppress(StorageError, StudyNotFound):
-                self._store.close()
+                self._give_back()
             self._base.close()
             self._closed = True
 

@@ -69,14 +69,15 @@ _DECIDING = (
     *("posterior", "privacy", "recommend", "remaining", "round", "seed", "segments", "setup_oracle_calls", "sizes"),
 )
 _WORK = ("oracle_calls",)
-_ASKED = ("ask", "ask_round", "tell", "forget", "forecast")  # which follows from the posterior, and takes seconds
+_ASKED = ("ask", "ask_round", "erase_people", "tell", "forget", "forecast")
+# A forecast follows from the posterior, and takes seconds.
 _WAITING = ("asked", "deadline", "fit_check", "patience", "repeat")
 
 PUBLIC = {
     "PrivateBandit": PublicNames((*_DECIDING, *_WAITING, "state"), (*_ASKED, "from_state"), (*_WORK, "state")),
     "Study": PublicNames(
         (*_DECIDING, *_WAITING, "history", "created", "export", "name", "statement", "status", "verify"),
-        (*_ASKED, "ask_in_parts", "tell_each", "change", "open", "close", "tend"),
+        (*_ASKED, "ask_in_parts", "keyed_hash", "tell_each", "change", "open", "close", "tend"),
         _WORK,
     ),
     "PrivateEvaluations": PublicNames(

@@ -13,11 +13,13 @@ from sottovoce.privacy.statement import NO_NOISE
 __all__ = ["describe", "local_statement"]
 
 
-def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool) -> PrivacyStatement:
-    """Return the statement of a run of this plan."""
+def describe(
+    problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool, counted: bool = False
+) -> PrivacyStatement:
+    """Return the statement of a run of this plan, in which people are `counted` or not."""
     statement = _of_this_run(problem, plan, source, doubling=doubling)
     inherited = () if problem.prior is None else problem.prior.promises
-    return replace(statement, also_not_covered=_of_segments(problem), inherited=inherited)
+    return replace(statement, also_not_covered=_of_segments(problem, counted), inherited=inherited, counted=counted)
 
 
 def local_statement(privacy: LocalDP, who: str) -> PrivacyStatement:
@@ -29,14 +31,17 @@ def local_statement(privacy: LocalDP, who: str) -> PrivacyStatement:
     return state(privacy, mechanism="local randomisation of each loss", why=why, noise=None, simulated=False)
 
 
-def _of_segments(problem: Problem) -> tuple[str, ...]:
+def _of_segments(problem: Problem, counted: bool) -> tuple[str, ...]:
     if problem.segments is None:
         return ()
+    several = (
+        "a person who takes part in several segments, beyond the number of events that the promise names: events count "
+        "whatever segment they are in",
+    )
     return (
         "which segment an event belongs to: it is public here, since the action depends on it; of a segment with few "
         "people it can be seen that one of them took part, though never what they lost",
-        "a person who takes part in several segments, beyond the number of events that the promise names: events count "
-        "whatever segment they are in",
+        *(() if counted else several),
     )
 
 

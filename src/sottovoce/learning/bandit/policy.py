@@ -358,11 +358,13 @@ class BanditPolicy:
             losses = mine.copy() if finer == 1 else grid.coarsened(mine, finer)
             marks = mine if mine.ndim == 1 else mine[:, 0]
             losses[marks == MISSING] = missing
-            losses[marks == UNWANTED] = 0
+            unwanted = marks == UNWANTED  # by the plan, or because their people have given all their losses
+            if unwanted.any():
+                weights = weights.only(~unwanted)
             if isinstance(weights, Itemised):
                 losses = losses.reshape(len(losses), -1)
-                left_out = (MISSING, UNWANTED) if grid.leaves_out_missing else (UNWANTED,)
-                weights = weights.only(~np.isin(marks, left_out))
+                if grid.leaves_out_missing:
+                    weights = weights.only(marks != MISSING)
             of_chunk = weights.sum(losses)
             products += of_chunk
             losses[:] = of_chunk[:] = 0  # the store overwrites its own

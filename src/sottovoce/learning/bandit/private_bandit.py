@@ -178,12 +178,15 @@ class PrivateBandit(Optimizer):
 
         Rounds that are not released are not in it. An optimizer that `from_state` makes of it begins a new round, and
         refuses the ids that this one handed out. Mechanisms that keep secrets from round to round (trees,
-        factorisations) cannot be saved, and say so. With a ledger, a state is good for one continuation, until this
-        optimizer closes its next round or hands out its next state: what comes second is charged as another life.
+        factorisations) cannot be saved, and say so; nor can people who are counted. With a ledger, a state is good
+        for one continuation, until this optimizer closes its next round or hands out its next state: what comes second
+        is charged as another life.
         """
         with self._lock: return self._saved()  # noqa: E701  # fmt: skip
 
     def _saved(self) -> bytes:
+        if self._counted:
+            raise StateRefused("people are counted in this process alone, and no state holds them: use a study")
         self._learn()
         self._policy.refuse_secrets()  # before the right to go on is handed over
         informed = self.segments is not None or best_informed([self._policy.current()]) is not None

@@ -12,6 +12,7 @@ done that `_settle`, with the next call, does not find and finish:
 Losses are overwritten when their round is released. The lock is the book's.
 """
 
+import secrets
 from array import array
 from bisect import bisect_right
 from collections import deque
@@ -26,6 +27,7 @@ from sottovoce._arrays import Integers
 from sottovoce._records import Record
 from sottovoce.errors import ForkRefused
 from sottovoce.rounds.lease import Lease, Leases, Piece
+from sottovoce.rounds.people import people_erased, people_uncounted
 from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED, UNWANTED, Draw, Release, Round, Shape, fresh_slots
 from sottovoce.rounds.store import (
     LATE,
@@ -213,6 +215,8 @@ class MemoryStore(Leases):
         self._counts: dict[int, int] = {}  # how many rounds of each stream are closed
         self._intent: tuple[Integers, Any] | None = None  # what one call puts into slots: in, once it is here
         self._settings: tuple[int | None, float | None] = None, None
+        self._people: dict[bytes, int] | None = None  # how many losses of each person were asked for, by their hash
+        self._most, self._person_key = 0, b""  # how many there may be; what people are hashed with, until it is erased
         self._fork_count = self._ready = _fork.fork_count()
 
     def check(self) -> None:
@@ -557,6 +561,41 @@ class MemoryStore(Leases):
     def set_patience(self, patience: int | None, deadline: float | None) -> None:
         """Change both."""
         self._settings = patience, deadline
+
+    # ------------------------------------------------------------------ people
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether people are counted, or were until they were erased."""
+        return self._people is not None
+
+    def people_key(self, most: int) -> bytes:
+        """Return the key that people are hashed with; begin to count them, if nothing was asked so far."""
+        if self._people is None:
+            if self.clock:
+                raise people_uncounted()
+            self._most, self._person_key, self._people = most, secrets.token_bytes(32), {}
+        if not self._person_key:
+            raise people_erased()
+        return self._person_key
+
+    def count(self, people: Sequence[bytes]) -> list[bool]:
+        """Count a loss of each hashed person; say whose was none too many."""
+        assert self._people is not None
+        granted = []
+        for one in people:
+            before = self._people.get(one, 0)
+            granted.append(before < self._most)
+            if before < self._most:
+                self._people[one] = before + 1
+        return granted
+
+    def erase_people(self) -> int:
+        """Erase who was counted, and the key, for good; return how many people there were."""
+        if self._people is None:
+            return 0
+        erased, self._person_key, self._people = len(self._people), b"", {}
+        return erased
 
     # ------------------------------------------------------------------ looking
 

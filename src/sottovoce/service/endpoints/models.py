@@ -92,6 +92,9 @@ class Ask(Body):
 
     Of a study with segments: `segment`, whom all of it is for, a name or a level of each factor; or `segments`, one for
     each action of a block.
+
+    Where people are counted: `person`, whose the action is, by any text that is theirs alone; or `people`, one for each
+    action of a block. A keyed hash is kept, and never the text.
     """
 
     model_config = _example(size=2, x="sparse")
@@ -101,6 +104,8 @@ class Ask(Body):
     round: bool = False
     segment: Segment | None = None
     segments: list[Segment] | None = None
+    person: str | None = None
+    people: Annotated[list[str], Field(min_length=1)] | None = None
 
 
 def _shape(who: str, what: str) -> dict[str, Any]:
@@ -244,6 +249,12 @@ class Closed(BaseModel):
     """How many actions were closed without a loss."""
 
     closed: Count
+
+
+class Erased(BaseModel):
+    """How many people nothing is kept of any more."""
+
+    erased: Count
 
 
 class Created(BaseModel):

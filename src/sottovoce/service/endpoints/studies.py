@@ -152,16 +152,19 @@ async def ask(
 
 def _order(wanted: models.Ask, largest: int) -> AskOrder:
     """Return what is asked for; refuse what contradicts itself, and what is too much."""
-    size, several = wanted.size, wanted.segments
+    size, several = wanted.size, wanted.segments if wanted.people is None else wanted.people
+    if wanted.segments is not None and wanted.segment is not None:
+        raise Problem("malformed", "segments are one for each action: without segment.")
+    if wanted.people is not None and wanted.person is not None:
+        raise Problem("malformed", "people are one for each action: without person.")
     if several is not None:
-        if wanted.segment is not None:
-            raise Problem("malformed", "segments are one for each action: without segment.")
         size = size if wanted.round else size or len(several) or None
     if (size or len(several or ())) > largest:
         raise Problem("too-large", f"size must be at most {largest}.")
     if wanted.round:
         size = size or largest
-    return AskOrder(size, wanted.x, segment=wanted.segment, segments=several, round=wanted.round)
+    person = wanted.person if wanted.people is None else wanted.people
+    return AskOrder(size, wanted.x, segment=wanted.segment, segments=wanted.segments, round=wanted.round, person=person)
 
 
 # ---------------------------------------------------------------------- telling
@@ -214,6 +217,18 @@ async def forget(request: Request, name: Name, wanted: models.Forget) -> Any:
     closed = await context.look(name, lambda study: study.forget(wanted.ids))
     context.metrics.count_events("forgotten", closed)
     return {"closed": closed}
+
+
+@study_routes.post(
+    "/studies/{name:path}/erase-people",
+    name="erase-people",
+    summary="Erase all that is kept of people who were counted; nobody is asked any more after it.",
+    response_model=models.Erased,
+    **declared("admin", problems=("study-not-found", "state-refused")),
+)
+async def erase_people(request: Request, name: Name) -> Any:
+    """Erase people."""
+    return {"erased": await context_of(request).look(name, lambda study: study.erase_people())}
 
 
 def check_block(context: Context, ids: Any) -> None:

@@ -56,6 +56,8 @@ export namespace Wire {
     round?: boolean;
     segment?: string | number | readonly (string | number)[] | { readonly [name: string]: string | number } | null;
     segments?: readonly (string | number | readonly (string | number)[] | { readonly [name: string]: string | number })[] | null;
+    person?: string | null;
+    people?: readonly string[] | null;
   }
   /** A loss for an action, or one for each of a block of them; under local privacy reports instead. */
   interface Tell {
@@ -191,9 +193,11 @@ export class RemoteStudy {
   readonly name: string;
   /** How many losses wait in memory to be sent. */
   readonly waiting: number;
-  ask(options?: { x?: "dense" | "sparse" | "none"; segment?: Segment }): Promise<Action>;
+  ask(options?: { x?: "dense" | "sparse" | "none"; segment?: Segment; person?: string }): Promise<Action>;
   ask(options: { size: number; x?: "dense" | "sparse" | "none"; segment?: Segment }): Promise<Action[]>;
-  ask(options: { segments: readonly Segment[]; x?: "dense" | "sparse" | "none" }): Promise<Action[]>;
+  ask(options: { segments: readonly Segment[]; people?: readonly string[]; x?: "dense" | "sparse" | "none" }): Promise<Action[]>;
+  /** Where people are counted: one for each action. */
+  ask(options: { people: readonly string[]; segment?: Segment; x?: "dense" | "sparse" | "none" }): Promise<Action[]>;
   /** Resolves once it is acknowledged. Under local privacy the loss is privatised first, once. */
   tell(id: string, loss: Loss, options?: TellOptions): Promise<Told>;
   tell(ids: readonly string[], losses: readonly Loss[], options?: TellOptions): Promise<Told>;

@@ -369,10 +369,11 @@ export class RemoteStudy {
 
   /**
    * The next action; with `size` a list of so many. A call that is repeated gets the same ones. Of a study with segments,
-   * `segment` says whom all of it is for; or `segments`, one for each action.
+   * `segment` says whom all of it is for; or `segments`, one for each action. Where people are counted, `person` says who it
+   * is, by any text that is theirs alone; or `people`, one for each action.
    */
-  async ask({ size, x = "dense", segment, segments } = {}) {
-    const body = JSON.stringify({ size, x, segment, segments }); // what is undefined is left out
+  async ask({ size, x = "dense", segment, segments, person, people } = {}) {
+    const body = JSON.stringify({ size, x, segment, segments, person, people }); // what is undefined is left out
     // By the time that there is something to tell, it is known how: a page may be gone soon.
     const known = this.#wants().catch(() => undefined);
     const plain = await this.#service.call("POST", `${this.#path}/ask`, {
@@ -382,7 +383,7 @@ export class RemoteStudy {
     await known;
     const actions = (plain.actions ?? [plain]).map(action);
     for (const one of actions) if (one.items) keep(this.#items, one.id, one.items.map(String));
-    return size === undefined && segments === undefined ? actions[0] : actions;
+    return plain.actions === undefined ? actions[0] : actions;
   }
 
   /**

@@ -4,10 +4,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sottovoce.errors import HorizonReached, UnknownSegment
+from sottovoce.errors import HorizonReached, SottovoceError, UnknownSegment
 from sottovoce.learning.bandit.actions import Action
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.study_workers.answers import Layout, Naming, block_answer, single_answer
@@ -35,6 +35,9 @@ class AskOrder:
         Whom all of it is for; or, of a block, one for each action. None where there are no segments.
     round
         Whether no more than the rest of the current round is wanted.
+    person
+        Who it is; or, of a block, a list with one for each action. None where people are not counted. It goes no
+        further than to the study.
     """
 
     size: int | None = None
@@ -43,6 +46,7 @@ class AskOrder:
     segment: Any = None
     segments: Any = None
     round: bool = False
+    person: Any = field(default=None, repr=False)
 
     @property
     def asks(self) -> str:
@@ -72,6 +76,7 @@ class Answer:
 
 def answer_asks(study: Study, requests: Requests, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
     """Answer orders that arrived together: each with its actions, or with the error that refuses it."""
+    orders = [_told_apart(study, order) for order in orders]
     keyed = {order.request: order for order in orders if order.request is not None}
     known = requests.find(list(keyed)) if keyed else {}
     first = {order.request: number for number, order in reversed(list(enumerate(orders)))}
@@ -89,6 +94,17 @@ def answer_asks(study: Study, requests: Requests, orders: Sequence[AskOrder]) ->
     ]
 
 
+def _told_apart(study: Study, order: AskOrder) -> AskOrder:
+    """Return an order whose repetition has to be for the same people: by what the study keeps of them, and no more."""
+    if order.request is None or order.person is None:
+        return order
+    try:
+        whose = study.keyed_hash(order.person)
+    except SottovoceError:  # asking says it, to whom it concerns
+        return order
+    return replace(order, request=order.request._replace(asks=f"{order.request.asks} of {whose}"))
+
+
 def _beaten(order: AskOrder, known: dict[Request, Known]) -> bool:
     return order.request is not None and order.request in known
 
@@ -100,7 +116,7 @@ def _repeated(
     assert order.request is not None
     if order.request in known:
         before = known[order.request]
-        return Answer(before.body, True) if before.asks == order.asks else Problem("idempotency-key-reused")
+        return Answer(before.body, True) if before.asks == order.request.asks else Problem("idempotency-key-reused")
     answer = made[first[order.request]]
     return answer if isinstance(answer, Exception) else Answer(answer.body, True)
 
@@ -121,22 +137,24 @@ def _kept(
 
 def _made(study: Study, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
     """Ask for actions: a block for all who want a single one, and one for each who wants a block."""
-    shared = iter(_singles(study, [order.whom for order in orders if order.size is None]))
+    shared = iter(_singles(study, [(order.whom, order.person) for order in orders if order.size is None]))
     return [_answer(study, order, shared) for order in orders]
 
 
-def _singles(study: Study, whom: list[Any]) -> list[Action | Exception]:
-    if len(whom) > 1:
-        anybody = all(one is None for one in whom)
+def _singles(study: Study, orders: list[tuple[Any, Any]]) -> list[Action | Exception]:
+    if len(orders) > 1:
+        whom, people = (
+            None if all(one is None for one in given) else list(given) for given in zip(*orders, strict=True)
+        )
         # There may be enough for some; others may name theirs, or should not have.
         with suppress(HorizonReached, UnknownSegment, TypeError, ValueError):
-            return list(study.ask(len(whom), segment=None if anybody else whom))
-    return [_attempt(study, segment) for segment in whom]
+            return list(study.ask(len(orders), segment=whom, person=people))
+    return [_attempt(study, *order) for order in orders]
 
 
-def _attempt(study: Study, segment: Any) -> Action | Exception:
+def _attempt(study: Study, segment: Any, person: Any) -> Action | Exception:
     try:
-        return study.ask(segment=segment)
+        return study.ask(segment=segment, person=person)
     except Exception as problem:
         return problem
 
@@ -156,11 +174,11 @@ def _answer(study: Study, order: AskOrder, shared: Any) -> Answer | Exception:
             return Answer(single_answer(action, order.layout, _naming(study)), ids=(action.id,))
         most = _MOST_NUMBERS // study.domain.dimension if order.layout == "dense" else order.size
         if order.round:
-            actions = study.ask_round(max(1, min(order.size, most)), segment=order.whom)
+            actions = study.ask_round(max(1, min(order.size, most)), segment=order.whom, person=order.person)
         elif order.size > most:
             return Problem("too-large", 'Ask for fewer actions, or for their numbers as "x": "sparse" or "none".')
         else:
-            actions = study.ask(order.size, segment=order.whom)
+            actions = study.ask(order.size, segment=order.whom, person=order.person)
         return Answer(block_answer(actions, order.layout, _naming(study)), ids=tuple(actions.ids.tolist()))
     except Exception as problem:
         return problem

@@ -264,14 +264,14 @@ class EpochReplay:
         record, expect = self.book.released.get(one.key), self.book.expect
         if record is None:
             marks = self.book.slots[one.key][: one.reserved]
-            wanted, _ = self._redrawn(one, exploration, one.reserved, np.empty(0, dtype=np.int64))
-            expect(np.array_equal(marks == UNWANTED, ~wanted), f"{what} does not want the losses that its actions need")
+            wanted, _ = self._redrawn(one, exploration, one.reserved, {})
+            fits = self._fits(np.flatnonzero(marks == UNWANTED), wanted)
+            expect(fits, f"{what} does not want the losses that its actions need")
             return
         if one.key in self.book.dropped:
             return
-        wanted, weights = self._redrawn(one, exploration, one.size, record["missing"])
-        same = np.array_equal(np.sort(record["unwanted"]), np.flatnonzero(~wanted))
-        expect(same, f"{what} wanted losses that its probes do not need")
+        wanted, weights = self._redrawn(one, exploration, one.size, record)
+        expect(self._fits(record["unwanted"], wanted), f"{what} wanted losses that its probes do not need")
         last = self.book.public[one.key]["last"]
         words = f"{what} is {'' if last else 'not '}the last of its epoch, and its release says otherwise"
         if not expect(("numbers" in record) != last, words) or last:
@@ -289,19 +289,27 @@ class EpochReplay:
             possible = bool(((low <= numbers[0]) & (numbers[0] <= high)).all())
             expect(possible, f"the release of {what} is not a sum of its losses")
 
+    def _fits(self, unwanted: Integers, wanted: NDArray[np.bool_]) -> bool:
+        """Whether losses are unwanted that may be: by the plan; where people are counted, others of theirs as well."""
+        planned = np.flatnonzero(~wanted)
+        if self.book.rows.counting:
+            return bool(np.isin(planned, unwanted).all())
+        return np.array_equal(np.sort(unwanted), planned)
+
     def _redrawn(
-        self, one: RoundRow, exploration: Exploration, count: int, missing: Integers
+        self, one: RoundRow, exploration: Exploration, count: int, record: Record
     ) -> tuple[NDArray[np.bool_], Integers]:
-        """Return which of the first slots of a round want their loss, and what all of these weigh together."""
+        """Return which of the first slots of a round want their loss by the plan, and what those weigh that have it."""
         length, wanted = self._epoch.chunk_of(exploration), np.ones(count, dtype=bool)
-        told = np.ones(one.size, dtype=bool)
-        told[missing] = False
+        told, counted = np.ones((2, one.size), dtype=bool)
+        told[record.get("missing", ())] = False
+        counted[record.get("unwanted", ())] = False
         total = np.zeros(exploration.numbers, dtype=np.int64)
         self._rounds_directions = False
         for start in range(0, count, length):
             coins = coins_of(self.setting.entropy, one.stream, one.number, start // length)
             drawn = exploration.draw(coins, start, min(length, one.size - start))
-            weights = drawn.weights
+            weights = drawn.weights.only(counted[start : start + drawn.weights.size])
             if isinstance(weights, Itemised) and self._epoch.grid.leaves_out_missing:
                 weights = weights.only(told[start : start + weights.size])
             total += weights.total()

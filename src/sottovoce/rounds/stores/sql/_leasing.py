@@ -17,17 +17,21 @@ from sottovoce._arrays import Integers
 from sottovoce._records import Record, pack
 from sottovoce.errors import HorizonReached, StudyBehind
 from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.people import missing_person, people_erased
 from sottovoce.rounds.round import PENDING, UNUSED, UNWANTED, Round
 from sottovoce.rounds.store import CONSEQUENCES, Begin, Drawing, Orders
-from sottovoce.rounds.stores.sql._book_rows import NONE, BookCounters, BookRows, Steps
+from sottovoce.rounds.stores.sql._book_rows import NONE, BookCounters, Steps
+from sottovoce.rounds.stores.sql._people import COUNTED, People
 from sottovoce.rounds.stores.sql.chunks import PLACE, Piece, leading
 from sottovoce.rounds.stores.sql.database import Values
 
 __all__ = ["Leasing"]
 
 _SOON, _OFTEN, _MOST = 0.5, 8, 4096  # seconds between asks that are many; how many of them; what is leased at most
+_RESTORED = "the storage was restored since this process last looked"
 _NEWEST = (
-    "SELECT s.begun, r.first, r.size, r.position, r.reserved FROM sottovoce_streams s LEFT JOIN sottovoce_rounds r "
+    f"SELECT s.begun, r.first, r.size, r.position, r.reserved, ({COUNTED} s.book) "
+    "FROM sottovoce_streams s LEFT JOIN sottovoce_rounds r "
     "ON r.book = s.book AND r.stream = s.stream AND r.number = s.begun - 1 WHERE s.book = ? AND s.stream = ?"
 )
 _INSERT_CHUNK = "INSERT INTO sottovoce_chunks VALUES (?, ?, ?, ?, 1, ?, 0, 0, 0, ?)"
@@ -69,6 +73,7 @@ class _Call:
     ahead: int
     asked: int  # events that were handed out before, as far as this process knows
     handed: int  # those that it hands out
+    counted: bool = False  # whether it must say for whom
     rounds: dict[tuple[int, int], tuple[Round, int, bool]] = field(default_factory=dict)  # reserved, and whether new
     given_back: set[tuple[int, int]] = field(
         default_factory=set
@@ -77,7 +82,7 @@ class _Call:
     returned: Steps = field(default_factory=list)
 
 
-class Leasing(BookRows):
+class Leasing(People):
     """How slots are leased, and given back."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -140,7 +145,7 @@ class Leasing(BookRows):
             if counters.incarnation != incarnation:
                 self._follow(counters)
                 if held or not callable(orders):  # streams may have other numbers now
-                    raise StudyBehind(f"the storage was restored since this process last looked. {CONSEQUENCES}")
+                    raise StudyBehind(f"{_RESTORED}. {CONSEQUENCES}")
             wanted = orders() if callable(orders) else orders
             now = sum(wanted.values()) if handed is None else handed
             return self._take(_Call(counters, begin, draw, ahead, counters.clock - held, now), steps, wanted)
@@ -173,6 +178,10 @@ class Leasing(BookRows):
         orders = [
             self._order(stream, want, *found[0]) for (stream, want), found in zip(wanted.items(), rows, strict=True)
         ]
+        if rows and (counted := rows[0][0][-1]) is not None:
+            call.counted = True
+            if not counted:
+                raise people_erased()
         for one in orders:
             for _, start, stop, number in [row for row in returned if row[0] == one.stream]:
                 if one.want > 0:
@@ -190,7 +199,8 @@ class Leasing(BookRows):
         """Store what is believed after so many rounds of a stream, unless more is known: as rounds begin."""
         self._beliefs[stream] = learned, record
 
-    def _order(self, stream: int, want: int, begun: int, first: Any, size: Any, position: Any, reserved: Any) -> _Order:
+    def _order(self, stream: int, want: int, begun: int, *newest_row: Any) -> _Order:
+        first, size, position, reserved, _ = newest_row
         if not begun:
             return _Order(stream, want, 0, None, 0)
         newest = self._newest.get(stream)
@@ -241,12 +251,20 @@ class Leasing(BookRows):
         lease = self._lease(call, one, round, first, count)
         call.given_back.add((one.stream, number))
         data, _ = self._slots.fresh(lease.draw, count)
-        for piece in self._slots.pieces(round.first & PLACE, first, first + count):
-            mine = data[(piece.start - first) * self._slots.bytes : (piece.stop - first) * self._slots.bytes]
-            call.chunks.append(self._changed(piece.chunk, piece.slot, mine, 0))
+        pieces = list(self._slots.pieces(round.first & PLACE, first, first + count))
+        useless = np.zeros(count, dtype=bool)  # because of whom they are for: others were, when they were leased first
+        if lease.draw.people is not None and lease.draw.wanted is not None:
+            useless = ~lease.draw.wanted & (self._marks(pieces) == UNUSED)
+        for piece in pieces:
+            own = slice(piece.start - first, piece.stop - first)
+            mine = data[own.start * self._slots.bytes : own.stop * self._slots.bytes]
+            call.chunks.append(self._changed(piece.chunk, piece.slot, mine, int(np.count_nonzero(useless[own]))))
 
     def _lease(self, call: _Call, one: _Order, round: Round, start: int, count: int) -> Lease:
-        lease = Lease(round, start, call.draw(round, start, count), round.position + start)
+        drawn = call.draw(round, start, count)
+        if call.counted != (drawn.people is not None):
+            raise missing_person() if call.counted else StudyBehind(f"{_RESTORED}. {CONSEQUENCES}")
+        lease = Lease(round, start, drawn, round.position + start)
         one.leases.append(lease)
         one.want -= count
         call.counters.clock += count

@@ -15,11 +15,13 @@ and is never activated.
 
 import re
 import secrets
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sottovoce._records import Record, pack
 from sottovoce.errors import StorageError, StudyNotFound
 from sottovoce.rounds.stores.sql._book_rows import CLOSED, BookCounters, read_counters, save_counters
+from sottovoce.rounds.stores.sql._people import carried, forget_keys, keys_of
 from sottovoce.rounds.stores.sql.books import ARRIVING, MOVED, MOVING
 from sottovoce.rounds.stores.sql.database import Conflict, Database
 from sottovoce.rounds.stores.sql.errors import unpacked
@@ -39,7 +41,8 @@ __all__ = [
     "take_back",
 ]
 
-_PARTS = ("ledger_tokens", "streams", "rounds", "chunks", "releases", "returned")  # each refers to those before it
+_PARTS = ("ledger_tokens", "streams", "rounds", "chunks", "releases", "returned", "counting", "people")
+"""Tables, each of which refers to those before it."""
 
 
 def _columns(table: str) -> tuple[str, ...]:
@@ -112,6 +115,7 @@ def copy_to(base: Database, name: str, target: Database) -> str:
     arrival = secrets.token_hex(16)
     rows = base.transaction(lambda: _read(base, source.book))
     counters, _ = read_counters(base, source.book)
+    rows["counting"] = [carried(base, target, row) for row in rows["counting"]]
     ((counters.erased,),) = base.run(f"SELECT {CLOSED}", source.book)  # no loss of a closed round was ever there
 
     def work() -> None:
@@ -143,7 +147,9 @@ def leave(base: Database, name: str, target: Database, arrival: str) -> None:
         base.run("UPDATE sottovoce_books SET secret = ? WHERE book = ?", b"", found.book)
         _store(base, counters, found.book, name, MOVED, {"to": target.name, "arrival": arrival, "done": False})
 
+    keys = _keys(base, name)
     base.transaction(work)
+    forget_keys(keys)
 
 
 def note_done(base: Database, name: str, arrival: str) -> None:
@@ -200,8 +206,15 @@ def delete(base: Database, name: str) -> None:
             _hold(base, found.book)
             _remove(base, found.book)
 
+    keys = _keys(base, name)
     base.transaction(work)
+    forget_keys(keys)
     base.erase()
+
+
+def _keys(base: Database, name: str) -> list[Path]:
+    found = locate(base, name)
+    return [] if found is None else keys_of(base, found.book)
 
 
 def _hold(base: Database, book: int) -> None:

@@ -5,6 +5,7 @@
 - A round has one release: its primary key. Each carries a checksum over itself and all before it, so that none can be
   changed later without all others.
 - Chunks do not overlap: they are places on a fixed grid, and their number is their primary key.
+- A person gives no more losses than was promised.
 - The horizon holds, whoever asks for whichever stream.
 """
 
@@ -122,8 +123,25 @@ CREATE TABLE sottovoce_returned (
   PRIMARY KEY (book, start),
   FOREIGN KEY (book, stream, round, open) REFERENCES sottovoce_rounds (book, stream, number, open)
 );
+
+CREATE TABLE sottovoce_counting (
+  book BIGINT PRIMARY KEY REFERENCES sottovoce_books,
+  most BIGINT NOT NULL,
+  person_key {bytes},
+  key_check {bytes}
+);
+
+CREATE TABLE sottovoce_people (
+  book BIGINT NOT NULL REFERENCES sottovoce_counting,
+  person {bytes} NOT NULL,
+  losses BIGINT NOT NULL,
+  most BIGINT NOT NULL,
+  PRIMARY KEY (book, person),
+  CHECK (losses BETWEEN 1 AND most)
+);
 """
-"""`sottovoce_chunks.slots` is PRIVATE; everything else is public, or released.
+"""`sottovoce_chunks.slots` is PRIVATE; `sottovoce_people` and `person_key` say who took part to whoever has both and
+guesses names. Everything else is public, or released.
 
 Of a chunk, `wanted` counts the slots that take a loss, those that nobody has yet among them; `closed` those that
 have it, or were closed without it, and `missing` the latter. `seal` is a checksum of what they hold. A stream's `chain`
@@ -132,4 +150,15 @@ dropped by a restoration."""
 
 UNRELEASED, RELEASED, DROPPED = range(3)
 
-TABLES = ("schema", "books", "ledger_tokens", "streams", "rounds", "chunks", "releases", "returned")
+TABLES = (
+    "schema",
+    "books",
+    "ledger_tokens",
+    "streams",
+    "rounds",
+    "chunks",
+    "releases",
+    "returned",
+    "counting",
+    "people",
+)

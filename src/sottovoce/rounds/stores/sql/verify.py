@@ -14,6 +14,7 @@ import numpy as np
 
 from sottovoce._arrays import Integers
 from sottovoce._records import DamagedRecord, Record, checksum, unpack
+from sottovoce.rounds.people import PERSON_BYTES, check_of_key
 from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape
 from sottovoce.rounds.stores.sql._book_rows import BookCounters, chain_of
 from sottovoce.rounds.stores.sql.books import shape_of
@@ -39,6 +40,8 @@ StreamRow = namedtuple("StreamRow", "stream name begun closed learned believed c
 ChunkRow = namedtuple("ChunkRow", "chunk stream round wanted closed missing seal slots")
 ReleaseRow = namedtuple("ReleaseRow", "stream round told missing state released chain")
 ReturnedRow = namedtuple("ReturnedRow", "start stop stream round")
+CountingRow = namedtuple("CountingRow", "most person_key key_check")
+PersonRow = namedtuple("PersonRow", "person losses most")
 
 
 class RoundRow(namedtuple("RoundRow", "stream number open first size position reserved full_at full_time public")):
@@ -59,6 +62,8 @@ class BookRows(NamedTuple):
     chunks: list[ChunkRow]
     releases: list[ReleaseRow]
     returned: list[ReturnedRow]
+    counting: list[CountingRow]
+    people: list[PersonRow]
 
 
 _KINDS: tuple[tuple[str, Any, str], ...] = (
@@ -67,6 +72,8 @@ _KINDS: tuple[tuple[str, Any, str], ...] = (
     ("chunks", ChunkRow, "chunk"),
     ("releases", ReleaseRow, "stream, round"),
     ("returned", ReturnedRow, "start"),
+    ("counting", CountingRow, "book"),
+    ("people", PersonRow, "person"),
 )
 
 
@@ -157,7 +164,8 @@ class CheckedBook:
     def check(self) -> None:
         """Check all of it; what cannot be read is a fault, and the rest is checked all the same."""
         steps = {"rounds": self._rounds, "releases": self._releases, "losses": self._chunks, "returned": self._returned}
-        for what, step in (steps | {"streams": self._streams, "counters": self._head}).items():
+        steps |= {"streams": self._streams, "counters": self._head, "people": self._people}
+        for what, step in steps.items():
             try:
                 step()
             except MALFORMED as problem:
@@ -337,6 +345,25 @@ class CheckedBook:
             (row.wanted, row.closed, row.missing) == counts, f"{what} has a chunk that does not say what it was told"
         )
         self.expect(self.valid(slots[told]), f"{what} has losses outside their range")
+
+    def _people(self) -> None:
+        """Check that no person gives more losses than was promised, and that all losses are somebody's."""
+        people = self.rows.people
+        for row in self.rows.counting:
+            counts = [one.losses for one in people]
+            fits = all(0 < one.losses <= one.most == row.most and len(one.person) == PERSON_BYTES for one in people)
+            self.expect(fits, f"a person was asked for more than {row.most} losses, or is none")
+            if row.key_check is None:
+                self.expect(row.person_key is None and not people, "people are kept who were erased")
+                continue
+            self.expect(len(row.key_check) == 32, "the key of people cannot be told from others")
+            if row.person_key is not None:
+                self.expect(check_of_key(bytes(row.person_key)) == bytes(row.key_check), "the key of people is another")
+            closed = sum(one.told + one.missing for one in self.rows.releases)
+            asked = closed + sum(int((marks == PENDING).sum()) for marks in self.slots.values())
+            asked += sum(one.closed for one in self.rows.chunks)
+            self.expect(sum(counts) >= asked, f"{sum(counts)} losses of people are counted, and {asked} were asked for")
+        self.expect(bool(self.rows.counting) or not people, "people are kept whom nobody counts")
 
     def _returned(self) -> None:
         """Check that what was given back is of open rounds, waits for nobody, and is all that does."""

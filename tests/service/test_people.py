@@ -1,0 +1,86 @@
+"""People who are counted, over HTTP: whoever asks for them, nobody gives more losses than was promised."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import sottovoce as sv
+
+SECRET = "ada@example.org"
+TWICE = {"privacy": {"epsilon": 1.0, "contributions": 2}}
+
+
+def kind_of(answer):
+    return answer.json()["type"].removeprefix("/problems/"), answer.status_code
+
+
+@pytest.fixture
+def served(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    served.create(**TWICE)
+    return served
+
+
+def test_a_person_is_asked_for_so_many_losses_by_whatever_call(served, sqlite_url):
+    assert served.ask(person=SECRET)["wants_loss"]
+    block = served.ask(people=[SECRET, "grace", SECRET])["actions"]
+    assert [one["wants_loss"] for one in block] == [True, True, False]
+    rest = served.ask(round=True, people=["grace", SECRET, "grace"])["actions"]
+    assert [one["wants_loss"] for one in rest] == [True, False, False]
+    ids = [one["id"] for one in block + rest]
+    assert served.tell(ids=ids, losses=[0.5] * 6).json() == {"recorded": 3, "already": 0, "dropped": 3}
+    with sv.connect(served.url, study="spring", raw_losses=True) as remote:
+        assert remote.ask(person="edith").wants_loss
+        assert remote.ask(person=["edith", "edith"]).wants_loss.tolist() == [True, False]
+        assert not remote.ask_round(2, person=["edith", "grace", SECRET]).wants_loss.any()
+        assert remote.privacy.counted
+        assert remote.erase_people() == 3
+    assert kind_of(served.client.post("/studies/spring/ask", json={"person": SECRET})) == ("state-refused", 409)
+    everything = b"".join(path.read_bytes() for path in Path(sqlite_url.removeprefix("sqlite:///")).parent.iterdir())
+    assert SECRET.encode() not in everything
+
+
+def test_calls_that_arrive_together_never_get_more_than_was_promised(served):
+    wanted, start = [], threading.Barrier(8)
+
+    def ask():
+        start.wait()
+        wanted.append(served.client.post("/studies/spring/ask", json={"person": SECRET}).json()["wants_loss"])
+
+    callers = [threading.Thread(target=ask) for _ in range(8)]
+    for one in callers:
+        one.start()
+    for one in callers:
+        one.join()
+    assert sorted(wanted) == [False] * 6 + [True] * 2
+
+
+def test_a_repeated_ask_counts_once_and_one_for_another_person_is_refused(served):
+    key = {"Idempotency-Key": "once"}
+    first = served.ask(headers=key, person=SECRET)
+    assert served.ask(headers=key, person=SECRET) == first
+    other = served.client.post("/studies/spring/ask", json={"person": "grace"}, headers=key)
+    assert kind_of(other) == ("idempotency-key-reused", 422)
+    assert served.ask(person=SECRET)["wants_loss"]
+    assert not served.ask(person=SECRET)["wants_loss"]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({}, ("malformed", 422)),
+        ({"size": 2, "person": SECRET}, ("malformed", 422)),
+        ({"size": 3, "people": [SECRET]}, ("malformed", 422)),
+        ({"person": SECRET, "people": [SECRET]}, ("malformed", 422)),
+        ({"people": []}, ("malformed", 422)),
+        ({"people": [SECRET, 7]}, ("malformed", 422)),
+        ({"person": {SECRET: 1}}, ("malformed", 422)),
+    ],
+)
+def test_what_is_wrong_is_refused_without_repeating_it(body, kind, served):
+    served.ask(person="grace")
+    answer = served.client.post("/studies/spring/ask", json=body)
+    assert kind_of(answer) == kind
+    assert SECRET not in answer.text
+    assert served.look("status")["asked"] == 1
