@@ -5,8 +5,9 @@ from html import unescape
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.report import run_report
+from sottovoce.report import run_report, statement
 from sottovoce.report.html._beliefs import show_belief
+from sottovoce.service.dashboard.views.learned import look_learned
 
 COSTS = np.linspace(0.1, 0.6, 8)
 
@@ -99,3 +100,28 @@ def test_every_point_is_read_out_by_the_name_of_its_coordinate():
         inside = np.flatnonzero(optimizer.point > 0)
         assert {unescape(one) for one in read_out[0]} == {expected[i] for i in inside}
         assert "<b>" not in chart
+
+
+def test_of_feedback_by_item_each_item_is_listed_with_its_loss_and_how_sure_that_is(tmp_path):
+    drinks = ["tea", "coffee", "cocoa", "milk", "water", "juice"]
+    settings = {"horizon": 3000, "privacy": sv.NoPrivacy(), "integral": True, "feedback": "items", "seed": 1}
+    domain = sv.domains.Hypersimplex(drinks, k=2)
+    settings |= {"name": "s", "domain": domain, "loss_range": (0.0, 1.0)}
+    with sv.Study.open(f"sqlite:///{tmp_path}/s.db", **settings) as study:
+        assert look_learned(study).no_belief == "Nothing was released yet, so nothing is believed."
+        while study.remaining:
+            actions = study.ask_round()
+            study.tell(actions.ids, np.linspace(0.1, 0.6, 6)[np.array(actions.indices)])
+        learned, posterior, stated = look_learned(study), study.posterior(), str(statement(study))
+    assert "one number for each item that an event chose, its loss, clipped to [0, 1]" in " ".join(stated.split())
+    assert "middle of the range" not in stated
+    assert learned.belief.charts[0].title == "What an item adds to the loss"
+    assert learned.belief.words[0].startswith("Each item has a loss of its own (this study), from released numbers")
+    rows = {row[0].words: row[1:] for row in learned.belief.items.rows}
+    assert list(rows)[:3] == ["tea", "coffee", "cocoa"]
+    assert [rows[name][0].words for name in drinks[:3]] == ["yes", "yes", "no"]
+    for item, name in enumerate(drinks):
+        assert float(rows[name][1].value) == posterior.slopes[item]
+        assert rows[name][1].aside.startswith("±")
+    assert int(rows["tea"][2].value) > 2000 > int(rows["juice"][2].value) > 0
+    assert sum(int(row[2].value) for row in rows.values()) == int(posterior.events.sum())

@@ -12,7 +12,7 @@ from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
 from sottovoce.report._charts import NAMES_ON_AXIS, Axis, Curve, line_chart, shortened
 from sottovoce.report._numbers import significant
-from sottovoce.report.html._pieces import Chart
+from sottovoce.report.html._pieces import Chart, Table, heads, number, text
 
 __all__ = ["ShownBelief", "show_belief"]
 
@@ -23,25 +23,50 @@ _TWO_SIDES = 1.96  # deviations that hold 95%
 
 @dataclass(frozen=True, slots=True)
 class ShownBelief:
-    """Charts of a posterior, with words before them; and a warning, if the model does not fit."""
+    """Charts of a posterior, with words before them; a warning, if the model does not fit; and what items lose."""
 
     words: tuple[str, ...]
     warning: str
     charts: tuple[Chart, ...]
+    items: Table | None = None
 
 
 def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> ShownBelief | None:
     """Draw what is believed; `chosen` is the decision that is recommended. None if nothing was released."""
     if not posterior.rounds:
         return None
-    count = f"{len(posterior.means):,} decisions were tried in {posterior.rounds:,} rounds"
+    told, by_item = quantity(posterior.direction), posterior.model == "items"
+    model = f"Each item has a {told} of its own" if by_item else f"A {posterior.model} model of the {told}"
+    count = f"{len(posterior.means):,} {'items were shown' if by_item else 'decisions were tried'}"
     words = (
-        f"A {posterior.model} model of the {quantity(posterior.direction)} ({who}), from released numbers alone: "
-        f"{count}. Bars hold 95% of what is believed.",
+        f"{model} ({who}), from released numbers alone: {count} in {posterior.rounds:,} rounds. Bars hold 95% of what "
+        "is believed.",
         f"Does it fit? {str(posterior.fit_check)[0].upper()}{str(posterior.fit_check)[1:]}.",
     )
     charts = [_coordinates(posterior, chosen)] if posterior.deviations is not None else []
-    return ShownBelief(words, posterior.fit_check.caution, (*charts, _decisions(posterior)))
+    items = _items(posterior, chosen) if by_item else None
+    return ShownBelief(words, posterior.fit_check.caution, (*charts, _decisions(posterior)), items)
+
+
+def _items(posterior: Posterior, chosen: Floats | None) -> Table:
+    """List items, those of the decision first, then the best: what each loses, how sure that is, what it rests on."""
+    assert posterior.deviations is not None
+    told, order = quantity(posterior.direction), posterior.best_first
+    inside = np.zeros(len(order), dtype=bool) if chosen is None else chosen > 0
+    shown = order[np.argsort(~inside[order], kind="stable")][:_MOST].tolist()
+    events = np.asarray(posterior.decisions.T @ posterior.events)
+    rows = tuple(
+        (
+            text(str(item) if posterior.labels is None else label_text(posterior.labels[item])),
+            text("yes" if inside[item] else "no"),
+            number(float(posterior.slopes[item]), error=_TWO_SIDES * float(posterior.deviations[item])),
+            number(round(float(events[item]))),
+        )
+        for item in shown
+    )
+    more = f" {_MOST} of {len(order):,} items are listed." if len(order) > _MOST else ""
+    caption = f"Items, those of the decision first: the {told} that is expected of each, ± 95%.{more}"
+    return Table("items", caption, heads(("item", "in the decision", told, "events that showed it"), 2), rows)
 
 
 def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
@@ -68,7 +93,7 @@ def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
         for name, where, colour in (("in the decision", inside, 0), ("not in it", ~inside, -1))
         if where.any()
     ]
-    title = f"What a coordinate adds to the {told}"
+    title = f"What {'an item' if posterior.model == 'items' else 'a coordinate'} adds to the {told}"
     chart = line_chart(curves, _axis(shown, places, posterior.labels), Axis(f"{told} per unit"), title)
     named = ""
     if posterior.labels is not None:
@@ -106,9 +131,9 @@ def _decisions(posterior: Posterior) -> Chart:
         (float(place), significant(float(expected[order[int(place) - 1]])))
         for place in places[:: max(1, len(most) // 5)]
     )
-    title = "Decisions that were tried: released less expected"
-    axis = Axis(f"mean {quantity(posterior.direction)} that the model expects of the decision", ticks=ticks)
-    words = (
-        f"The {len(most)} decisions that are known best. If the model is right, 95% of the bars reach the line at 0."
-    )
+    what = ("Items", "shown", "item") if posterior.model == "items" else ("Decisions", "tried", "decision")
+    title = f"{what[0]} that were {what[1]}: released less expected"
+    axis = Axis(f"mean {quantity(posterior.direction)} that the model expects of the {what[2]}", ticks=ticks)
+    best = f"The {len(most)} {what[0].lower()} that are known best."
+    words = f"{best} If the model is right, 95% of the bars reach the line at 0."
     return Chart(title, line_chart(curves, axis, Axis("difference"), title), words)

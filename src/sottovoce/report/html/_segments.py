@@ -12,6 +12,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers, Mask
 from sottovoce.domains.naming import label_text
 from sottovoce.lab.simulation import SegmentScores
+from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
 from sottovoce.report._forest import Interval, forest
@@ -60,6 +61,13 @@ def show_segments(
         charts = [_gains(found, order), _differences(found, order, names)]
     verdict = found.verdict[0].upper() + found.verdict[1:] + "."
     return ShownSegments(verdict, found.helps, words, tuple(charts), _table(found, order, names, scores))
+
+
+def _decision(mine: Recommendation) -> str:
+    """Say a segment's decision; with feedback by item, with the loss that is expected of each."""
+    if not mine.items:
+        return mine.words or "a point"
+    return ", ".join(f"{label_text(name)} ({significant(loss)})" for name, (loss, _) in mine.items.items())
 
 
 def _how_many(same: int, count: int) -> str:
@@ -173,7 +181,7 @@ def _table(
         rows.append(
             (
                 text(segment_text(one)),
-                text(mine.words or "a point", long=True),
+                text(_decision(mine), long=True),
                 text(_how(found, one, names) if gain.differs else "nothing", long=True),
                 number(found.sizes[one]),
                 TableCell("–" if mine.share is None else f"{mine.share:.0%}", value=repr(mine.share), style="n"),

@@ -137,7 +137,7 @@ def _no_belief(study: Study, known: bool) -> str:
     exploration = study.plan.exploration
     if study.segments is not None and known:
         return "Of each segment something else is believed, as far as it goes its own way: see the table of segments."
-    if exploration != "posterior":
+    if exploration not in ("posterior", "items"):
         return f"The plan explores by {exploration}, and has no model of the losses: it believes nothing."
     return "Nothing is believed yet." if known else "Nothing was released yet, so nothing is believed."
 
