@@ -276,8 +276,8 @@ def test_a_belief_in_the_true_sums(monkeypatch, subject):
     kept, learned = true_sums(monkeypatch), PosteriorExploration.learn
     step = subject.plan.grids(subject.loss_range)[0].step
 
-    def learn(self, sums, weights):
-        learned(self, kept[-1] * step, weights)
+    def learn(self, belief, sums, *rest):
+        learned(self, belief, kept[-1] * step, *rest)
 
     monkeypatch.setattr(PosteriorExploration, "learn", learn)
     assert misaligned(subject)
