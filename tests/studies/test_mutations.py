@@ -103,7 +103,7 @@ def some_study(url, case):
         ids = ask(study, 21).ids[5:]
         study.forget(ids[:3])
         tell(study, ids[3:7])
-        study._store.lease_ahead = 2  # slots that are leased ahead, and given back in the end
+        study._store.ahead = lambda size: 2  # slots that are leased ahead, and given back in the end
         while not study._store.left(0):
             ask(study, 1)
     rows = rows_of(url)

@@ -252,7 +252,7 @@ class Book:
         held = zip(counts.items(), map(self._store.leases.get, counts), strict=True)
         ending = [(one, count) for (one, count), lease in held if lease is None or lease.size - lease.at < count]
         short = {one: lacking for one, count in ending if (lacking := count - self._store.left(one)) > 0}
-        if short and not self._lease(short, size + more, self._store.lease_ahead, askers):
+        if short and not self._lease(short, size + more, self._store.ahead(size), askers):
             return self._ask_block(size, streams, more, begins=begins, people=people)
         handed, pieces = self._next(counts, order)
         self._left = 0  # rounds may be full now: asking one by one has to poll first
@@ -433,8 +433,7 @@ class Book:
         self._release(self._store.close_overdue(patience, self.deadline))
         lease = self._store.leases.get(stream)
         if lease is None or not lease.left:
-            ahead = self._store.ahead(stream) - 1 if self._store.after(stream, lease) is None else None
-            if ahead is not None and not self._lease({stream: 1}, 1, ahead):
+            if self._store.after(stream, lease) is None and not self._lease({stream: 1}, 1, self._store.ahead(1)):
                 return self._poll(stream)
             lease = self._store.after(stream, lease)
             assert lease is not None

@@ -89,9 +89,6 @@ class Leases:
         Streams of which a lease was handed out to its end, and nobody has looked since whether that fills a round.
     """
 
-    lease_ahead = 0
-    """How many slots, beyond those that a block needs, are leased with them if their round has so many."""
-
     def __init__(self) -> None:
         self.leases: dict[int, Lease] = {}
         self.drained = set[int]()

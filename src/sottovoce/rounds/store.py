@@ -95,8 +95,6 @@ class Store(Protocol):
         Of each stream, the lease that is handed out from.
     drained
         Streams of which a lease was handed out to its end, and nobody has looked since whether that fills a round.
-    lease_ahead
-        How many slots, beyond those that a block needs, are leased with them if their round has so many.
     shared
         Whether other processes ask as well, and what is learned is to be stored for them.
     fresh
@@ -107,7 +105,6 @@ class Store(Protocol):
 
     leases: dict[int, Lease]
     drained: set[int]
-    lease_ahead: int
     shared: bool
     fresh: float | None
     incarnation: int
@@ -136,7 +133,7 @@ class Store(Protocol):
     def reserve(self, orders: Orders, begin: Begin, draw: Drawing, ahead: int = 0, handed: int | None = None) -> None:
         """Lease so many more slots of each of these streams; begin rounds where none are left. All of it or nothing.
 
-        Of the last round of each, `ahead` more are leased if it has so many. The call hands out `handed` in all: these,
+        Of the last rounds of these, `ahead` more may be leased. The call hands out `handed` in all: these,
         if it is not said. Orders may be a function that says them: it is called while nobody else can lease, and may
         read and write `note`.
         """
@@ -158,8 +155,8 @@ class Store(Protocol):
         """How many slots of a stream's newest round are not leased, as far as is known here."""
         ...
 
-    def ahead(self, stream: int) -> int:
-        """How many slots to lease when one is asked for."""
+    def ahead(self, size: int) -> int:
+        """How many slots to lease beyond the `size` that are asked for."""
         ...
 
     def hand_out(self, pieces: Sequence[Piece]) -> None:

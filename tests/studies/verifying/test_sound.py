@@ -125,7 +125,7 @@ def test_verifying_between_the_calls_of_other_processes_sees_a_whole_study(url):
         stop = threading.Event()
 
         def go_on():
-            study._store.lease_ahead = 7
+            study._store.ahead = lambda size: 7
             while not stop.is_set():
                 play(study, 100)
                 study.ask(30)  # and nobody will tell them

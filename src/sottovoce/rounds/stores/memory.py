@@ -194,7 +194,7 @@ class MemoryStore(Leases):
         Whether a forked child may go on with it: not if it releases in earnest.
     """
 
-    shared, lease_ahead = False, CHUNK
+    shared = False
     fresh: float | None = None
 
     def __init__(self, shape: Shape = _PLAIN, incarnation: int = 0, *, forks: bool = False) -> None:
@@ -249,9 +249,9 @@ class MemoryStore(Leases):
         lease = self.leases.get(stream)
         return 0 if lease is None else lease.before + lease.at
 
-    def ahead(self, stream: int) -> int:
+    def ahead(self, size: int) -> int:
         """Lease plenty: nobody else wants them."""
-        return CHUNK
+        return max(0, CHUNK - size)
 
     def reserve(self, orders: Orders, begin: Begin, draw: Drawing, ahead: int = 0, handed: int | None = None) -> None:
         """Lease so many more slots of each of these streams; begin rounds where none are left."""

@@ -1,8 +1,10 @@
 """Leasing slots: one transaction under the lock of the book, for all streams of a call, in three journeys to a server.
 
-A process that asks now and then leases what it hands out, and no more. One that asks often leases ahead, twice as many
-each time, but never the last slot of a round: when that is handed out is when patience begins to count, and it is noted
-with its lease. So one process plays the same with leases as without. What it gives back, the next one takes.
+A process that asks now and then leases what it hands out, and no more. One that asks often leases ahead, one by one or
+in blocks, twice as many each time, but a small share of the horizon and of a round at most, which is what a process
+that dies leaves behind; and never the last slot of a round: when that is handed out is when patience begins to count,
+and it is noted with its lease. So one process plays the same with leases as without. What it gives back, the next one
+takes.
 """
 
 import time
@@ -29,6 +31,7 @@ __all__ = ["Leasing"]
 
 _SOON, _OFTEN, _MOST = 0.5, 8, 4096  # seconds between asks that are many; how many of them; what is leased at most
 _RESTORED = "the storage was restored since this process last looked"
+_OF_HORIZON, _OF_ROUND, _FEW = 256, 8, 8  # one in so many events of the horizon and of a round is leased ahead; or few
 _NEWEST = (
     f"SELECT s.begun, r.first, r.size, r.position, r.reserved, ({COUNTED} s.book) "
     "FROM sottovoce_streams s LEFT JOIN sottovoce_rounds r "
@@ -60,6 +63,7 @@ class _Order:
     begun: int
     newest: Round | None
     reserved: int
+    ahead: int = 0  # slots to be leased beyond those
     leases: list[Lease] = field(default_factory=list)
 
 
@@ -119,8 +123,8 @@ class Leasing(People):
         self._due = None if patience is None or self._full_at is None else self._full_at + patience - self.clock
         return self._due
 
-    def ahead(self, stream: int) -> int:
-        """How many slots to lease when one is asked for: one, unless they are asked for often."""
+    def ahead(self, size: int) -> int:
+        """How many slots to lease beyond the `size` that are asked for: none, unless they are asked for often."""
         now = time.monotonic()
         soon, self._asked_at = now - self._asked_at < _SOON, now
         if not soon:
@@ -128,15 +132,15 @@ class Leasing(People):
         elif self._soon < _OFTEN:
             self._soon += 1
         else:
-            self._pace = min(2 * self._pace, _MOST)
-        return self._pace if self._due is None else max(1, min(self._pace, self._due))
+            self._pace = min(2 * max(self._pace, size), _MOST)
+        return max(0, (self._pace if self._due is None else min(self._pace, self._due)) - size)
 
     # ------------------------------------------------------------------ taking
 
     def reserve(self, orders: Orders, begin: Begin, draw: Drawing, ahead: int = 0, handed: int | None = None) -> None:
         """Lease so many more slots of each of these streams; begin rounds where none are left. All of it or nothing.
 
-        Of the last round of each, `ahead` more are leased if it has so many. The call hands out `handed` in all.
+        Of the last rounds of these, `ahead` more at most are leased. The call hands out `handed` in all.
         """
         held = sum(lease.left for lease in self._own())
         incarnation = self.incarnation
@@ -182,7 +186,9 @@ class Leasing(People):
             call.counted = True
             if not counted:
                 raise people_erased()
+        most = min(call.ahead, max(_FEW, (counters.horizon or _MOST * _OF_HORIZON) // _OF_HORIZON))
         for one in orders:
+            one.ahead = most * one.want // sum(wanted.values())
             for _, start, stop, number in [row for row in returned if row[0] == one.stream]:
                 if one.want > 0:
                     self._take_returned(call, one, start, stop, number)
@@ -223,7 +229,8 @@ class Leasing(People):
         round, start = one.newest, one.reserved
         count = min(one.want, round.size - start)
         if count == one.want:
-            count += max(0, min(call.ahead, round.size - start - count - 1, _left(counters) - count))
+            ahead = min(one.ahead, max(_FEW, round.size // _OF_ROUND))
+            count += max(0, min(ahead, round.size - start - count - 1, _left(counters) - count))
         lease = self._lease(call, one, round, start, count)
         one.reserved = start + count
         key = round.stream, round.number
@@ -244,7 +251,7 @@ class Leasing(People):
         """Take slots that were given back."""
         round = self._round(one.stream, number)
         call.returned.append(("DELETE FROM sottovoce_returned WHERE book = ? AND start = ?", (self._book, start)))
-        count = min(stop - start, one.want + call.ahead, _left(call.counters))
+        count = min(stop - start, one.want + one.ahead, _left(call.counters))
         if start + count < stop:
             call.returned.append((_INSERT_RETURNED, (self._book, start + count, stop, one.stream, number)))
         first = start - (round.first & PLACE)

@@ -23,7 +23,7 @@ from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED, UNWANTED, R
 from sottovoce.rounds.store import Compute
 from sottovoce.rounds.stores.sql._book_rows import CLOSED, LastTold, Steps
 from sottovoce.rounds.stores.sql._leasing import Leasing
-from sottovoce.rounds.stores.sql.chunks import FIRST, GOLDEN, PLACE, SECOND, leading, seal_of, signed
+from sottovoce.rounds.stores.sql.chunks import FIRST, GOLDEN, PLACE, SECOND, leading, seal_of, seals_of, signed
 from sottovoce.rounds.stores.sql.database import Row
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
@@ -167,19 +167,23 @@ class Losses(Leasing):
         if any(chunk in self._leased and self._are_leased(places, chunk).any() for chunk, _, places in chunks):
             return None
         if all(places[-1] - places[0] == len(places) - 1 for _, _, places in chunks):
-            return self._record_runs(chunks, integers)
+            return self._record_runs(chunks, ids & PLACE, integers)
         try:
             told = self._base.transaction(lambda: self._put(chunks, integers, (PENDING,), must_wait=True))
         except _NotWaiting:
             return None
         return self._note(told)
 
-    def _record_runs(self, chunks: list[tuple[int, slice, Integers]], integers: Integers) -> set[int] | None:
+    def _record_runs(
+        self, chunks: list[tuple[int, slice, Integers]], every: Integers, integers: Integers
+    ) -> set[int] | None:
         """Take losses of slots that follow one another in each chunk: one statement for each."""
-        steps = []
-        for _, mine, places in chunks:
-            data, seal = self._slots.packed(integers[mine]), seal_of(places, integers[mine])
-            steps.append((self._tell, self._told(int(places[0]), data, len(places), seal)))
+        data, size = self._slots.packed(integers), self._slots.bytes
+        seals = seals_of(every, integers, [mine.start for _, mine, _ in chunks])
+        steps = [
+            (self._tell, self._told(int(places[0]), data[size * mine.start : size * mine.stop], len(places), seal))
+            for (_, mine, places), seal in zip(chunks, seals, strict=True)
+        ]
         try:
             if len(steps) == 1:
                 rows = [self._base.at_once(*steps[0])]

@@ -14,7 +14,7 @@ import numpy as np
 from sottovoce._arrays import Integers
 from sottovoce.rounds.round import PENDING, PLACES, UNUSED, UNWANTED, Draw, Round, Shape, fresh_slots
 
-__all__ = ["FIRST", "GOLDEN", "PLACE", "SECOND", "Piece", "Slots", "leading", "seal_of", "signed"]
+__all__ = ["FIRST", "GOLDEN", "PLACE", "SECOND", "Piece", "Slots", "leading", "seal_of", "seals_of", "signed"]
 
 
 PLACE = (1 << PLACES) - 1
@@ -97,12 +97,16 @@ GOLDEN, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111
 
 def seal_of(places: Integers, integers: Integers) -> int:
     """Return the exclusive or of the numbers of slots, signed."""
-    if not len(places):
-        return 0
+    return seals_of(places, integers, [0])[0] if len(places) else 0
+
+
+def seals_of(places: Integers, integers: Integers, starts: list[int]) -> list[int]:
+    """Return the same for each run of slots, by where these start."""
     mixed = _mixed(places.astype(np.uint64))
     for column in integers.reshape(len(places), -1).T:
         mixed = _mixed(mixed + column.astype(np.uint64))
-    return signed(int(np.bitwise_xor.reduce(mixed)))
+    sealed: list[int] = np.bitwise_xor.reduceat(mixed.view(np.int64), starts).tolist()
+    return sealed
 
 
 def _mixed(values: "np.typing.NDArray[np.uint64]") -> "np.typing.NDArray[np.uint64]":
