@@ -11,7 +11,7 @@ from coming_and_going import KINDS, STEPS, Company
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from killing import tally
-from study_tools import SOAK
+from study_tools import SOAK, Look, ball, lease_ahead
 
 from children import Child
 from sampling import sampled
@@ -36,6 +36,22 @@ def test_what_is_told_after_a_stretch_was_given_back_is_on_record(kind, url):
         company.step("verify", 1, 0, 0)
         company.conclude()
         company.close()
+
+
+@pytest.mark.parametrize(("horizon", "most"), [(10**6, 100), (10_000, 39), (1000, 8)])
+def test_blocks_lease_a_little_ahead_which_who_comes_next_gets(horizon, most, url, opened, monkeypatch):
+    """An eighth of a round of 800, and a 256th of the horizon, is what a process that dies leaves to patience."""
+    lease_ahead(monkeypatch)
+    study = opened(url, **ball(horizon=horizon, batch_size=min(800, horizon // 2)))
+    leased, left = 0, 0
+    for _ in range(12):
+        clock = Look(url).counters.clock
+        study.tell(study.ask(16).ids, [0.5] * 16)
+        leased, left = leased + (Look(url).counters.clock > clock), max(left, study._store.left(0))
+    assert left == most
+    assert leased < (12 if most > 16 else 13)
+    study.close()
+    assert Look(url).counters.clock == 12 * 16
 
 
 steps = st.lists(
