@@ -30,6 +30,24 @@ def makers(tmp_path):
     }
 
 
+@every(
+    ("call", "answer"),
+    [
+        (lambda: sv.PrivateBandit(BALL, integral="yes", **SETTINGS), "integral must be True or False, got 'yes'"),
+        (lambda: sv.PrivateBandit(BALL, ledger="a.ledger", **SETTINGS), r"ledger must be a ledger, .*'a.ledger'\)"),
+        (lambda: sv.PrivateBandit(BALL, segments=["a", "a"], losses="linear", **SETTINGS), "'a' is there twice"),
+        (lambda: sv.PrivateBandit(BALL, **SETTINGS | {"horizon": "1M"}), "such as 1_000_000, got the text '1M'"),
+        (lambda: sv.domains.ConvexHull([[0, 0], [1]]), "points must be an array of numbers, with rows of one length"),
+        (lambda: BALL.extreme_point("abc"), "cost must be an array of numbers"),
+        (lambda: sv.local.privatise(0.5, "one-bit"), "channel must be that of the optimizer.* got 'one-bit'"),
+        (lambda: sv.audit(3), "subject must be a function of a seed .* got 3"),
+    ],
+)
+def test_what_is_no_such_thing_is_named_with_what_is(call, answer):
+    with pytest.raises((TypeError, ValueError), match=answer):
+        call()
+
+
 @pytest.mark.parametrize("maker", makers(None))
 class TestEveryMaker:
     @pytest.mark.parametrize(

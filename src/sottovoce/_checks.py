@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dnrm2
 
+from sottovoce._arrays import Floats
 from sottovoce._arrays import Vector as Vector
 
 
@@ -37,8 +38,9 @@ def whole(name: str, value: Any, *, least: int = 1, most: int | None = None) -> 
         result = operator.index(value)
     except TypeError:
         if not (isinstance(value, float) and value.is_integer()):  # 1e6 is how people write a million
-            hint = " such as 1_000_000" if isinstance(value, str) else ""
-            raise TypeError(f"{name} must be a whole number{hint}, got {value!r}") from None
+            if isinstance(value, str):  # "1M" is for the command line
+                raise TypeError(f"{name} must be a whole number such as 1_000_000, got the text {value!r}") from None
+            raise TypeError(f"{name} must be a whole number, got {value!r}") from None
         result = int(value)
     if result < least or (most is not None and result > most):
         bounds = f"at least {least}" + (f" and at most {most}" if most is not None else "")
@@ -46,15 +48,30 @@ def whole(name: str, value: Any, *, least: int = 1, most: int | None = None) -> 
     return result
 
 
+def numbers(name: str, value: Any) -> Floats:
+    """Return `value` as an array of floats, whatever its shape, or say that it is none."""
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):  # rows of different lengths among them
+        raise TypeError(f"{name} must be an array of numbers, with rows of one length, got {value!r:.80}") from None
+
+
 def vector(name: str, value: Any, dimension: int) -> Vector:
     """Return `value` as a finite float vector of length `dimension`, or say what is wrong with it."""
-    result = np.asarray(value, dtype=np.float64)
+    result = numbers(name, value)
     if result.shape != (dimension,):
         raise ValueError(f"{name} must have shape ({dimension},), got {result.shape}")
     # A norm is several times cheaper than isfinite().all(), and BLAS scales it so that huge entries do not overflow.
     if result.size and not math.isfinite(dnrm2(result)) and not np.isfinite(result).all():
         raise ValueError(f"{name} must be finite, got {result!r}")
     return result
+
+
+def boolean(name: str, value: Any) -> bool:
+    """Return `value` if it is True or False: anything else would be taken for one of them."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
 
 
 def choice(name: str, value: Any, options: tuple[str, ...]) -> str:

@@ -58,7 +58,7 @@ def test_all_but_the_first_four_go_by_name_so_that_no_order_can_be_mistaken():
 
 @every("build", [sv.PrivateBandit, lambda domain, **more: sv.plan(domain, **more)])
 def test_a_slip_of_the_pen_is_refused_with_what_was_meant(build):
-    with pytest.raises(TypeError, match=r"unknown choice loses; known are exploration, .*did you mean losses\?"):
+    with pytest.raises(TypeError, match=r"unknown choice loses; did you mean losses\?"):
         build(sv.domains.Ball(2), **GIVEN, loses="linear")
 
 

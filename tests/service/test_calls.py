@@ -288,16 +288,17 @@ def test_no_loss_that_was_read_is_in_print():
     assert "7312846" not in repr(told) + "".join(map(str, told)) + "".join(map(repr, (one.call for one in told)))
 
 
-def test_a_refusal_repeats_neither_values_nor_names_of_the_request(serve, sqlite_url):
+def test_a_refusal_repeats_no_value_and_of_what_may_be_private_no_name(serve, sqlite_url):
     served = serve(storage=sqlite_url)
     served.create()
-    for body in (
-        {"segment": {"planted": [0.7321]}},
-        {"planted": 0.7321},
-        {"size": "planted"},
-        {"segments": [{"planted": {"planted": 0.7321}}]},
+    for path, body in (
+        ("ask", {"segment": {"planted": [0.7321]}}),
+        ("ask", {"planted 7321": 0.7321}),
+        ("ask", {"size": "planted"}),
+        ("ask", {"segments": [{"planted": {"planted": 0.7321}}]}),
+        ("tell", {"id": "x", "loss": 0.7321, "planted": 1}),
     ):
-        answer = served.client.post("/studies/spring/ask", json=body)
+        answer = served.client.post(f"/studies/spring/{path}", json=body)
         assert answer.status_code == 422
         assert answer.json()["type"] == "/problems/malformed"
         assert "planted" not in answer.text
@@ -308,7 +309,7 @@ def test_a_refusal_repeats_neither_values_nor_names_of_the_request(serve, sqlite
     ("path", "body", "words"),
     [
         ("/spring/ask", {"size": 0}, "size must be at least 1."),
-        ("/spring/forget", {"id": 1, "ids": ["a"]}, "The body has a member that is not known; known are ids."),
+        ("/spring/forget", {"id": 1, "ids": ["a"]}, "The body has a member 'id', which is not known; known are ids."),
         ("/spring/ask", {"x": "all"}, "x must be 'dense', 'sparse' or 'none'."),
         ("/spring/ask", [1], "The body must be an object."),
         ("/spring/tell", {"id": 1, "loss": "0.5"}, "id must be a text; loss must be a number or a list or an object."),
@@ -316,7 +317,8 @@ def test_a_refusal_repeats_neither_values_nor_names_of_the_request(serve, sqlite
         (
             "",
             {"name": "a", "domain": "simplex:3", "horizon": 9, "privacy": {"epsilonn": 1}},
-            "privacy has a member that is not known; known are epsilon, delta, rho, local, none, contributions.",
+            "privacy has a member 'epsilonn', which is not known; known are epsilon, delta, rho, local, none, "
+            "contributions.",
         ),
     ],
 )

@@ -103,6 +103,11 @@ def audit(
     >>> found.passed, found.epsilon_claimed
     (True, 1.0)
     """
+    if not callable(subject):
+        raise TypeError(
+            "subject must be a function of a seed and a source of noise that returns an optimizer, or a "
+            f"sottovoce.auditing.Configuration, got {subject!r}"
+        )
     whole("runs", runs, least=_LEAST_RUNS)
     number("confidence", confidence, above=0.5, at_most=1 - 1e-12)
     audited = _prepared(subject, claimed, delta, seed, noise_seed, runs, schedules)

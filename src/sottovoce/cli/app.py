@@ -126,7 +126,8 @@ def main(arguments: list[str] | None = None) -> None:
     except (SottovoceError, ValueError, TypeError) as problem:
         code = _complain(str(problem), 2)
     except OSError as problem:
-        code = _complain(str(problem), 1)
+        about = f"{problem.filename}: {problem.strerror}" if problem.filename and problem.strerror else str(problem)
+        code = _complain(about, 1)
     except (KeyboardInterrupt, typer.Abort):
         code = _complain("interrupted", INTERRUPTED)
     raise SystemExit(code or 0)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sottovoce._arrays import Integers
-from sottovoce._checks import whole
+from sottovoce._checks import boolean, whole
 from sottovoce._losses import losses_or_reports
 from sottovoce.learning.bandit.describe import local_statement
 from sottovoce.learning.bandit.patience import check_patience, patience_for
@@ -110,9 +110,8 @@ class EvaluationSetting:
         return state(self.privacy, mechanism=mechanism, why=why, noise=noise, simulated=simulated)
 
 
-def _check_variance(variance: Any, privacy: Any) -> bool:
-    if not isinstance(variance, bool):
-        raise TypeError(f"variance must be True or False, got {variance!r}")
+def _check_variance(given: Any, privacy: Any) -> bool:
+    variance = boolean("variance", given)
     if variance and isinstance(privacy, LocalDP):
         raise ValueError("variance=True is not for LocalDP: owners send one report each, and nothing of its square")
     return variance

@@ -274,7 +274,7 @@ def _levels(what: str, given: Any) -> tuple[str | int, ...]:
             raise TypeError(f"{what} must be texts or whole numbers, got {one!r}")
     if len(set(levels)) < len(levels):
         twice = next(one for place, one in enumerate(levels) if one in levels[:place])
-        raise ValueError(f"{what} has {twice!r} twice")
+        raise ValueError(f"{what} of segments must all be different, and {twice!r} is there twice")
     return levels
 
 

@@ -194,7 +194,7 @@ def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(given) - set(known))
     if unknown:
         question = meant(unknown[0], known)
-        raise TypeError(f"unknown choice {', '.join(unknown)}; known are {', '.join(known)}{question}")
+        raise TypeError(f"unknown choice {', '.join(unknown)}{question or '; known are ' + ', '.join(known)}")
     chosen = {name: known[name](problem, value) for name, value in given.items()}
     if "exploration" in chosen:
         kind = EXPLORATIONS[chosen["exploration"]]

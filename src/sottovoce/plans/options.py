@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict, TypeVar, cast
 
-from sottovoce._checks import choice, number
+from sottovoce._checks import boolean, choice, number
 from sottovoce.models import Features, Posterior, Segments
 from sottovoce.plans.plan import PLANS, Plan
 
@@ -84,7 +84,7 @@ class DecisionFacts:
     def __post_init__(self) -> None:
         for name in ("play", "losses", "channel", "feedback", "direction"):
             choice(name, getattr(self, name), CHOICES[name])
-        object.__setattr__(self, "integral", bool(self.integral))
+        object.__setattr__(self, "integral", boolean("integral", self.integral))
         if self.lipschitz is not None:
             object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
         if self.most is not None:

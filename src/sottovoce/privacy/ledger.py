@@ -39,13 +39,14 @@ import re
 import secrets
 import sqlite3
 from dataclasses import dataclass
+from typing import Any
 
 from sottovoce.errors import LedgerConflict, LedgerExceeded
 from sottovoce.privacy._ledger_file import LedgerFile
 from sottovoce.privacy.accounting import Composition, compose, decimal_sum
 from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, guarantee_from_dict
 
-__all__ = ["Entry", "Ledger", "left_of", "new_token", "spent_of"]
+__all__ = ["Entry", "Ledger", "check_ledger", "left_of", "new_token", "spent_of"]
 
 
 def new_token() -> str:
@@ -375,3 +376,13 @@ def _find(record: sqlite3.Connection, name: str) -> Entry:
     if name not in entries:
         raise LedgerConflict(f"{name!r} is not on record; charge it first")
     return entries[name]
+
+
+def check_ledger(ledger: Any) -> None:
+    """Refuse what is neither a ledger nor None."""
+    if ledger is not None and not isinstance(ledger, Ledger):
+        raise TypeError(f"ledger must be a ledger, such as sv.Ledger(sv.PureDP(epsilon=2.0), {_shown(ledger)})")
+
+
+def _shown(path: Any) -> str:
+    return f"{path!r}" if isinstance(path, str | os.PathLike) else "'people.ledger'"

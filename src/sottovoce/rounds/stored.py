@@ -20,7 +20,7 @@ from sottovoce.errors import (
     StateRefused,
 )
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
-from sottovoce.privacy.ledger import new_token
+from sottovoce.privacy.ledger import check_ledger, new_token
 from sottovoce.privacy.noise import noise_source
 from sottovoce.rounds.stores.sql.books import StoredBook, create_book, find_book, prepare
 from sottovoce.rounds.stores.sql.database import Database, Row, open_database
@@ -194,6 +194,7 @@ def check_noise(made: Record, noise: NoiseSource | None, what: str) -> list[str]
 def _ledger_token(
     ledger: Ledger | None, name: str, made: Record, guarantee: Callable[[Record], Guarantee], kind: str
 ) -> "LedgerToken | None":
+    check_ledger(ledger)
     if ledger is None:
         return None
     return LedgerToken(ledger, f"{kind} {name} {made['identity']}", guarantee(made), made["simulated"])

@@ -86,7 +86,7 @@ class TextIds:
 def _refusal(one: Any) -> str:
     """Show what looks like an id; whatever else was passed by mistake (a loss?) is not shown."""
     if not isinstance(one, str):
-        return f"id of type {type(one).__name__} was not handed out here"
+        return f"ids are the texts that ask returned here (action.id), got something of type {type(one).__name__}"
     return (
         f"id {one!r} was not handed out here" if _LOOKS.fullmatch(one) else "the id is not one that was handed out here"
     )

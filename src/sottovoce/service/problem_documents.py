@@ -203,6 +203,8 @@ def problem_response(problem: Problem) -> Response:
 
 def _cut(words: str) -> str:
     """Return the words of an error without the values that it found, and without where studies are stored."""
-    here = re.sub(r" at (?:sqlite|postgresql)\S*|(?<= is )(.+?), not [^;.]*", lambda found: found[1] or "", words)
+    here = re.sub(
+        r" at (?:sqlite|postgresql)\S*|(?<= is )(.+?), not (?:[^;.]|[.](?=[0-9]))*", lambda found: found[1] or "", words
+    )
     here = re.sub(r"^size=\d+ actions", "more actions", here)
     return re.split(r",? (?:but )?got ", here, maxsplit=1)[0]

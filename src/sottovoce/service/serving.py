@@ -50,9 +50,10 @@ def check(settings: Settings) -> None:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
         socket.create_server((settings.host, settings.port), family=family).close()
     except OSError as problem:
+        why = str(problem.strerror).partition(" (")[0].lower()
         raise ValueError(
-            f"nobody else may listen at port {settings.port} of {settings.host}, which must be of this machine: "
-            f"{problem.strerror}. Pass another --port or --host"
+            f"cannot listen at port {settings.port} of {settings.host}: {why}. Pass another --port, or a --host of "
+            "this machine"
         ) from None
 
 

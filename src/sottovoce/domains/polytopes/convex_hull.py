@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import vector
+from sottovoce._checks import numbers, vector
 from sottovoce.domains._geometry.hull import CAUTION
 from sottovoce.domains.base import Domain, Fixed
 
@@ -36,7 +36,7 @@ class ConvexHull(Fixed, Domain):
     """
 
     def __init__(self, points: ArrayLike, *, labels: Any = None) -> None:
-        rows = np.array(points, dtype=np.float64)
+        rows = np.array(numbers("points", points))
         if rows.ndim != 2 or rows.size == 0:
             raise ValueError(f"points must have shape (m, n), one point a row, got {rows.shape}")
         if not np.isfinite(rows).all():

@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 
 from sottovoce.privacy import Guarantee, Ledger
-from sottovoce.privacy.ledger import new_token
+from sottovoce.privacy.ledger import check_ledger, new_token
 
 __all__ = ["HeldCharge", "new_charge", "resumed_charge"]
 
@@ -58,6 +58,7 @@ class HeldCharge:
 
 def new_charge(ledger: Ledger | None, name: str | None, guarantee: Guarantee, *, simulated: bool) -> HeldCharge:
     """Charge an optimizer that is new, under a name that nobody has."""
+    check_ledger(ledger)
     held = HeldCharge(ledger, name or f"private-bandit-{uuid.uuid4().hex}", guarantee)
     if ledger is not None:
         held.token = new_token()

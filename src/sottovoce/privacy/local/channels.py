@@ -166,6 +166,8 @@ def privatise(loss: Any, channel: Channel) -> Any:
     >>> privatise([0.7, 0.1], channel).shape
     (2,)
     """
+    if not isinstance(channel, OneBitChannel | LaplaceChannel):
+        raise TypeError(f"channel must be that of the optimizer or service, such as optimizer.channel, got {channel!r}")
     if not _are_many(loss):
         value = as_float(loss)
         if not math.isfinite(value):

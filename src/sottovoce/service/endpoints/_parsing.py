@@ -1,4 +1,4 @@
-"""What is wrong with a request, in words that never repeat it: neither a value nor a member's name that it made up."""
+"""What is wrong with a request, in words that repeat no value; nor, where losses are told, a name that was made up."""
 
 import asyncio
 import re
@@ -60,10 +60,18 @@ def malformed(errors: Iterable[Mapping[str, Any]], body: Any, **facts: Any) -> P
         names, members = ([str(path[0])], {}) if source != "body" else _followed(body, path)
         words = _WORDS.get(kind, "is not as it must be").format_map(error.get("ctx") or {})
         if kind == "extra_forbidden":
-            words = f"has a member that is not known; known are {', '.join(members)}"
+            words = f"has {_unknown(body, path)}; known are {', '.join(members)}"
         found.setdefault(" ".join(names) or "The body", []).append(words)
     said = [f"{where} {_either(list(dict.fromkeys(words)))}" for where, words in found.items()]
     return Problem("malformed", "; ".join(said[:5]) + ".", **facts)
+
+
+def _unknown(body: Any, path: list[Any]) -> str:
+    """Name a member that is not known; but of a tell: what is a name there may be what somebody has clicked."""
+    name = str(path[-1]) if path else ""
+    if body is models.Tell or models.Tell in get_args(body) or not re.fullmatch("[A-Za-z_]{1,40}", name):
+        return "a member that is not known"
+    return f"a member {name!r}, which is not known"
 
 
 def _either(words: list[str]) -> str:

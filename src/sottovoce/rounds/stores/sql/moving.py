@@ -45,6 +45,15 @@ _PARTS = ("ledger_tokens", "streams", "rounds", "chunks", "releases", "returned"
 """Tables, each of which refers to those before it."""
 
 
+_HELD = (
+    ("rounds", "stream, number"),
+    ("chunks", "chunk"),
+    ("streams", "stream"),
+    ("counting", "book"),
+    ("people", "person"),
+)
+
+
 def _columns(table: str) -> tuple[str, ...]:
     """Return the columns of a table, but for the number of the book."""
     body = SCHEMA.partition(f"CREATE TABLE {PREFIX}{table} (")[2].partition("\n)")[0]
@@ -220,7 +229,7 @@ def _keys(base: Database, name: str) -> list[Path]:
 def _hold(base: Database, book: int) -> None:
     """Hold all rows of a book, in the order of those who release; then those that came before its own was held."""
     for held in (False, True):
-        for table, order in (("rounds", "stream, number"), ("chunks", "chunk"), ("streams", "stream")):
+        for table, order in _HELD:
             base.run(f"SELECT 1 FROM {PREFIX}{table} WHERE book = ? ORDER BY {order}{base.lock}", book)
         if not held:
             read_counters(base, book, lock=True)
