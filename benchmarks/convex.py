@@ -3,6 +3,8 @@
 python -m benchmarks convex                      # 10^6 events, four problems, three epsilons
 python -m benchmarks.convex --long               # floors as well: 10^5 to 10^7 events; hours
 python -m benchmarks.convex --seeds 3 --only pricing planes-10
+python -m benchmarks.convex --events 1e3 2e3 1e4 --epsilons 1  # few events: beside never learning
+python -m benchmarks.convex --said 50 --events 2e4 --epsilons 1  # how often what recommend() says holds
 """
 
 import argparse
@@ -123,7 +125,7 @@ USUAL = ("ball-10", "pricing", "routing", "pinball-10", "planes-10")
 
 
 def run(world, seed, events, privacy, options):
-    """Return regret per event, and the seconds of the run."""
+    """Return regret per event, that of never learning, the seconds of the run, and what there is to ask."""
     environment = WORLDS[world](seed)
     optimizer = sv.PrivateBandit(
         environment.domain,
@@ -135,8 +137,9 @@ def run(world, seed, events, privacy, options):
         **options,
     )
     started = time.perf_counter()
-    regret = sv.lab.simulate(optimizer, environment, record=2).final_regret / events
-    return regret, time.perf_counter() - started
+    played = sv.lab.simulate(optimizer, environment, record=2)
+    seconds = time.perf_counter() - started
+    return played.final_regret / events, played.no_learning_per_event, seconds, (optimizer, environment)
 
 
 def compare(world, events, privacy, seeds):
@@ -144,14 +147,35 @@ def compare(world, events, privacy, seeds):
     found = {}
     for plan, options in PLANS.items():
         runs = [run(world, seed, events, privacy, options) for seed in seeds]
-        values = [regret for regret, _ in runs]
+        values = [regret for regret, *_ in runs]
         found[plan] = {
             "mean": statistics.mean(values),
             "worst": max(values),
-            "seconds": statistics.median(seconds for _, seconds in runs),
+            "share": statistics.mean(values) / statistics.mean(still for _, still, *_ in runs),
+            "seconds": statistics.median(seconds for _, _, seconds, _ in runs),
         }
     ratio = found["posterior"]["mean"] / found["worst-case"]["mean"]
     return {"world": world, "events": events, "epsilon": privacy, "ratio": ratio, **found}
+
+
+def said(world, events, privacy, seeds):
+    """Return how often the stated shortfall and loss hold, and the median of stated over true shortfall."""
+    short, told, ratios = 0, 0, []
+    for seed in seeds:
+        optimizer, environment = run(world, seed, events, privacy, PLANS["posterior"])[-1]
+        found, best = optimizer.recommend(), environment.comparator(events)
+        here, least = (environment.cumulative_loss(x, [events])[0] / events for x in (found.x, best.point))
+        short += here - least <= found.shortfall[1]
+        told += abs(here - found.loss) <= 1.96 * found.deviation
+        ratios.append(found.shortfall[1] / max(here - least, 1e-9))
+    return (
+        world,
+        f"{events:.0e}",
+        privacy,
+        f"{short}/{len(seeds)}",
+        f"{told}/{len(seeds)}",
+        f"{statistics.median(ratios):.1f}",
+    )
 
 
 def shown(one):
@@ -165,10 +189,18 @@ def main(arguments=()):
     parser.add_argument("--only", nargs="+", default=list(USUAL), choices=list(WORLDS))
     parser.add_argument("--seeds", type=int, default=len(SEEDS))
     parser.add_argument("--long", action="store_true", help="10^5 to 10^7 events on losses that fit the model badly")
+    parser.add_argument(
+        "--said", type=int, metavar="RUNS", help="how often what recommend() says holds, in so many runs"
+    )
     options = parser.parse_args(list(arguments))
     cells = [(world, int(e), p) for world in options.only for e in options.events for p in options.epsilons]
     if options.long:
         cells += [(world, events, "1") for world in FLOORS for events in (10**5, 10**7)]
+    if options.said:
+        rows = [said(*cell, range(SEEDS[0], SEEDS[0] + options.said)) for cell in cells]
+        names = ["", "events", "epsilon", "shortfall holds", "loss holds", "stated over true, median"]
+        show("convex, said", "What recommend() says at the end, at 95%", names, rows)
+        return
     rows = []
     RESULTS.mkdir(parents=True, exist_ok=True)
     for cell in cells:
@@ -177,7 +209,7 @@ def main(arguments=()):
     show(
         "convex",
         f"Convex losses, regret per event in thousandths, mean / worst of {options.seeds} seeds, noise simulated",
-        ["", "events", "epsilon", "posterior", "worst-case", "ratio", "times its time"],
+        ["", "events", "epsilon", "posterior", "worst-case", "ratio", "of never learning", "times its time"],
         [
             (
                 row["world"],
@@ -186,6 +218,7 @@ def main(arguments=()):
                 shown(row["posterior"]),
                 shown(row["worst-case"]),
                 f"{row['ratio']:.2f}",
+                f"{row['posterior']['share']:.2f}",
                 f"{row['posterior']['seconds'] / row['worst-case']['seconds']:.2f}",
             )
             for row in rows

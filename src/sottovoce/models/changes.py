@@ -90,8 +90,8 @@ def calmer(alarm: float, events: float, horizon: int) -> float:
 
 # ------------------------------------------------------------------ of convex losses
 
-MISFITS = ((0.0, 1), (0.1, 2), (0.3, 2), (1.0, 2), (0.03, 1), (0.1, 1), (0.3, 1))
-"""(tau, p): numbers may be off by tau B r^p."""
+MISFITS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""tau: numbers may be off by tau B r^2, r the distance from the leader."""
 VARIANCES = (1 / 16, 1 / 64, 1 / 256, 1 / 1024)
 """Of one loss at one point, in B^2."""
 REACHES = (math.inf, 0.3, 0.1, 0.03)

@@ -4,17 +4,21 @@ A sample's best point is the projection of -k a/(2q) on the scaled set: the regu
 strength of the regulariser learned from released numbers. n + 2 numbers are learned, whatever the loss.
 
 Most losses are not of that form. How far a number may be off grows with the distance of its probe from the leader,
-deviation tau B r^p; which (tau, p), which variance of a loss, and how long a memory: those that predicted the released
+deviation tau B r^2; which tau, which variance of a loss, and how long a memory: those that predicted the released
 numbers best, judged one at a time. Probes keep within the distance at which the model errs as much as one number's
 noise; where the leader would go farther and rounds turn out no worse than predicted, that distance is stretched. A
 round that surprises ten times as much as usual means that the world has changed: all is forgotten.
+
+How steep losses are is learned, too (slope_scales.py): first probes are near the centre, as near as the horizon is
+short, and go farther as released numbers say. None is so near to the leader that it could teach nothing, and they
+come nearer as fewer events are left that could make use of what they teach.
 
 Tests: tests/models/test_convex.py.
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -23,73 +27,42 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._records import Record
 from sottovoce.domains import Domain
-from sottovoce.models.belief import Belief, BeliefState
-from sottovoce.models.changes import (
-    GRIDS,
-    MISFITS,
-    REACHES,
-    USUAL,
-    VARIANCES,
-    Choices,
-    Outcome,
-    best_of,
-    has_jumped,
-    judged,
-    neighbours,
-)
+from sottovoce.models.changes import GRIDS, MISFITS, REACHES, USUAL, best_of, has_jumped, neighbours
+from sottovoce.models.fit_check import Certainty
 from sottovoce.models.gaussian import ByCoefficients, ByRows
 from sottovoce.models.measurements import Measurements, Numbers
 from sottovoce.models.pace import ModelSettings, Pace
-from sottovoce.models.pairs import Pairs
 from sottovoce.models.published import Tried
+from sottovoce.models.radial_fits import KEPT, RadialFits, RadialState
 from sottovoce.models.shape import Shape
+from sottovoce.models.slope_scales import Slopes, SlopeScales
 from sottovoce.models.sufficient_statistics import SufficientStatistics
 from sottovoce.projection import Projection
 
 __all__ = ["RadialBelief"]
 
 _FADE = 0.95  # of the evidence for a setting
-_OUTLIER = 40.0  # what a squared surprise counts at most, where Laplace noise is all there is
 _LONGER, _SHORTER, _LONGEST = 1.4, 0.6, 10.0  # what the radius is multiplied by as predictions hold, or fail; at most
 _HOLDS, _FAILS = 0.5, 1.0  # deviations by which a round's mean may exceed what was predicted
 _MANY = 100  # coordinates from which one choice is judged a round, in turn
-_KEPT = 0.3  # of what an earlier run knew, as a share of its precision: the world may have moved since
+_EARLY = 4  # power of the cooling by which the least distance falls: what is learned early is of use for longer
+_WARY = 1.4  # what the distance of the best point, times the slope around, is multiplied by
+_NEWEST, _NEAREST = 0.2, 0.9  # of events, and of their numbers, those by which the loss of a decision is judged
+_CURVED = 1.75  # of what the model's curvature adds to those numbers: how far off that may be
 _SAME = 0.1  # distance at which two points count as one, for how sure a recommendation is
-_FAINT = 1e-12  # of the largest precision: what a number counts at least
-_WIDE = 32  # coefficients from which products of pairs of them take more room than time
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _RadialState(BeliefState):
-    scores: tuple[Floats, ...]  # evidence for each choice
-    setting: Choices
-    leader: Floats
-    levels: Floats  # of surprise, of the last rounds
-    stretch: float = 1.0  # of the radius, as predictions held
-
-
-@dataclass(frozen=True, eq=False)
-class _Fits:
-    """Posteriors that were computed of what is known."""
-
-    known: _RadialState
-    rows: Floats
-    far: list[Floats]
-    gram: Floats | None
-    fits: dict[Choices, ByCoefficients | ByRows] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class _Led:
     """The leader of what is known: where its projection ended, and whether it would go farther than the radius."""
 
-    known: _RadialState
+    known: RadialState
     leader: Floats
     warm: Projection | None
     held: bool
 
 
-class RadialBelief(Belief):
+class RadialBelief(RadialFits):
     """What is believed about convex losses.
 
     Parameters
@@ -113,27 +86,25 @@ class RadialBelief(Belief):
     """
 
     model = "radial"
-    known: _RadialState
-    _fits: _Fits | None
     _led: _Led | None
-    _pairs: Pairs | None = None
+    _slopes: tuple[RadialState, Slopes] | None = None
 
     def __init__(self, domain: Domain, settings: ModelSettings, *, earlier: Measurements | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
         self._earlier = None if earlier is None else earlier.written(many=False)
         self.known = self._nothing()
 
-    def _nothing(self) -> _RadialState:
+    def _nothing(self) -> RadialState:
         scores = tuple(np.zeros(size) for size in GRIDS)
         empty, start = Measurements.empty(self.dimension), self.shape.center
-        return _RadialState(measurements=empty, scores=scores, setting=(0, 0, 0), leader=start, levels=np.empty(0))
+        return RadialState(measurements=empty, scores=scores, setting=(0, 0, 0), leader=start, levels=np.empty(0))
 
     # ------------------------------------------------------------------ one of many segments
 
     def fresh_copy(self) -> Self:
         """Return a belief of another segment: of the same set, and knowing nothing."""
         other = super().fresh_copy()
-        other._pairs = None
+        other._pairs = other._slopes = None
         return other
 
     @property
@@ -174,165 +145,43 @@ class RadialBelief(Belief):
     # ------------------------------------------------------------------ what is believed
 
     @property
-    def setting(self) -> Choices:
-        """Which model error, variance and memory are in use: those that predicted best, here and in other segments."""
-        if self._shared_prior is None or not self._shared_prior.scores:
-            return self.known.setting
-        pairs = zip(self.known.scores, self._shared_prior.scores, strict=True)
-        return tuple(best_of(choice, own + others) for choice, (own, others) in enumerate(pairs))
-
-    @property
     def pace(self) -> Pace:
         """What the lengths of rounds follow from."""
         return Pace(self.known.since, REACHES[self.setting[2]] * self.settings.horizon)
 
     @property
     def best_fit(self) -> ByCoefficients | ByRows:
-        """The posterior that is in use."""
-        return self.fit(self.setting)
-
-    def features(self, decisions: Floats) -> Floats:
-        """Return what the mean losses at decisions are linear in: 1, z, and |z|^2/k."""
-        return self._at(self.shape.place(decisions))
-
-    def _at(self, places: Floats) -> Floats:
-        return np.column_stack([np.ones(len(places)), places, (places**2).sum(axis=1) / self.shape.size])
+        """The posterior in use: the mean over all scales of slopes, as far off as it may be under the largest."""
+        fit, slopes = self.fit(self.setting), self.slopes
+        return fit if slopes is None else ByCoefficients(fit.precision, fit.precision @ slopes.mean)
 
     @cached_property
-    def _prior(self) -> tuple[Floats, Floats]:
-        """Mean and variances of level, slopes and curvature: the curvature is about B/4, the others about 0."""
-        quarter = (self.settings.width / 4) ** 2
-        slope = (0.6 * self.settings.width / self.shape.half) ** 2
-        variances = np.concatenate([[quarter], np.full(self.dimension, slope), [quarter]])
-        center = np.zeros(self.dimension + 2)
-        center[-1] = self.settings.width / 4
-        return center, variances
-
-    def _variance(self, variance: int) -> float:
-        least, _, largest = self.settings.variances
-        return min(max(VARIANCES[variance] * self.settings.width**2, least), largest)
-
-    def noise_variance(self, setting: Choices, counts: Floats) -> Floats:
-        """Variance of released means of `counts` losses under a `setting`, but for what the model errs by."""
-        return self._variance(setting[1]) / counts + (self.settings.noise / counts) ** 2
-
-    def number_variance(self, setting: Choices, far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
-        """Variance of released means of `counts` losses under a `setting`: theirs (unless `known`), and model error.
-
-        `far` are squared distances from the leader.
-        """
-        tau, power = MISFITS[setting[0]]
-        base = self.noise_variance(setting, counts) if known is None else known
-        if not tau:
-            return base
-        return base + (tau * self.settings.width) ** 2 * far**power
-
-    def _far(self, places: Floats) -> Floats:
-        """Squared distances from the leader, over k."""
-        offsets = places - self.shape.place(self.known.leader)
-        return np.asarray(np.einsum("ij,ij->i", offsets, offsets) / self.shape.size)
-
-    def fit(self, setting: Choices) -> ByCoefficients | ByRows:
-        """Return the posterior under a `setting`."""
-        if self._fits is None or self._fits.known is not self.known:
-            self._fits = _Fits(self.known, *self._rows())
-        fits = self._fits.fits
-        if setting not in fits:
-            fits[setting] = self._fitted(setting, self._fits)
-        return fits[setting]
+    def _scales(self) -> SlopeScales:
+        return SlopeScales(self.shape, self.settings)
 
     @property
-    def _sources(self) -> list[tuple[Measurements, float]]:
-        """What is learned from, each with what its precision is multiplied by."""
-        known = self._earlier if self.remembers_earlier else None
-        return [(self.measurements, 1.0), *([] if known is None else [(known, _KEPT)])]
+    def slopes(self) -> Slopes | None:
+        """What is believed under all scales of slopes; None where other segments say how steep losses are.
 
-    @property
-    def _starts(self) -> list[tuple[Measurements, int]]:
-        """What is learned from, each with how many decisions there are before its own."""
-        return [
-            (self.measurements, 0),
-            *((measurements, len(self.measurements.decisions)) for measurements, _ in self._sources[1:]),
-        ]
-
-    def _rows(self) -> tuple[Floats, list[Floats], Floats | None]:
-        """What the released means are linear in, and how far from the leader; where few, what they share of the prior.
-
-        All of it anew each round: what was added up in another order would differ after a recovery, in the last bit.
+        Among many coordinates it would take long.
         """
-        places = [self.shape.place(measurements.decisions) for measurements, _ in self._sources]
-        far = [
-            self._far(place)[measurements.index] for place, (measurements, _) in zip(places, self._sources, strict=True)
-        ]
-        rows = self._at(np.vstack(places))
-        return rows, far, self._shared(rows)
-
-    def _shared(self, rows: Floats) -> Floats | None:
-        """What rows share of the prior, if there are fewer of them than of coefficients: then these are not all solved.
-
-        No rows at all are a matrix with nothing in it, which is the same, unless there are many coordinates.
-        """
-        if len(rows) >= rows.shape[1] or (not len(rows) and not self.shape.many):
+        if self.settings.segments or self.shape.many:
             return None
-        scaled = rows * np.sqrt(self._prior[1])
-        return np.asarray(scaled @ scaled.T)
-
-    def _fitted(self, setting: Choices, data: _Fits) -> ByCoefficients | ByRows:
-        weights, pulls = (np.concatenate(parts) for parts in zip(*self._weighed(setting, data.far), strict=True))
-        return self._solved(data.rows, weights, pulls, data.gram)
-
-    def _solved(self, rows: Floats, weights: Floats, pulls: Floats, gram: Floats | None) -> ByCoefficients | ByRows:
-        """Return the posterior after measurements, in the form that is smaller."""
-        center, variances = self._prior
-        if self._shared_prior is not None:
-            precision = self._shared_prior.precision + (rows * weights[:, None]).T @ rows
-            return ByCoefficients(precision, self._shared_prior.pull + rows.T @ pulls)
-        if gram is not None:
-            weights = np.maximum(weights, _FAINT * weights.max(initial=0.0))
-            return ByRows(center, variances, rows, gram, weights, pulls)
-        precision = np.diag(1 / variances) + (rows * weights[:, None]).T @ rows
-        return ByCoefficients(precision, center / variances + rows.T @ pulls)
-
-    def _weighed(self, setting: Choices, far: list[Floats]) -> Iterator[tuple[Floats, Floats]]:
-        """Precision of what was released of each decision, and precision times mean, source by source."""
-        reach = REACHES[setting[2]] * self.settings.horizon
-        for (measurements, share), distances in zip(self._sources, far, strict=True):
-            weights = share / self.number_variance(setting, distances, measurements.counts, measurements.variances)
-            if measurements is self.measurements and math.isfinite(reach) and len(measurements):
-                weights = weights * np.exp((measurements.ends - measurements.ends[-1]) / reach)
-            yield measurements.pooled(weights)
-
-    def _weights(self, settings: list[Choices], far: list[Floats]) -> tuple[Floats, Floats]:
-        """Precision of each released number, a row for each setting; and the numbers."""
-        parts = []
-        for (measurements, share), distances in zip(self._sources, far, strict=True):
-            weights = share / self._variances(settings, distances, measurements.counts, measurements.variances)
-            if measurements is self.measurements and len(measurements):
-                reaches = np.array(REACHES)[:, None] * self.settings.horizon
-                weights *= np.exp((measurements.ends - measurements.ends[-1]) / reaches)[[one[2] for one in settings]]
-            parts.append(weights)
-        return np.concatenate(parts, axis=1), np.concatenate([measurements.means for measurements, _ in self._sources])
-
-    def _variances(self, settings: list[Choices], far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
-        """Return `number_variance` of each setting, in rows."""
-        model_errors, variances, _ = np.array(settings).T
-        taus, powers = np.array(MISFITS).T[:, :, None]
-        errors = ((taus * self.settings.width) ** 2 * np.where(powers == 1, far, far * far))[model_errors]
-        if known is not None:
-            return np.asarray(errors + known)
-        own = np.array([self._variance(one) for one in range(len(VARIANCES))])[:, None]
-        errors += (own / counts + (self.settings.noise / counts) ** 2)[variances]
-        return np.asarray(errors)
+        if self._slopes is None or self._slopes[0] is not self.known:
+            rows, weights, pulls = self._weighed_rows(self.setting)
+            found = self._scales.weigh(self._prior, (rows * weights[:, None]).T @ rows, rows.T @ pulls)
+            self._slopes = self.known, found
+        return self._slopes[1]
 
     # ------------------------------------------------------------------ decisions
 
     def _radius(self, events: float) -> float:
         """How far from the leader the model errs no more than one number's noise."""
-        tau, power = MISFITS[self.setting[0]]
+        tau = MISFITS[self.setting[0]]
         if not tau:
             return math.inf
         noise = math.sqrt(float(self.noise_variance(self.setting, np.array([events]))[0]))
-        return float((noise / (tau * self.settings.width)) ** (1 / power) / power)
+        return math.sqrt(noise / (tau * self.settings.width)) / 2
 
     def best_point(
         self, coefficients: Floats, warm: Projection | None = None, *, hasty: bool = False
@@ -352,7 +201,7 @@ class RadialBelief(Belief):
             known, horizon = self.known, self.settings.horizon
             passed = int(self.measurements.ends[-1]) if len(self.measurements) else known.since
             radius = self._radius(self.pace.events(self.settings, min(passed, horizon))) * known.stretch
-            best, warm = self.best_point(self.fit(self.setting).mean)
+            best, warm = self.best_point(self.coefficients())
             held = float(self.shape.distance(best, known.leader)) > radius
             self._led = _Led(known, self.shape.within(best, radius, known.leader), warm, held)
         return self._led.leader
@@ -366,11 +215,24 @@ class RadialBelief(Belief):
 
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
         """Draw points, each the best for one sample of the posterior, within the radius that the model is trusted."""
-        leader, fit = self.leader, self.fit(self.setting)
+        leader, slopes = self.leader, self.slopes
         # The leader may go farther than its probes, for it rests on many numbers, and each of them on one.
         radius = self._radius(self.pace.events(self.settings, passed)) * math.sqrt(self.known.stretch)
-        drawn = fit.sample(coins, count, self.settings.posterior_scale)
-        return np.array([self.shape.within(point, radius, leader) for point in self._best_points(drawn)])
+        if slopes is None:
+            drawn, least = self.best_fit.sample(coins, count, self.settings.posterior_scale), 0.0
+        else:
+            cooling = self._cooling(passed)
+            drawn = slopes.scatter.sample(coins, count, cooling * self.settings.posterior_scale)
+            precision, curvature = float(self._tried().precisions.sum()), float(slopes.mean[-1])
+            least = cooling**_EARLY * self._scales.least_distance(precision, curvature)
+            radius = max(least, min(radius, slopes.farthest))
+        points = np.array([self.shape.within(point, radius, leader) for point in self._best_points(drawn)])
+        return self.shape.apart(points, least, leader, coins) if least else points
+
+    def _cooling(self, passed: int) -> float:
+        """What probes scatter by, as fewer events are left than were learned from: of sqrt(1 - t/T)."""
+        left = max(0, self.settings.horizon - passed)
+        return math.sqrt(left / max(1, left + passed - self.known.since))
 
     # ------------------------------------------------------------------ learning
 
@@ -431,68 +293,6 @@ class RadialBelief(Belief):
             return max(1.0, _SHORTER * stretch)
         return min(_LONGEST, _LONGER * stretch) if self._led.held and excess < _HOLDS else stretch
 
-    def _cold_evidence(self, numbers: Numbers, rows: Floats, far: Floats) -> Outcome:
-        """Compare a round's numbers with what this run alone would have predicted of them."""
-        self.fit(self.setting)
-        assert self._fits is not None
-        weights, pulls = next(self._weighed(self.setting, self._fits.far))
-        before = self._fits.rows[: len(weights)]
-        cold = self._solved(before, weights, pulls, self._shared(before) if self.shape.many else None)
-        return self._evidence(self.setting, numbers, rows, far, cold)
-
-    def _evidences(
-        self, settings: list[Choices], numbers: Numbers, rows: Floats, far: Floats
-    ) -> dict[Choices, Outcome]:
-        """Compare a round's numbers with what settings have predicted of them, all settings at once."""
-        self.fit(settings[0])
-        data = self._fits
-        assert data is not None
-        if data.gram is not None and self._shared_prior is None:  # few numbers, or many coordinates
-            return {one: self._evidence(one, numbers, rows, far) for one in settings}
-        weights, means = self._weights(settings, data.far)
-        seen = np.vstack([data.rows[measurements.index + start] for measurements, start in self._starts])
-        precision = self._weighed_squares(seen, weights)
-        pull = (weights * means) @ seen
-        center, variances = self._prior
-        if self._shared_prior is None:
-            precision.reshape(len(settings), -1)[:, :: len(center) + 1] += 1 / variances
-            pull += center / variances
-        else:
-            precision += self._shared_prior.precision
-            pull += self._shared_prior.pull
-        count = len(rows)
-        right = np.empty((len(settings), len(center), count + 1))
-        right[:, :, :count], right[:, :, count] = rows.T, pull
-        half = np.linalg.solve(np.linalg.cholesky(precision), right)
-        across = half.transpose(0, 2, 1)[:, :count] @ half  # of what is predicted: covariance, and mean
-        covariance = across[:, :, :count].copy()
-        covariance.reshape(len(settings), -1)[:, :: count + 1] += self._variances(settings, far, numbers.counts)
-        outcomes = self._judge(numbers.means - across[:, :, count], covariance, numbers.counts)
-        return dict(zip(settings, outcomes, strict=True))
-
-    def _weighed_squares(self, rows: Floats, weights: Floats) -> Floats:
-        """Return sum_j w_j x_j x_j^T, for each row of weights: all at once, where that takes little room."""
-        if rows.shape[1] > _WIDE:
-            return np.array([(rows.T * one) @ rows for one in weights])
-        if self._pairs is None:
-            self._pairs = Pairs(rows.shape[1])
-        return self._pairs.summed(rows, weights)
-
-    def _evidence(
-        self, setting: Choices, numbers: Numbers, rows: Floats, far: Floats, fit: ByCoefficients | ByRows | None = None
-    ) -> Outcome:
-        """Compare a round's numbers with what was predicted of them, by the setting's fit or another."""
-        counts = numbers.counts
-        expected, covariance = (fit or self.fit(setting)).predict(rows)
-        covariance = covariance + np.diag(self.number_variance(setting, far, counts))
-        return self._judge((numbers.means - expected)[None], covariance[None], counts)[0]
-
-    def _judge(self, residuals: Floats, covariances: Floats, counts: Floats) -> list[Outcome]:
-        private = None
-        if self.settings.heavy and self.settings.noise:
-            private = (self.settings.noise / counts) ** 2 / np.diagonal(covariances, axis1=1, axis2=2)
-        return judged(residuals, covariances, private, _OUTLIER)
-
     # ------------------------------------------------------------------ looking
 
     def _residuals(self) -> tuple[Floats, Floats, Floats]:
@@ -504,9 +304,57 @@ class RadialBelief(Belief):
         return variances, *self._solved(rows, summed, pulled, gram).predict(rows)
 
     def _against_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Any]:
+        worse, far = self._from_best(decision, drawn)
+        return worse, far < _SAME
+
+    def _from_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+        """By how much a decision is worse than the best for each row of coefficients, and how far away that is."""
         best = self._best_points(drawn)
         here, there = self.features(decision[None, :])[0], self.features(best)
-        return drawn @ here - np.einsum("ij,ij->i", drawn, there), self.shape.distance(best, decision) < _SAME
+        return drawn @ here - np.einsum("ij,ij->i", drawn, there), self.shape.distance(best, decision)
+
+    def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
+        """Say how sure it is that a decision is the best, by a model that is trusted less than probes trust it.
+
+        What the model errs by is not independent between numbers, so that its own posterior is too sure. And it takes
+        losses to be flat around the best point, which they need not be: a convex loss falls towards it no faster than
+        it rises beyond, so that the shortfall is at most its distance times the slope of released numbers. The loss is
+        judged by the newest numbers near the decision, and by what the model had expected of them.
+        """
+        misfit, *others = self.setting
+        wary = self.fit((min(misfit + 1, len(MISFITS) - 1), *others))
+        worse, far = self._from_best(decision, wary.sample(np.random.default_rng(1), draws))
+        mean, variance = self.best_fit.predict(self.features(decision[None, :]))
+        shift, off = self._off(decision)
+        loss, deviation = float(mean[0]) + shift, math.sqrt(max(0.0, float(variance[0, 0])) + off)
+        likely = max(_quantile(worse), _WARY * self._slope_around(decision, loss) * _quantile(far))
+        most = max(0.0, loss + 2 * deviation + self.settings.width / 2)  # no loss is less
+        shortfall = min(most, float(np.maximum(0.0, worse).mean())), min(most, likely)
+        return Certainty(float((far < _SAME).mean()), shortfall, self.settings.middle + loss, deviation)
+
+    def _slope_around(self, decision: Floats, loss: float) -> float:
+        """By how much released numbers exceed the loss of a decision, per distance from it."""
+        tried = self._tried()
+        far = self.shape.distance(tried.decisions, decision)
+        squares = float(tried.precisions @ far**2)
+        return max(0.0, float((tried.pulls - tried.precisions * loss) @ far) / squares) if squares else 0.0
+
+    def _off(self, decision: Floats) -> tuple[float, float]:
+        """By how much the newest numbers near a decision exceed what the model has there, and the variance of that."""
+        measurements = self.measurements
+        if not len(measurements):
+            return 0.0, 0.0
+        far = (self.shape.distance(measurements.decisions, decision) ** 2)[measurements.index]
+        recent = measurements.ends >= (1 - _NEWEST) * measurements.ends[-1]
+        recent &= far <= np.quantile(far[recent], _NEAREST)
+        coefficients = self.coefficients()
+        expected = self.features(measurements.decisions[measurements.index[recent]]) @ coefficients
+        weights = 1 / self.noise_variance(self.setting, measurements.counts[recent])
+        total, residuals = float(weights.sum()), measurements.means[recent] - expected
+        shift = float(weights @ residuals) / total
+        scatter = max(1.0, float((weights * (residuals - shift) ** 2).mean()))
+        curved = abs(float(coefficients[-1])) * float(weights @ far[recent]) / total
+        return shift, scatter / total + (_CURVED * curved) ** 2 + shift**2
 
     def _tried(self) -> Tried:
         """But for what the model errs by."""
@@ -517,7 +365,7 @@ class RadialBelief(Belief):
         )
         if self._earlier is None or not self.remembers_earlier:
             return tried
-        return tried.with_more(self._weighed_alike(self._earlier, _KEPT * np.ones(len(self._earlier))))
+        return tried.with_more(self._weighed_alike(self._earlier, KEPT * np.ones(len(self._earlier))))
 
     def _weighed_alike(self, measurements: Measurements, kept: Floats) -> Tried:
         known = (
@@ -553,3 +401,8 @@ class RadialBelief(Belief):
         scores = tuple(np.array(memory[f"scores.{choice}"]) for choice in range(len(GRIDS)))
         super().remember({**memory, "scores": (), "setting": ()})
         self.known = replace(self.known, scores=scores, setting=tuple(int(one) for one in memory["setting"]))
+
+
+def _quantile(gaps: Floats) -> float:
+    """What 95% stay below, and no less than 0."""
+    return max(0.0, float(np.quantile(gaps, 0.95)))

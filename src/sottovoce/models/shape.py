@@ -97,6 +97,19 @@ class Shape:
         distance = float(self.distance(point, leader))
         return np.asarray(leader + min(1.0, radius / max(distance, 1e-12)) * (point - leader))
 
+    def apart(self, points: Floats, least: float, leader: Floats, coins: np.random.Generator) -> Floats:
+        """Move points that are nearer to another than `least` away from it, two and two in opposite directions."""
+        away = self.domain.tangent(coins.standard_normal((-(-len(points) // 2), len(leader))) * self.scale) / self.scale
+        away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-12)
+        moved, reach = np.array(points), least * math.sqrt(self.size)
+        for i, offset in enumerate((points - leader) / self.scale):
+            length = float(np.linalg.norm(offset))
+            if length < reach:
+                step = offset + math.sqrt(reach**2 - length**2) * away[i // 2] * (-1) ** i
+                step *= reach / max(float(np.linalg.norm(step)), 1e-12)
+                moved[i] = self.nearest(self.place(leader) + step, hasty=True)[0]
+        return moved
+
     def _oracle(self, cost: Floats) -> Floats:
         return self.place(self.domain.extreme_point(cost / self.scale))
 

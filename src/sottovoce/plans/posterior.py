@@ -170,7 +170,7 @@ class PosteriorExploration(Exploration):
 
 _LINEAR_PROBES, _CONVEX_PROBES = 12, 8
 _SHORT, _FEWER_PROBES = 5000.0, 6  # events times epsilon below which a round has fewer probes
-_LINEAR_LEAST, _CONVEX_LEAST = 32.0, 4.0  # events of a probe, at first, over epsilon
+_LINEAR_LEAST, _CONVEX_LEAST = 32.0, 16.0  # events of a probe, at first, over epsilon
 _LINEAR_LEAST_FREE, _CONVEX_LEAST_FREE = 24, 4  # and without noise
 _COARSE = 1 / 16  # deviation of a number of privatised reports that is good enough at first, in B
 _FULL_SCALE, _FULL_CONVEX_SCALE = 50.0, 10.0  # dimensions up to which posterior samples are taken as they are
