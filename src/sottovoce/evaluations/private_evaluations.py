@@ -91,8 +91,9 @@ class PrivateEvaluations:
         Seeds the public coins by which people are assigned. Operating-system entropy by default.
     patience
         How many later people are assigned, to any evaluation, before one that is full is closed without the losses that
-        it lacks, which then count as the middle of the range. "auto" (a tenth of its events, a hundredth of very many,
-        1,000 at least), a whole number, or None to wait for ever. Nothing private decides when an evaluation closes.
+        it lacks, which then count as the middle of the range. "auto" (a tenth of its events up to 10,000, and never
+        less than 1,000 or a hundredth), a whole number, or None to wait for ever. Nothing private decides when one
+        closes.
     channel
         For `LocalDP`: how owners privatise their losses, "one-bit" or "laplace".
     variance

@@ -47,7 +47,7 @@ class FirstOpenRound:
         if not self.outstanding and not self.not_asked:
             return f"round {self.round} has all of its losses, and is about to close"
         if not self.outstanding:
-            return f"nothing: {self.not_asked:,} actions of round {self.round} are still to be asked"
+            return f"round {self.round} waits for no loss: {self.not_asked:,} of its actions are still to be asked"
         start = f"round {self.round} waits for {self.outstanding:,} of {self.wanted:,} losses"
         if self.not_asked:
             return f"{start}; {self.not_asked:,} of its actions are still to be asked"

@@ -81,8 +81,8 @@ class PrivateBandit(Optimizer):
         For `LocalDP`: how owners privatise their losses, "one-bit" or "laplace".
     patience
         How many later positions are asked before a round closes without the losses that it lacks, which then count as
-        the middle of the range. "auto" (a hundredth of the horizon, and 10,000 or a tenth of it at least), a whole
-        number, or None to wait for ever. Nothing private decides when a round closes.
+        the middle of the range. "auto" (a tenth of the horizon up to 10,000 events, and never less than a hundredth of
+        it), a whole number, or None to wait for ever. Nothing private decides when a round closes.
     ledger, name
         Charge the guarantee to a `Ledger`, under a name (a fresh one by default), when the optimizer is created; a
         ledger whose budget would be exceeded refuses.

@@ -146,13 +146,11 @@ class Recommendation:
         return "\n".join([f"Recommendation, {rounds}", *(f"  {name:<9} {text}" for name, text in rows)])
 
     def _how_sure(self, share: float, mean: float, most: float) -> str:
-        same = f"{share:.0%} of the decisions that may be the best are this one, or near it"
+        same = f"this is the best decision, or close to it, in {share:.0%} of the worlds that fit what was released"
         if mean < _NOTHING:
-            return f"{same}; hardly anything is better"
-        return (
-            f"{same}; the best one is likely better by {mean:.2g} per event, and by less than {most:.2g} with a "
-            "probability of 95%"
-        )
+            return f"{same}; there is hardly anything to gain by another one"
+        most_words = "nothing" if most < _NOTHING else f"at most {most:.2g}"
+        return f"{same}; the best one gains {mean:.2g} more per event on average, and {most_words} in 95% of them"
 
 
 def in_short(x: Floats) -> str:

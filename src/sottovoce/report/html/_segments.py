@@ -190,8 +190,9 @@ def _table(
             )
         )
     caption = (
-        "All segments, the largest first. How sure: the share of decisions that may be the best for it that are this "
-        "one, or near it. Less lost per event: than with the decision for all, with 95% of what is believed."
+        "All segments, the largest first. How sure: in how many of the worlds that fit what was released this is the "
+        "best decision, or close to it. Less lost per event: than with the decision for all, with 95% of what is "
+        "believed."
     )
     if lost:
         numbers.append("regret per event (simulation)")

@@ -136,7 +136,7 @@ def _belief_of(study: Study) -> Posterior | None:
 def _no_belief(study: Study, known: bool) -> str:
     exploration = study.plan.exploration
     if study.segments is not None and known:
-        return "Of each segment something else is believed, as far as it goes its own way: see the table of segments."
+        return "What is believed differs from segment to segment: see the table of segments."
     if exploration not in ("posterior", "items"):
         return f"The plan explores by {exploration}, and has no model of the losses: it believes nothing."
     return "Nothing is believed yet." if known else "Nothing was released yet, so nothing is believed."
@@ -153,7 +153,7 @@ def _sure(found: Recommendation) -> Any:
     if found.shortfall is not None:
         yield "The best may be better by", _shortfall(*found.shortfall)
     if isinstance(found, SegmentedRecommendation):
-        yield "How sure", "see the segments: each is as sure as it is"
+        yield "How sure", "that differs from segment to segment: see the table of segments"
     elif found.rounds and found.loss is None:
         yield "How sure", "not known: this plan has no model of the losses"
 
@@ -162,8 +162,8 @@ def _shortfall(mean: float, most: float) -> str:
     if mean < _NOTHING:
         return "hardly anything"
     if most < _NOTHING:
-        return f"{significant(mean, 2)} per event on average, by nothing with a probability of 95%"
-    return f"{significant(mean, 2)} per event on average, by less than {significant(most, 2)} with a probability of 95%"
+        return f"{significant(mean, 2)} per event on average, and nothing in 95% of these worlds"
+    return f"{significant(mean, 2)} per event on average, and at most {significant(most, 2)} in 95% of these worlds"
 
 
 def _alarms(found: Recommendation, history: History) -> Any:
