@@ -142,6 +142,8 @@ class Optimizer(Book):
                 one: Action = self._ask_one(stream)
                 return one
             return next(iter(self._actions(self._ask_block(1, stream, people=self._hashed([person])))))
+        if segment is not None and not isinstance(self._policy, SegmentPolicy):
+            raise no_segments()
         given = people_of(person)
         if size is None:
             size = len(several(segment) if given is None else given)
