@@ -18,7 +18,7 @@ from benchmarks.worlds import NONE, ONE, TENTH, in_parallel
 from sottovoce.lab.baselines.private_cucb import PrivateCUCB
 
 FIRST_SEED, SEEDS = 100, 10
-RADII = (1.0, 0.1, 0.01, 0.001)  # of CUCB
+RADII = (1.0, 0.3, 0.1, 0.03)  # of CUCB
 PRIVACY = {"none": NONE, "1": ONE, "0.1": TENTH}
 HORIZONS = (10_000, 100_000, 1_000_000)
 # What the prototype reached: columns without privacy, epsilon 1, epsilon 0.1, by horizon.

@@ -15,6 +15,8 @@ RIVALS = (  # name, guarantee
     ("thompson-sampling", None),
     ("linucb", None),
     ("adap-ucb", sv.PureDP(1.0)),
+    ("dp-imed", sv.PureDP(1.0)),
+    ("dp-klucb", sv.PureDP(1.0)),
     ("successive-elimination", sv.PureDP(1.0)),
     ("phased-elimination", sv.PureDP(1.0)),
     ("private-linucb", sv.PureDP(1.0)),

@@ -15,6 +15,7 @@ from sottovoce.errors import DomainError
 from sottovoce.lab.baselines._phases import PrivatelyPhased
 from sottovoce.lab.baselines._vertices import few_vertices
 from sottovoce.lab.baselines.adap_ucb import DoublingUCB
+from sottovoce.lab.baselines.dp_imed import GeometricPhases, private_divergence
 from sottovoce.lab.baselines.phased_elimination import DesignElimination
 from sottovoce.lab.baselines.successive_elimination import Elimination
 from sottovoce.privacy import LossGrid
@@ -285,6 +286,48 @@ def test_privacy_makes_the_index_more_hopeful_by_its_noise():
     known = quiet.learn(quiet.start(), np.array([0.5, 0.1, 0.9])).known
     more = quiet.index(known) - noisy.index(known)
     np.testing.assert_allclose(more, 5.0 * 3.1 * math.log(4) / known.newest)
+
+
+# ---------------------------------------------------------------------- DP-IMED and DP-KLUCB
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 30.0])
+def test_the_private_divergence_is_the_least_over_all_means_between(epsilon):
+    for x, y in ((0.1, 0.3), (0.02, 0.97), (0.5, 0.51), (0.0, 0.2), (0.6, 0.4)):
+        z = np.linspace(max(x, 1e-12), y, 200_001)
+        found = private_divergence(np.array([x]), np.array([y]), epsilon)[0]
+        least = (epsilon * (z - x) + z * np.log(z / y) + (1 - z) * np.log((1 - z) / (1 - y))).min() if x < y else 0.0
+        assert found == pytest.approx(least, abs=1e-8)
+
+
+@pytest.mark.parametrize("kind", [sv.lab.baselines.DPIMED, sv.lab.baselines.DPKLUCB])
+def test_the_best_arm_is_played_most_and_pulls_grow_by_a_tenth(kind):
+    learner = kind(
+        sv.domains.Simplex(4), horizon=20_000, loss_range=(-1.0, 1.0), privacy=sv.PureDP(0.5), seed=1,
+        noise=sv.SimulatedNoise(1),
+    )  # fmt: skip
+    means, coins, pulls = np.array([0.6, 0.2, 0.7, 0.5]), np.random.default_rng(1), np.zeros(4)
+    while learner.remaining:
+        actions = learner.ask_round()
+        played = actions.x.argmax(axis=1)
+        if pulls.all():
+            arm, grown = int(played[0]), len(actions)
+            assert grown == min(math.ceil(1.1 * pulls[arm]) - pulls[arm], 20_000 - pulls.sum())
+        pulls += np.bincount(played, minlength=4)
+        learner.tell(actions.ids, np.where(coins.random(len(actions)) < means[played], 1.0, -1.0))
+    assert pulls[1] > 18_000
+
+
+def test_an_index_is_the_largest_mean_that_what_was_seen_allows():
+    phases = GeometricPhases(np.eye(3), 0.0, 1.0, 0.5, True)
+    known = phases.learn(phases.start(), np.array([0.5, 0.1, 0.9])).known._replace(pulls=np.array([50, 10, 40]))
+    known = known._replace(sums=np.array([30.0, 2.0, 39.0]))
+    index, level = phases.index(known), math.log(100) / known.pulls
+    seen = np.clip(known.sums / known.pulls, 0, 1)
+    inside = index < 1 - 1e-9
+    np.testing.assert_allclose(private_divergence(seen, index, 0.5)[inside], level[inside], rtol=1e-6)
+    least = GeometricPhases(np.eye(3), 0.0, 1.0, 0.5, False).index(known)
+    assert least[2] == -math.log(40)  # of the best mean
 
 
 # ---------------------------------------------------------------------- phased elimination

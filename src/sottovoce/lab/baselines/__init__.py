@@ -6,6 +6,8 @@ from sottovoce.lab.baselines.agarwal_singh import AgarwalSingh as AgarwalSingh
 from sottovoce.lab.baselines.agarwal_singh_full import AgarwalSinghFull as AgarwalSinghFull
 from sottovoce.lab.baselines.best_fixed import BestFixed as BestFixed
 from sottovoce.lab.baselines.chen_zhang_karbasi import ChenZhangKarbasi as ChenZhangKarbasi
+from sottovoce.lab.baselines.dp_imed import DPIMED as DPIMED
+from sottovoce.lab.baselines.dp_imed import DPKLUCB as DPKLUCB
 from sottovoce.lab.baselines.fkm import FKM as FKM
 from sottovoce.lab.baselines.garber_kretzu import GarberKretzu as GarberKretzu
 from sottovoce.lab.baselines.lin_ucb import LinUCB as LinUCB

@@ -2,7 +2,7 @@
 
 CUCB (Chen, Wang, Yuan, ICML 2013): an item that was shown N times with mean f may be as good as f - sqrt(3 ln t/(2N)).
 Chen et al. ("(Locally) Differentially Private Combinatorial Semi-Bandits", ICML 2020) take f from private counters of
-each item, trees of log t levels, and add what their noise may be to the radius. Here rounds grow by 1%, and the sums of
+each item, trees of log t levels, and add what their noise may be to the radius. Here rounds grow by 2%, and the sums of
 each are released with noise of scale D1/epsilon (privacy/mechanisms/item_sums.py): less than a tree's, whose every
 level has log t times that. After r rounds of an item the noise of its sum is taken to stay below (D1/epsilon) sqrt(8 r)
 ln t.
@@ -27,7 +27,7 @@ from sottovoce.plans.items import ItemProbes
 
 __all__ = ["PrivateCUCB"]
 
-_GROWTH = 100  # a round has one of so many events that have passed
+_GROWTH = 50  # a round has one of so many events that have passed
 
 
 class PrivateCUCB(PrivateBandit):
@@ -72,7 +72,7 @@ class _Optimism(ItemBelief):
         self._radius = radius
 
     def round_size(self, passed: int) -> int:
-        """One in a hundred events."""
+        """One in fifty events."""
         return max(1, passed // _GROWTH)
 
     def count(self, passed: int, size: int) -> int:
