@@ -24,7 +24,7 @@ from sottovoce.models.segments import Segments
 from sottovoce.models.sufficient_statistics import Coefficients, HasStatistics, Prior, SegmentStatistics
 from sottovoce.models.variance_shares import SHARES, VarianceShares
 
-__all__ = ["HierarchicalPrior", "check_room"]
+__all__ = ["HierarchicalPrior", "check_room", "resets_of_most"]
 
 _MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that segments have in common: cubes of these
 _WORTH_A_TRY = 10.0  # nats by which a place may be worse, and is still climbed from
@@ -139,7 +139,7 @@ class HierarchicalPrior:
         statistics = self._refreshed()
         self._reduce(statistics)
         counts = statistics.reset_counts
-        most = _resets_of_most(counts, np.ones(len(counts)) if sizes is None else sizes)
+        most = resets_of_most(counts, np.ones(len(counts)) if sizes is None else sizes)
         resets = max(int(counts[place]), most) if place >= 0 else most
         others = (counts == resets).astype(np.float64)
         if place >= 0:
@@ -308,7 +308,7 @@ def _climbed(start: VarianceShares, judge: Callable[[VarianceShares], float]) ->
     return best, value
 
 
-def _resets_of_most(reset_counts: Integers, sizes: Floats) -> int:
+def resets_of_most(reset_counts: Integers, sizes: Floats) -> int:
     """Return the highest number of resets that segments with more than half of all events have reached."""
     half, first = float(sizes.sum()) / 2, int(reset_counts[0]) if len(reset_counts) else 0
     if (reset_counts == first).all():

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.models.hierarchical_prior import HierarchicalPrior, _resets_of_most
+from sottovoce.models.hierarchical_prior import HierarchicalPrior, resets_of_most
 from sottovoce.models.segments import Segments
 from sottovoce.models.sufficient_statistics import Prior
 from sottovoce.models.variance_shares import VarianceShares
@@ -89,7 +89,7 @@ class ItemHierarchy(HierarchicalPrior):
         """
         said = self._refreshed()
         counts = said.reset_counts
-        most = _resets_of_most(counts, np.ones(len(counts)) if sizes is None else sizes)
+        most = resets_of_most(counts, np.ones(len(counts)) if sizes is None else sizes)
         others = counts == (max(int(counts[place]), most) if place >= 0 else most)
         level = float(self._pooled(said, others, self.variance_shares).levels[place]) if place >= 0 else 0.0
         if place >= 0:
