@@ -54,7 +54,7 @@ def played(optimizer):
 
 def test_a_mechanism_that_is_registered_is_planned_run_and_stated(twice):
     optimizer = sv.PrivateBandit(sv.domains.Box(0.0, 1.0, 2), mechanism="twice", noise=sv.SimulatedNoise(0), **box())
-    assert isinstance(optimizer._policy.current()._mechanism, TwiceProbeSums)
+    assert isinstance(optimizer._policy.current().mechanism, TwiceProbeSums)
     assert optimizer.plan.mechanism == "twice"
     usual = sv.plan(sv.domains.Box(0.0, 1.0, 2), **box(), rehearse=False, mechanism="probe-sums")
     assert optimizer.plan.noise.scale == 2 * usual.noise.scale

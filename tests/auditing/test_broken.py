@@ -60,7 +60,7 @@ def with_release(configuration, tamper):
     def make(seed, noise):
         optimizer = configuration(seed, noise)
         epoch = optimizer._policy.current()
-        epoch._mechanism = tamper(epoch._mechanism)
+        epoch.mechanism = tamper(epoch.mechanism)
         return optimizer
 
     return make

@@ -175,7 +175,7 @@ def test_replacing_one_loss_moves_only_the_nodes_above_it_and_by_at_most_a_times
 def _nodes(domain, where, loss):
     """(rounds covered, released value) of every node of a run in which loss number `where` is `loss`."""
     optimizer = make(domain, noise=NodeRecorder())
-    tree = optimizer._policy.current()._mechanism
+    tree = optimizer._policy.current().mechanism
     nodes = []
     while optimizer.remaining:
         block = optimizer.ask_round()
@@ -218,7 +218,7 @@ def test_replacing_one_loss_moves_one_number_of_one_round(where, old, new, index
 def _released(domain, where, loss, options):
     """Every number that was released in a run in which loss number `where` is `loss`."""
     optimizer = make(domain, noise=NodeRecorder(), **options)
-    mechanism = optimizer._policy.current()._mechanism
+    mechanism = optimizer._policy.current().mechanism
     released, original = [], mechanism.release
     mechanism.release = lambda sums: released.append(original(sums)) or released[-1]
     while optimizer.remaining:
@@ -267,7 +267,7 @@ def test_an_interrupted_release_never_draws_noise_twice(options, where, monkeypa
     """Ctrl-C after the noise was drawn, or while it is learned from: the run goes on with what was drawn."""
     optimizer = make(**options)
     learner, draws = optimizer._policy.current().learner, []
-    mechanism = optimizer._policy.current()._mechanism
+    mechanism = optimizer._policy.current().mechanism
     sampler = mechanism._sampler
     monkeypatch.setattr(mechanism, "_sampler", SimpleNamespace(draw=lambda size: draws.append(1) or sampler.draw(size)))
     block = optimizer.ask_round()

@@ -41,7 +41,7 @@ def test_the_statement_is_true(privacy, choices, horizon, source):
     optimizer = sv.PrivateBandit(
         sv.domains.Hypersimplex(5, 2), horizon=horizon, loss_range=(0, 1), privacy=privacy, noise=source, **choices
     )
-    statement, plan, mechanism = optimizer.privacy, optimizer.plan, optimizer._policy.current()._mechanism
+    statement, plan, mechanism = optimizer.privacy, optimizer.plan, optimizer._policy.current().mechanism
     assert isinstance(mechanism, KINDS[plan.mechanism])
     assert statement.guarantee is privacy
     assert statement.private == (not source.simulated)

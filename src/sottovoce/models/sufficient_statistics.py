@@ -124,10 +124,20 @@ class SegmentStatistics:
         )
 
     def of_length(self, count: int) -> "SegmentStatistics":
-        """Return the same with room for more segments, or for fewer."""
-        other, kept = SegmentStatistics.of(count, self.pulls.shape[1]), min(count, len(self.known))
-        for one in ("precisions", "pulls", "repeats", "numbers", "reset_counts", "stale", "informs", "says"):
-            getattr(other, one)[:kept] = getattr(self, one)[:kept]
-        other.known[:kept], other.scores[:kept] = self.known[:kept], self.scores[:kept]
-        other.variance_shares = self.variance_shares
-        return other
+        """Return the same for more segments, or for fewer; segments that come one by one find room that is there."""
+        rooms, kept = {one: getattr(self, one).base for one in _ARRAYS}, min(count, len(self.known))
+        if kept == count or not all(isinstance(one, np.ndarray) and len(one) >= count for one in rooms.values()):
+            fresh = SegmentStatistics.of(2 * count, self.pulls.shape[1])
+            rooms = {one: getattr(fresh, one) for one in _ARRAYS}
+            for one, room in rooms.items():
+                room[:kept] = getattr(self, one)[:kept]
+        known, scores = [None] * (count - kept), [()] * (count - kept)
+        return SegmentStatistics(
+            **{one: room[:count] for one, room in rooms.items()},
+            known=[*self.known[:kept], *known],
+            scores=[*self.scores[:kept], *scores],
+            variance_shares=self.variance_shares,
+        )
+
+
+_ARRAYS = ("precisions", "pulls", "repeats", "numbers", "reset_counts", "stale", "informs", "says")

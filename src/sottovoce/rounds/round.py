@@ -30,7 +30,6 @@ __all__ = [
     "Round",
     "Shape",
     "fresh_slots",
-    "incarnation_of",
 ]
 
 PLACES = 36
@@ -172,8 +171,3 @@ def fresh_slots(draw: Draw, count: int, width: int) -> Integers:
     if draw.wanted is not None:
         slots[~draw.wanted] = UNWANTED
     return slots
-
-
-def incarnation_of(one: int) -> int:
-    """Return the incarnation that an id was handed out in."""
-    return one >> PLACES

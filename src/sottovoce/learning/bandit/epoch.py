@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from sottovoce._arrays import Floats, Integers
+from sottovoce._arrays import Floats
 from sottovoce._records import part
 from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
 from sottovoce.learning.bandit.configuration import BanditConfiguration
@@ -112,7 +112,7 @@ class Epoch:
         # Whether the mechanism holds un-noised values from one round to the next, as trees and factors do:
         self.keeps_secrets = mechanism_named(plan.mechanism).releases == "sums"
         self.grid = loss_grid(problem, plan)
-        self.explorer, self.learner, self.placement, self._mechanism = assemble(problem, plan, source, center, like)
+        self.explorer, self.learner, self.placement, self.mechanism = assemble(problem, plan, source, center, like)
         self.counts = 0, 0  # events, and number, of the rounds that have begun
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
         # Calls of the oracle by this epoch: in earlier incarnations, in all of this one, and before its first event.
@@ -164,20 +164,6 @@ class Epoch:
         """Slots that are drawn together: as few as their decisions, written out, have room for; whole strides."""
         length = _BLOCK_EVENTS if exploration.compact else self._block_size
         return max(1, length // exploration.stride) * exploration.stride
-
-    @property
-    def released(self) -> int:
-        """How many rounds its mechanism has drawn noise for, in this incarnation."""
-        return int(self._mechanism.round)
-
-    def draw_noise(self, sums: Integers, before: int) -> Floats | Integers:
-        """Draw the noise of the round after `before` others, once: what a call that was cut short has drawn is kept."""
-        mechanism = self._mechanism
-        if mechanism.round > before:
-            released: Floats | Integers = mechanism.last
-        else:
-            released = mechanism.add(sums) if self.keeps_secrets else mechanism.release(sums)
-        return released
 
     # ------------------------------------------------------------------ what survives the process
 

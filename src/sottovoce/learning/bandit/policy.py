@@ -66,6 +66,7 @@ class RoundPlay:
     last: bool  # of its epoch: nothing would follow from its release
     size: int
     public: Record
+    length: int  # of its chunks
     drawn: tuple[int, int] | None = None  # its first id, and what its mechanism had released before its noise was drawn
     chunks: dict[int, tuple[Any, Any, Weighted | Probed | Itemised]] = field(default_factory=dict)
 
@@ -254,7 +255,8 @@ class BanditPolicy:
         public = {"before": at.before, "number": number - at.earlier, "last": last, "point": point}
         public |= {"learned": at.epoch.observed, "after": at.after}
         public |= {f"exploration.{name}": one for name, one in exploration.record().items()}
-        begun = RoundPlay(at, number - at.earlier, point, exploration, last, size, public)
+        length = at.epoch.chunk_of(exploration)
+        begun = RoundPlay(at, number - at.earlier, point, exploration, last, size, public, length)
         mine.rounds[number], mine.played, mine.passed = begun, (at.before, point), position + size
         return Draft(size, public)
 
@@ -293,7 +295,10 @@ class BanditPolicy:
             stretch = self._stretch(one.stream, public["before"])
             assert stretch is not None, "an epoch is kept as long as a round of it is open"
         exploration = stretch.epoch.explorer.resume(public["point"], part(public, "exploration"))
-        return RoundPlay(stretch, public["number"], public["point"], exploration, public["last"], one.size, public)
+        length = stretch.epoch.chunk_of(exploration)
+        return RoundPlay(
+            stretch, public["number"], public["point"], exploration, public["last"], one.size, public, length
+        )
 
     def _stretch(self, stream: int, before: int) -> Stretch | None:
         return next((one for one in self.stream(stream).stretches if one.before == before), None)
@@ -301,7 +306,7 @@ class BanditPolicy:
     def draw(self, one: Round, start: int, count: int) -> Draw:
         """Return what slots of a round play."""
         played, pieces, wanted = self._play(one), [], []
-        length = played.epoch.chunk_of(played.exploration)
+        length = played.length
         while count:
             chunk, at = divmod(start, length)
             actions, wants, _ = self._chunk(one, played, chunk, length)
@@ -332,7 +337,7 @@ class BanditPolicy:
     def items_at(self, one: Round, slot: int) -> Integers:
         """Return the items of the decision that a slot of a round plays, in the order in which losses are told."""
         played = self._play(one)
-        length = played.epoch.chunk_of(played.exploration)
+        length = played.length
         weights = self._chunk(one, played, slot // length, length)[2]
         items = played.exploration.items_of(weights)[slot % length]  # type: ignore[attr-defined]
         return np.asarray(items[items >= 0])
@@ -349,7 +354,7 @@ class BanditPolicy:
         epoch = played.stretch.epoch
         grid = epoch.grid
         finer = getattr(self.grid, "steps", 1) // getattr(grid, "steps", 1)
-        length, missing = epoch.chunk_of(played.exploration), grid.missing
+        length, missing, mechanism = played.length, grid.missing, epoch.mechanism
         products, total = np.zeros((2, played.exploration.numbers), dtype=np.int64)
         for start in range(0, one.size, length):
             weights = self._chunk(one, played, start // length, length)[2]
@@ -371,8 +376,11 @@ class BanditPolicy:
             total += weights.total()
         self.before_noise()
         if played.drawn is None or played.drawn[0] != one.first:  # or a restored store has begun a round like it
-            played.drawn = one.first, epoch.released
-        released = epoch.draw_noise(products, played.drawn[1])
+            played.drawn = one.first, mechanism.round
+        if mechanism.round > played.drawn[1]:  # a call that was cut short has drawn it
+            released = mechanism.last
+        else:
+            released = mechanism.add(products) if epoch.keeps_secrets else mechanism.release(products)
         products[:] = 0
         return np.stack([released, total])
 

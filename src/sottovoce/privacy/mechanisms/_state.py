@@ -5,6 +5,7 @@ drawn and before anything is handed out. Whoever was kept from the result by an 
 not hand the round in again: its losses have no budget for a second noise.
 """
 
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +30,7 @@ class ReleasesRounds:
 
     _state = MechanismState(0, None, None)
 
-    @property
-    def round(self) -> int:
-        """Rounds that were released."""
-        return self._state.round
+    round = property(attrgetter("_state.round"), doc="Rounds that were released.")
 
     @property
     def last(self) -> NDArray[Any]:
