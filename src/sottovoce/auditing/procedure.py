@@ -103,7 +103,7 @@ def audit(
     >>> found.passed, found.epsilon_claimed
     (True, 1.0)
     """
-    if not callable(subject):
+    if not (callable(subject) or isinstance(subject, MechanismAlone | OwnersChannel)):
         raise TypeError(
             "subject must be a function of a seed and a source of noise that returns an optimizer, or a "
             f"sottovoce.auditing.Configuration, got {subject!r}"
