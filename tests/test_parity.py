@@ -40,7 +40,8 @@ ADDED = {  # arguments that a form takes besides
     (RemoteStudy, "ask_round"): {"x"},
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
-    *("open", "created", "verify", "statement", "history", "change", "ask_in_parts", "keyed_hash", "tell_each"),
+    *("open", "created", "verify", "statement", "history", "report", "change", "ask_in_parts", "keyed_hash"),
+    "tell_each",
 }
 
 

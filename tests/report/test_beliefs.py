@@ -3,11 +3,11 @@
 from html import unescape
 
 import numpy as np
+from sottovoce.service.dashboard.views.learned import look_learned
 
 import sottovoce as sv
 from sottovoce.report import run_report, statement
 from sottovoce.report.html._beliefs import show_belief
-from sottovoce.service.dashboard.views.learned import look_learned
 
 COSTS = np.linspace(0.1, 0.6, 8)
 

@@ -89,7 +89,7 @@ def test_bars_have_marks_where_the_other_vector_is():
     chart = bar_chart(np.array([1.0, -2.0]), np.array([2.0, -2.0]), "title")
     assert chart.count('class="bar c0"') == 2
     assert chart.count('class="line ink"') == 2
-    assert "coordinate 2: −2.00, best −2.00" in chart
+    assert "coordinate 1: −2.00, best −2.00" in chart
 
 
 def test_the_ninth_line_is_dashed():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Floats, Vector
+from sottovoce._printed import Part, Printed
 from sottovoce.domains._geometry.hull import Oracle
 from sottovoce.domains.base import Domain
 from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
@@ -36,7 +37,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class DomainCheck:
+class DomainCheck(Printed):
     """What `check_domain` saw of a domain in which it found no contradiction; `print` it.
 
     Attributes
@@ -61,14 +62,16 @@ class DomainCheck:
     outer_radius: float
     diameter: float
 
-    def __str__(self) -> str:
+    _name_width = 9
+
+    def _parts(self) -> list[Part]:
         inner = "" if self.inner_radius is None else f"inner radius {self.inner_radius:.4g}, "
-        return (
-            f"{self.domain}: no contradiction in {self.calls:,} calls of its oracle\n"
-            f"  answers   optimal to {self.off:.1g} of the extent of the set ({_SLACK:g} is allowed)\n"
-            f"  geometry  {self.affine_dimension} of {self.dimension} dimensions, {inner}outer radius "
-            f"{self.outer_radius:.4g}, diameter {self.diameter:.4g}"
-        )
+        outer = f"outer radius {self.outer_radius:.4g}, diameter {self.diameter:.4g}"
+        rows = [
+            ("answers", f"optimal to {self.off:.1g} of the extent of the set ({_SLACK:g} is allowed)"),
+            ("geometry", f"{self.affine_dimension} of {self.dimension} dimensions, {inner}{outer}"),
+        ]
+        return [(f"{self.domain}: no contradiction in {self.calls:,} calls of its oracle", rows)]
 
 
 def check_domain(domain: Domain) -> DomainCheck:

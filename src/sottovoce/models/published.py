@@ -12,6 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce._extras import data_frame
+from sottovoce._printed import Part, Printed
 from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
 from sottovoce.domains.naming import label_text, read_labels
 from sottovoce.domains.specification import labels_from, plain_labels
@@ -71,7 +73,7 @@ class Tried:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Posterior:
+class Posterior(Printed):
     """What an optimizer or a study believes about mean losses: a Gaussian, from released numbers alone.
 
     With `direction="maximize"` all of it is about rewards.
@@ -286,21 +288,32 @@ class Posterior:
         tried = f"{len(self.means)} decisions in {self.rounds} rounds"
         return f"Posterior({self.model}, {self.dimension} coordinates, {tried})"
 
-    def __str__(self) -> str:
-        lines = [
-            f"Posterior of {self.rounds:,} rounds: a {self.model} model of {self.dimension:,} coordinates",
-            f"  decisions  {len(self.means):,} were tried, {self.events.sum():,.0f} events in all",
-            f"  level      {self.level:.4g}",
+    _name_width = 10
+
+    def _parts(self) -> list[Part]:
+        rows = [
+            ("decisions", f"{len(self.means):,} were tried, {self.events.sum():,.0f} events in all"),
+            ("level", f"{self.level:.4g}"),
         ]
         if self.deviations is not None:
             order = self.best_first
             names = range(self.dimension) if self.labels is None else [label_text(one) for one in self.labels]
             shown = [f"{names[place]}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]]
             what = "coordinate" if self.labels is None else "name"
-            lines.append(f"  best       {', '.join(shown)} ({what}: slope ± deviation)")
-        lines.append(f"  fit        {self.fit_check}")
-        lines += [f"  {'privacy' if not place else 'prior':<10} {one}" for place, one in enumerate(self.promises)]
-        return "\n".join(lines)
+            rows.append(("best", f"{', '.join(shown)} ({what}: slope ± deviation)"))
+        rows.append(("fit", str(self.fit_check)))
+        rows += [("prior" if place else "privacy", str(one)) for place, one in enumerate(self.promises)]
+        heading = f"Posterior of {self.rounds:,} rounds: a {self.model} model of {self.dimension:,} coordinates"
+        return [(heading, rows)]
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row for each coordinate: what it adds to the loss, and how far off that may be.
+
+        For items, that is the loss of each.
+        """
+        names = list(range(self.dimension)) if self.labels is None else list(map(label_text, self.labels))
+        deviations = np.full(self.dimension, np.nan) if self.deviations is None else self.deviations
+        return data_frame({"name": names, "slope": self.slopes, "deviation": deviations})
 
     # ------------------------------------------------------------------ keeping
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from sottovoce._printed import Part, Printed
+
 __all__ = ["NOT_REHEARSED", "NO_FORECAST", "Case", "Curve", "Forecast", "Spread", "percent"]
 
 NO_FORECAST = "none was asked for; sv.plan(...), with the same arguments, rehearses and says what to expect"
@@ -97,7 +99,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class Forecast(Printed):
     """What a plan is expected to do, by rehearsal in invented worlds; `print` it.
 
     How much is learned depends most on how much good and bad decisions differ (the contrast), and nobody can tell that
@@ -180,14 +182,14 @@ class Forecast:
             *(("note", note) for note in self.notes),
         )
 
-    def __str__(self) -> str:
+    def _parts(self) -> list[Part]:
         head = f"Forecast for {self.horizon:,} events (and where four worlds of five should lie)"
         if self.cases:
             head = (
                 f"Forecast for {self.horizon:,} events, if the best decision is better than an average one by so much"
             )
             head += " of the loss range"
-        return "\n".join([head, *(f"  {name:<8} {text}" for name, text in self.rows)])
+        return [(head, self.rows)]
 
     def _learning(self) -> str:
         regret = f"regret is {self.share.words(percent)} of that of never learning"

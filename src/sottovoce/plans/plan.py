@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from sottovoce._checks import choice
+from sottovoce._printed import Part, Printed
 from sottovoce.plans.forecast import NO_FORECAST, NOT_REHEARSED, Forecast
 from sottovoce.privacy import DirectionGrid, LossGrid, Noise
 
@@ -77,7 +78,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Printed):
     """The parameters of a run; `print` it to see what was chosen and what it should cost.
 
     Attributes
@@ -255,17 +256,16 @@ class Plan:
             *(("note", note) for note in self.notes),
         )
 
-    def __str__(self) -> str:
-        lines = [f"Plan: {self.name}", *(f"  {name:<8} {text}" for name, text in self.rows)]
-        return "\n".join(self._expected() + lines + self._considered())
+    def _parts(self) -> list[Part]:
+        return [*self._expected(), (f"Plan: {self.name}", self.rows), *self._considered()]
 
-    def _expected(self) -> list[str]:
+    def _expected(self) -> list[Part]:
         if self.forecast is not None:
-            return [str(self.forecast)]
+            return self.forecast._parts()
         if self.name not in PLANS:  # baselines are not for sv.plan
             return []
         tried = any(note.startswith(NOT_REHEARSED) for note in self.notes)
-        return ["Forecast: none; the note below says why" if tried else f"Forecast: {NO_FORECAST}"]
+        return [("Forecast: none; the note below says why" if tried else f"Forecast: {NO_FORECAST}", ())]
 
     def _stepping(self) -> str:
         law = "adapted to what is released" if self.step is None else f"{self.step:.4g}"
@@ -292,15 +292,15 @@ class Plan:
         word = "regret is of the order of" if self.order_only else "regret is at most"
         return f"{word} {here} whatever the losses{price}; {never}"
 
-    def _considered(self) -> list[str]:
+    def _considered(self) -> list[Part]:
         if not self.alternatives:
             return []
         width = max(len(other.what) for other in self.alternatives)
         rows = [
-            f"    {other.what:<{width}}  {self.shown(other.bound):>10}  {self.shown(other.bound_without_privacy):>10}"
+            ("", f"{other.what:<{width}}  {self.shown(other.bound):>10}  {self.shown(other.bound_without_privacy):>10}")
             for other in self.alternatives
         ]
-        return ["  considered (bounds per event: in private; without privacy)", *rows]
+        return [("Considered (bounds per event: in private; without privacy)", rows)]
 
     def shown(self, bound: float) -> str:
         """A bound per event as it is printed: one above what never learning can cost says nothing.

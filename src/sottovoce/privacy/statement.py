@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from sottovoce._printed import Part, Printed
 from sottovoce.privacy.guarantees import ApproxDP, Guarantee, LocalDP, PureDP, guarantee_from_dict
 from sottovoce.privacy.noise import Noise
 from sottovoce.privacy.promise import Promise, unit_of
@@ -33,7 +34,7 @@ _LOCAL_ADVERSARY = "sees every report as it leaves its owner; whoever runs the o
 
 
 @dataclass(frozen=True)
-class PrivacyStatement:
+class PrivacyStatement(Printed):
     """What a privacy officer signs; `print` it.
 
     Attributes
@@ -183,8 +184,12 @@ class PrivacyStatement:
             plain["counted"],
         )
 
-    def __str__(self) -> str:
-        return "\n".join([f"Privacy: {self.headline}", *(_row(name, text) for name, text in self.rows)])
+    def _parts(self) -> list[Part]:
+        return [(f"Privacy: {self.headline}", self.rows)]
+
+    def _line(self, row: tuple[str, str]) -> str:
+        name, text = row
+        return textwrap.fill(text, width=110, initial_indent=f"  {name:<13} ", subsequent_indent=" " * 16)
 
 
 def _of_the_prior(promises: tuple[Promise, ...], *, bares: bool) -> str:
@@ -198,10 +203,6 @@ def _of_the_prior(promises: tuple[Promise, ...], *, bares: bool) -> str:
     if bares:
         words += " NOT PRIVATE: decisions of this run show losses of theirs, which the caller has accepted in words."
     return f"people whose losses are in the prior are not covered by the promise above: {words}"
-
-
-def _row(name: str, text: str) -> str:
-    return textwrap.fill(text, width=110, initial_indent=f"  {name:<13} ", subsequent_indent=" " * 16)
 
 
 def state(guarantee: Guarantee, *, mechanism: str, why: str, noise: Noise | None, simulated: bool) -> PrivacyStatement:

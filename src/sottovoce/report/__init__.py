@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     from sottovoce.report.html._ab_test_page import ab_test_report
     from sottovoce.report.html._run_page import run_report
     from sottovoce.report.html._statement_page import statement_page
+    from sottovoce.report.html._study_page import study_report
     from sottovoce.report.html._sweep_page import sweep_report
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "run_report",
     "statement",
     "statement_page",
+    "study_report",
     "sweep_report",
     "write_reproduction",
 ]
@@ -40,6 +42,7 @@ _HOMES = {
     "run_report": "html._run_page",
     "statement": "_statement",
     "statement_page": "html._statement_page",
+    "study_report": "html._study_page",
     "sweep_report": "html._sweep_page",
     "write_reproduction": "_reproduction_page",
 }

@@ -196,9 +196,9 @@ def bar_chart(values: Floats, marks: Floats | None, title: str, names: Sequence[
     """Return bars of a vector's coordinates, with a mark on each where another vector lies."""
     axes, count = _chart_axes(), len(values)
     step = max(1, math.ceil(count / (10 if names is None else NAMES_ON_AXIS)))
-    called = [f"coordinate {i + 1}" if names is None else label_text(names[i]) for i in range(count)]
-    named = [(i + 1.0, str(i + 1) if names is None else shortened(called[i])) for i in range(0, count, step)]
-    x = Axis("coordinate" if names is None else "", ticks=tuple(named), zero=False, tight=True)
+    called = [f"coordinate {i}" if names is None else label_text(names[i]) for i in range(count)]
+    named = [(i + 1.0, str(i) if names is None else shortened(called[i])) for i in range(0, count, step)]
+    x = Axis("coordinate (from 0)" if names is None else "", ticks=tuple(named), zero=False, tight=True)
     x.set_up(axes.xaxis, [np.array([0.5, count + 0.5])])
     Axis("value").set_up(axes.yaxis, [values] if marks is None else [values, marks])
     axes.grid(axis="y")

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 from sottovoce import __version__
+from sottovoce._printed import Part, Printed
 from sottovoce.auditing import AuditRecord
 from sottovoce.privacy import Ledger, LedgerStatement, LocalDP, state_ledger
 from sottovoce.privacy.promise import cautions_of, spent_words
@@ -41,7 +42,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(Printed):
     """A statement, ready to be printed or drawn; `print` it.
 
     Attributes
@@ -61,6 +62,11 @@ class Statement:
     private: bool | None
     warnings: tuple[str, ...]
     sections: tuple[Section, ...]
+
+    def _parts(self) -> list[Part]:
+        warned = [("", f"! {one}") for one in self.warnings]
+        each = [(one.title, [*one.rows, *(("", f"- {item}") for item in one.items)]) for one in self.sections]
+        return [(self.title, ()), (self.made, warned), *each]
 
     def __str__(self) -> str:
         lines = [self.title, self.made]

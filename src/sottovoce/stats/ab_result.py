@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from sottovoce._printed import Part, Printed
+
 __all__ = ["ABTestResult", "ArmMean", "Difference", "Look", "percent"]
 
 
@@ -148,7 +150,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class ABTestResult:
+class ABTestResult(Printed):
     """What a test of arms has shown: means, differences, and at which level all of them hold together.
 
     Attributes
@@ -216,7 +218,9 @@ class ABTestResult:
             "differences": [one.to_dict() for one in self.differences],
         }
 
-    def __str__(self) -> str:
-        lines = ["Means (less is better):", *(f"  {one}" for one in self.arms), "Differences:"]
-        lines += [f"  {one.words}" for one in self.differences]
-        return "\n".join([*lines, f"Levels: {self.correction}."])
+    def _parts(self) -> list[Part]:
+        return [
+            ("Means (less is better):", [("", str(one)) for one in self.arms]),
+            ("Differences:", [("", one.words) for one in self.differences]),
+            (f"Levels: {self.correction}.", ()),
+        ]

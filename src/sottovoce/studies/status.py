@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._printed import Part, Printed
 from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.models import FitCheck, Segment, segment_text
 
@@ -64,7 +65,7 @@ class FirstOpenRound:
 
 
 @dataclass(frozen=True, eq=False)
-class Status:
+class Status(Printed):
     """Where a study stands.
 
     Attributes
@@ -144,7 +145,7 @@ class Status:
         rest = f"; and {len(segments) - _SHOWN:,} smaller ones" if len(segments) > _SHOWN else ""
         return "; ".join(f"{segment_text(one)}: {events:,}" for one, events in shown) + rest
 
-    def __str__(self) -> str:
+    def _parts(self) -> list[Part]:
         left = "" if self.remaining is None else f", {self.remaining:,} left"
         with np.printoptions(precision=4, suppress=True, threshold=20):
             point = str(self.point).replace("\n", " ") if self.chosen is None else in_words(self.chosen)
@@ -161,4 +162,4 @@ class Status:
         ]
         if self.erasure_pending:
             rows.append(("erasure", f"pending for {self.erasure_pending:,} rounds: retried with every call"))
-        return "\n".join([f"Study {self.name!r}", *(f"  {name:<8} {text}" for name, text in rows)])
+        return [(f"Study {self.name!r}", rows)]

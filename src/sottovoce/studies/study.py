@@ -1,9 +1,12 @@
 """Study: the optimizer whose every answer is durable before it is given."""
 
 import hashlib
+import importlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, Self, Unpack
 
 import numpy as np
@@ -469,6 +472,18 @@ class Study(Optimizer):
             Whether to check everything that is stored as well; see `verify`.
         """
         with self._lock: return state_in(self._base, self.name, self.domain, verify=verify)  # noqa: E701  # fmt: skip
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write what the study has come to as one HTML page, with its pictures; nothing in it costs privacy.
+
+        Parameters
+        ----------
+        path
+            Of the page.
+        """
+        report: Any = importlib.import_module("sottovoce.report")  # which shows studies, and stands above them
+        written: Path = report.study_report(self, path)
+        return written
 
     # ------------------------------------------------------------------ the end
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.report.html.parts import show_segments
+from sottovoce.report.html._segments import show_segments
 
 DRINKS = ["tea", "coffee", "cocoa", "milk", "water", "juice"]
 GOOD, OTHER = np.array([0.1, 0.2, 0.7, 0.8, 0.75, 0.7]), np.array([0.8, 0.7, 0.75, 0.1, 0.2, 0.7])

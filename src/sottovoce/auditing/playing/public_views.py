@@ -77,7 +77,7 @@ PUBLIC = {
     "PrivateBandit": PublicNames((*_DECIDING, *_WAITING, "state"), (*_ASKED, "from_state"), (*_WORK, "state")),
     "Study": PublicNames(
         (*_DECIDING, *_WAITING, "history", "created", "export", "name", "statement", "status", "verify"),
-        (*_ASKED, "ask_in_parts", "keyed_hash", "tell_each", "change", "open", "close", "tend"),
+        (*_ASKED, "ask_in_parts", "keyed_hash", "tell_each", "change", "open", "close", "tend", "report"),
         _WORK,
     ),
     "PrivateEvaluations": PublicNames(

@@ -108,7 +108,7 @@ class Editions(DecisionProblem):
         axes.set_xlim(0, columns)
         axes.set_ylim(_ROW * rows, -0.1)
         axes.set_axis_off()
-        axes.set_title("tile: shown   bar: opened by", fontsize=max(6.0, size), color=GREY, loc="left")
+        axes.set_title("tile: shown   bar: opened by", fontsize=max(8.0, size), color=GREY, loc="left")
 
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return the stories that are shown most, then what the page is worth on average over all segments."""

@@ -145,12 +145,12 @@ class Slate(DecisionProblem):
         axes.set_ylim(1.3 * len(groups), -0.1)
         axes.set_axis_off()
         shown = "chance to be shown" if self.integral else "share of the session"
-        axes.set_title(f"tile: {shown}   bar: chance of a click", fontsize=max(6.0, size), color=GREY, loc="left")
+        axes.set_title(f"tile: {shown}   bar: chance of a click", fontsize=max(8.5, size), color=GREY, loc="left")
 
     def _name_row(self, axes: "Axes", row: int, total: float, size: float) -> None:
-        axes.text(-0.1, 1.3 * row + 0.36, _topic(row), ha="right", va="center", fontsize=max(5.0, size), color="black")
+        axes.text(-0.1, 1.3 * row + 0.36, _topic(row), ha="right", va="center", fontsize=max(9.0, size), color="black")
         used = f"{total:.1f} of {self.per_category}"
-        axes.text(-0.1, 1.3 * row + 0.74, used, ha="right", va="center", fontsize=max(4.5, 0.8 * size), color=GREY)
+        axes.text(-0.1, 1.3 * row + 0.74, used, ha="right", va="center", fontsize=max(8.0, 0.8 * size), color=GREY)
 
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return the items that are shown most, then what the slate is worth on average over a simulated year."""

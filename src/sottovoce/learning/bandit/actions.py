@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce._printed import Part, Printed
 from sottovoce.domains import Domain
-from sottovoce.domains.naming import by_numbers, own_copy
+from sottovoce.domains.naming import by_numbers, in_words, own_copy
 from sottovoce.errors import UnknownAction
 from sottovoce.plans.decisions import Decisions, indices_of, said_of
 
 __all__ = ["Action", "Actions", "as_ids", "named_action", "named_actions", "refuse_actions", "speaking"]
 
+_SHOWN = 8  # actions of a block, in a notebook
 _MOST_CARRIED = 1_000_000  # numbers of a block that takes what its set says of them along when it is pickled
 
 
@@ -117,7 +119,7 @@ def named_action(action_id: int | str, x: Floats, wants_loss: bool, chosen: Any)
     return _carried((action_id, x, wants_loss), chosen, True)
 
 
-class Actions:
+class Actions(Printed):
     """A block of decisions: `ids` (size,), `x` (size, n), `wants_loss` (size,). Iterating gives single actions.
 
     Where there are many coordinates, `x` is written out when it is first read, and `indices` need not be.
@@ -212,6 +214,16 @@ class Actions:
             thin = isinstance(self._played, Decisions) and self._played.menu.rows is None
             said = self.chosen if thin or math.prod(self._played.shape) <= _MOST_CARRIED else []
         return _carried_block, (self.ids, self._played, self.wants_loss, said, self._named)
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _parts(self) -> list[Part]:
+        first = Actions(self.ids[:_SHOWN], self._played[:_SHOWN], self.wants_loss[:_SHOWN], self._domain)
+        said = self._said[:_SHOWN] if self._said else first.chosen
+        rows = [(str(one), in_words(chosen)) for one, chosen in zip(first.ids.tolist(), said, strict=True)]
+        more = len(self) - len(rows)
+        return [(repr(self), [*rows, ("", f"and {more:,} more")] if more else rows)]
 
     def __repr__(self) -> str:
         shape = self._played.shape

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._printed import Part, Printed
 from sottovoce.rounds.store import Store
 
 __all__ = ["Outstanding", "WaitingRound", "outstanding_of"]
@@ -54,7 +55,7 @@ class WaitingRound(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outstanding:
+class Outstanding(Printed):
     """Actions that were asked, and whose loss is neither told nor forgotten; the oldest first.
 
     Attributes
@@ -97,16 +98,15 @@ class Outstanding:
         """Go through (id, round, age)."""
         return iter(zip(self.ids.tolist(), self.rounds.tolist(), self.ages.tolist(), strict=True))
 
-    def __str__(self) -> str:
+    def _parts(self) -> list[Part]:
         total = max(len(self), sum(one.missing for one in self.waiting))  # `limit` may have left some out
         if not total:
-            return "no loss is outstanding"
-        lines = [f"{total:,} loss{' is' if total == 1 else 'es are'} outstanding"]
-        lines += [f"  {one}" for one in self.waiting[:_SHOWN]]
+            return [("no loss is outstanding", ())]
+        rows = [("", str(one)) for one in self.waiting[:_SHOWN]]
         if len(self.waiting) > _SHOWN:
-            lines.append(f"  and {len(self.waiting) - _SHOWN:,} later rounds")
+            rows.append(("", f"and {len(self.waiting) - _SHOWN:,} later rounds"))
         words = "tell(ids, losses) those that come, forget(ids) those that never will; patience= closes a round without"
-        return "\n".join([*lines, f"{words} them"])
+        return [(f"{total:,} loss{' is' if total == 1 else 'es are'} outstanding", rows), (f"{words} them", ())]
 
     def __repr__(self) -> str:
         return f"Outstanding(<{len(self)} actions of {len(self.waiting)} rounds>)"

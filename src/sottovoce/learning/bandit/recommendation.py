@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
+from sottovoce._printed import Part, Printed
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import as_plain, in_words, label_text
 from sottovoce.domains.specification import as_stored
@@ -43,7 +44,7 @@ _WHYS = {"items": "the best decision for what is believed of each item"}
 
 
 @dataclass(frozen=True, eq=False)
-class Recommendation:
+class Recommendation(Printed):
     """The decision to take home, as far as is known: a function of released values alone.
 
     Attributes
@@ -126,8 +127,11 @@ class Recommendation:
             "items": None if self.items is None else [[as_plain(name), *two] for name, two in self.items.items()],
         }
 
-    def __str__(self) -> str:
-        rounds = f"after {self.rounds:,} rounds" if self.rounds else "before anything is known"
+    _name_width = 9
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it says: names and texts."""
         rows = [("decision", self.words or in_short(self.x)), ("why", self.why)]
         if self.loss is not None:
             give_or_take = "" if self.deviation is None else f", give or take {self.deviation:.2g}"
@@ -143,7 +147,11 @@ class Recommendation:
             rows.append(("how sure", "not known: this plan has no model of the losses"))
         if self.caution:
             rows.append(("caution", self.caution))
-        return "\n".join([f"Recommendation, {rounds}", *(f"  {name:<9} {text}" for name, text in rows)])
+        return tuple(rows)
+
+    def _parts(self) -> list[Part]:
+        rounds = f"after {self.rounds:,} rounds" if self.rounds else "before anything is known"
+        return [(f"Recommendation, {rounds}", self.rows)]
 
     def _how_sure(self, share: float, mean: float, most: float) -> str:
         same = f"this is the best decision, or close to it, in {share:.0%} of the worlds that fit what was released"

@@ -15,6 +15,7 @@ from typing import Any
 from scipy.special import ndtri
 
 from sottovoce._checks import number
+from sottovoce._printed import Part, Printed
 from sottovoce.learning.bandit.recommendation import Recommendation
 
 __all__ = ["Enough", "enough_for"]
@@ -24,7 +25,7 @@ _POWER = 1.25  # of a shortfall: how many times the events it takes to have it f
 
 
 @dataclass(frozen=True)
-class Enough:
+class Enough(Printed):
     """Whether the decision to take home is good enough; `bool` of it is the answer, `print` says why.
 
     Attributes
@@ -51,8 +52,8 @@ class Enough:
     def __bool__(self) -> bool:
         return self.yes
 
-    def __str__(self) -> str:
-        return f"{'Enough' if self.yes else 'Not enough'}: {self.why}."
+    def _parts(self) -> list[Part]:
+        return [(f"{'Enough' if self.yes else 'Not enough'}: {self.why}.", ())]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
@@ -77,7 +78,7 @@ def enough_for(
     low, high = optimizer.loss_range
     allowed = number("within", within, above=0.0, at_most=1.0) * (high - low)
     known = optimizer.recommend(segment=segment) if found is None else found
-    each, all_of = _each(optimizer, segment, known), " of every segment" if _for_all(optimizer, segment) else ""
+    each, all_of = _each(optimizer, segment, known), " for a segment" if _for_all(optimizer, segment) else ""
     recommended = [one for one, _, _ in each]
     unknown = _unknown(recommended)
     if unknown:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
+from sottovoce._printed import Part
 from sottovoce.learning.bandit.recommendation import Recommendation, from_belief, shown
 from sottovoce.learning.segmented.plain import plain_segment
 from sottovoce.models import Belief, HierarchicalPrior, Segment, segment_text
@@ -14,9 +15,8 @@ from sottovoce.plans.problem import Problem
 
 __all__ = ["SegmentGain", "SegmentedRecommendation", "for_all", "for_segment"]
 
-_DRAWS = 200
+_DRAWS, _FEW = 200, 2
 _SHOWN = 20  # segments, in print
-_NOTHING = 1e-4  # of the loss range, per event: not worth the while
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,19 @@ class SegmentedRecommendation(Recommendation):
         """Whether telling segments apart pays, in words."""
         if not self.segments:
             return "no segment has been asked for yet"
+        silent = sum(not one.rounds for one in self.segments.values())
+        if silent:
+            return (
+                f"too early to say whether segments help: nothing was released yet of {silent} of {len(self.segments)}"
+            )
         if not any(one.differs for one in self.gains.values()):
-            return "segments do not help here: the best decision is the same for all of them, as far as is known"
+            unsure = max((one.shortfall[1] for one in self.segments.values() if one.shortfall is not None), default=0.0)
+            if unsure > 0:
+                return (
+                    "too early to say whether segments help: so far one decision is the best for all, and that of a "
+                    f"segment may be better by {unsure:.2g} per event"
+                )
+            return "segments do not help here, as far as is known: the best decision is the same for all of them"
         gain = self.gain
         if self.helps:
             sure = sum(one.sure for one in self.gains.values())
@@ -124,16 +135,21 @@ class SegmentedRecommendation(Recommendation):
             "variance_shares": dict(self.variance_shares),
         }
 
-    def __str__(self) -> str:
-        whole = super().__str__().replace("Recommendation", "Recommendation for all segments", 1).splitlines()
-        lines = [one for one in whole if not one.startswith("  how sure")]  # each segment is as sure as it is
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it says: names and texts."""
+        rows = [one for one in super().rows if one[0] != "how sure"]  # each segment is as sure as it is
         for one in sorted(self.segments, key=lambda each: -self.sizes[each])[:_SHOWN]:
             found, gain = self.segments[one], self.gains[one]
             what = f"{found.words}, {gain.mean:.2g} less per event" if gain.differs else "as for all"
-            lines.append(f"  {segment_text(one):<9} {what} ({self.sizes[one]:,} events)")
+            rows.append((segment_text(one), f"{what} ({self.sizes[one]:,} events)"))
         if len(self.segments) > _SHOWN:
-            lines.append(f"  and {len(self.segments) - _SHOWN:,} smaller segments")
-        return "\n".join([*lines, f"  verdict   {self.verdict}"])
+            rows.append(("", f"and {len(self.segments) - _SHOWN:,} smaller segments"))
+        return (*rows, ("verdict", self.verdict))
+
+    def _parts(self) -> list[Part]:
+        ((heading, rows),) = super()._parts()
+        return [(heading.replace("Recommendation", "Recommendation for all segments", 1), rows)]
 
 
 def for_segment(belief: Belief, problem: Problem) -> Recommendation:
@@ -160,12 +176,14 @@ def for_all(
     drawn = {segment: _gaps(one, x, found[segment].x) for segment, one in beliefs.items()}
     gains = {segment: _gain(one, bool(np.abs(found[segment].x - x).max() > 1e-9)) for segment, one in drawn.items()}
     losses = [one.expected_loss(x) for one in beliefs.values()]
+    unsure = [one.certainty(x, _FEW).deviation for one in beliefs.values()]  # together at most: they go hand in hand
     whole = shown(
         Recommendation(
             x,
             "the best decision for the mean of what is believed of all segments, by their events",
             sum(one.rounds for one in found.values()),
             float(shares @ losses) if losses else None,
+            float(shares @ unsure) if losses else None,
         ),
         problem,
     )

@@ -94,7 +94,7 @@ def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
         if where.any()
     ]
     title = f"What {'an item' if posterior.model == 'items' else 'a coordinate'} adds to the {told}"
-    chart = line_chart(curves, _axis(shown, places, posterior.labels), Axis(f"{told} per unit"), title)
+    chart = line_chart(curves, _axis(shown, places, posterior.labels), Axis(f"{told} per event"), title)
     named = ""
     if posterior.labels is not None:
         best = in_words([posterior.labels[place] for place in order.tolist()], most=_NAMED)
@@ -136,4 +136,5 @@ def _decisions(posterior: Posterior) -> Chart:
     axis = Axis(f"mean {quantity(posterior.direction)} that the model expects of the {what[2]}", ticks=ticks)
     best = f"The {len(most)} {what[0].lower()} that are known best."
     words = f"{best} If the model is right, 95% of the bars reach the line at 0."
-    return Chart(title, line_chart(curves, axis, Axis("difference"), title), words)
+    beside = Axis(f"difference in {quantity(posterior.direction)} per event")
+    return Chart(title, line_chart(curves, axis, beside, title), words)

@@ -16,6 +16,7 @@ from sottovoce._arrays import Floats, Vector
 from sottovoce.domains import Domain, Permutahedron, Product
 from sottovoce.domains.naming import in_words, label_text
 from sottovoce.models import Posterior
+from sottovoce.models.published import quantity
 from sottovoce.report._canvas import note, sized, to_svg
 from sottovoce.report._charts import shortened
 from sottovoce.report._numbers import significant
@@ -26,6 +27,7 @@ __all__ = ["Bar", "Drawing", "draw_decision"]
 _MOST_NODES, _MOST_EDGES = 70, 260
 _MOST_NAMED = 26  # nodes whose names all have room
 _MOST_TILES, _MOST_ROWS = 36, 24
+_ALL_TILES = 60  # up to so many, none is left out
 _WIDTH, _HEIGHT, _MARGIN = 520, 330, 46
 _SIDES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
 _BELOW_FIRST = np.array([0.0, 0.0, 0.3, 0.3])  # names beside a node are harder to tell apart
@@ -60,6 +62,8 @@ class Drawing:
         How many others there is no room for.
     svg
         Of a network.
+    unit
+        What the numbers beside names are.
     parts
         Of a product: names and drawings.
     """
@@ -70,6 +74,7 @@ class Drawing:
     others: tuple[str, ...] = ()
     more: int = 0
     svg: str = ""
+    unit: str = ""
     parts: "tuple[tuple[str, Drawing], ...]" = ()
 
 
@@ -161,10 +166,13 @@ def _slate(domain: Domain, chosen: list[Hashable], words: str, belief: Posterior
         inside = {place[one] for one in chosen}
         others = [label_text(names[i]) for i in order if i not in inside]
         bars = [Bar(label_text(names[i]), aside=_adds(belief, i)) for i in order if i in inside]
-    rest = len(names) - len(chosen)
-    room = max(0, _MOST_TILES - len(bars[:_MOST_TILES]))
-    more = max(0, len(bars) - _MOST_TILES) if len(bars) > _MOST_TILES else rest - len(others[:room])
-    return Drawing("slate", words, tuple(bars[:_MOST_TILES]), tuple(others[:room]), more)
+    most = _ALL_TILES if len(names) <= _ALL_TILES else _MOST_TILES
+    rest, room = len(names) - len(chosen), max(0, most - len(bars))
+    more = len(bars) - most if len(bars) > most else rest - len(others[:room])
+    unit = ""
+    if known and belief is not None:
+        unit = f"Below a name: what it adds to the {quantity(belief.direction)} per event, ± one standard deviation."
+    return Drawing("slate", words, tuple(bars[:most]), tuple(others[:room]), more, unit=unit)
 
 
 def _adds(belief: Posterior, place: int) -> str:

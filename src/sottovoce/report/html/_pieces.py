@@ -11,7 +11,16 @@ from markupsafe import Markup, escape
 
 from sottovoce.report._numbers import significant
 
-__all__ = ["Chart", "ColumnHead", "Table", "TableCell", "Tile", "epsilon_cell", "heads", "number", "text"]
+__all__ = ["Chart", "ColumnHead", "Mark", "Table", "TableCell", "Tile", "epsilon_cell", "heads", "number", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word on how something is: `level` is "bad", "note" or "good"."""
+
+    level: str
+    words: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,17 +79,18 @@ def tiles_of(entries: list[ShownRun]) -> list[Tile]:
                     "the regret without privacy, in one run each",
                 ),
             )
-    if first.plan is not None and math.isfinite(first.predicted):
-        tiles.append(_bound_tile(first, first.plan.order_only))
+    promised = first.plan is not None and not (first.plan.order_only or first.plan.vacuous)
+    if promised and math.isfinite(first.predicted):
+        tiles.append(_bound_tile(first))
     return tiles
 
 
-def _bound_tile(first: ShownRun, order_only: bool) -> Tile:
-    """Say what the plan reckoned with before the first event, and how much of it came true."""
+def _bound_tile(first: ShownRun) -> Tile:
+    """Say what the plan promised before the first event, and how much of it came true."""
     happened = first.run.regret_per_event
     share = f"{happened / first.predicted:.0%} of that" if happened > 0 else "less than nothing"
     return Tile(
-        "At worst, the plan reckoned with about" if order_only else "At worst, the plan said, at most",
+        "At worst, the plan promised, at most",
         significant(first.predicted),
         f"lost per event beyond the best fixed decision. It came to {significant(happened)}: {share}.",
     )

@@ -1,35 +1,18 @@
-"""What other pages take from the reports, so that all look alike: charts, drawings, templates, colours, the script."""
+"""What the dashboard takes from the reports, so that both look alike: parts, templates, colours, the script."""
 
-from sottovoce.report._charts import Axis, Curve, line_chart
-from sottovoce.report._numbers import joined, short, significant
-from sottovoce.report.html._beliefs import ShownBelief, show_belief
-from sottovoce.report.html._drawings import Drawing, draw_decision
+from sottovoce.report._numbers import short
+from sottovoce.report.html._learned import Histories, Learned, look_learned
 from sottovoce.report.html._page import script, style, templates
-from sottovoce.report.html._pieces import Chart, ColumnHead, Table, TableCell, Tile, heads, number, text
-from sottovoce.report.html._segments import ShownSegments, show_segments
+from sottovoce.report.html._pieces import Mark, Tile
 
 __all__ = [
-    "Axis",
-    "Chart",
-    "ColumnHead",
-    "Curve",
-    "Drawing",
-    "ShownBelief",
-    "ShownSegments",
-    "Table",
-    "TableCell",
+    "Histories",
+    "Learned",
+    "Mark",
     "Tile",
-    "draw_decision",
-    "heads",
-    "joined",
-    "line_chart",
-    "number",
+    "look_learned",
     "script",
     "short",
-    "show_belief",
-    "show_segments",
-    "significant",
     "style",
     "templates",
-    "text",
 ]

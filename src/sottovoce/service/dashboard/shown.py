@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from sottovoce.report import Statement, statement
+from sottovoce.report.html.parts import Histories, Learned, look_learned
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard.pages import render
-from sottovoce.service.dashboard.views.learned import Learned, look_learned
 from sottovoce.service.dashboard.views.now import Now, look_now
 from sottovoce.service.dashboard.views.promise import Promise, audits_in, look_promise
-from sottovoce.studies import History, Study
+from sottovoce.studies import Study
 
 __all__ = ["Shown"]
 
@@ -24,7 +24,7 @@ class _Kept:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     version: tuple[str, str] | None = None
     body: str = ""
-    history: History | None = None
+    histories: Histories = field(default_factory=dict)
 
 
 class Shown:
@@ -59,16 +59,16 @@ class Shown:
             audits, unreadable = await asyncio.to_thread(audits_in, self._context.audits)
             wanted = (version, repr((audits, unreadable)))
             if kept.version != wanted:
-                look = partial(_both, earlier=kept.history, audits=audits, unreadable=unreadable)
+                look = partial(_both, earlier=kept.histories, audits=audits, unreadable=unreadable)
                 found, promised = await self._context.look(name, look)
                 kept.body = await asyncio.to_thread(
-                    render, "learned.html", {"it": found, "promise": promised, "version_of": version}
+                    render, "learned_and_promised.html", {"it": found, "promise": promised, "version_of": version}
                 )
-                kept.version, kept.history = wanted, found.history
+                kept.version, kept.histories = wanted, found.histories
             return kept.body
 
 
 def _both(
-    study: Study, *, earlier: History | None, audits: tuple[Any, ...], unreadable: tuple[Any, ...]
+    study: Study, *, earlier: Histories, audits: tuple[Any, ...], unreadable: tuple[Any, ...]
 ) -> tuple[Learned, Promise]:
     return look_learned(study, earlier), look_promise(study, audits, unreadable)

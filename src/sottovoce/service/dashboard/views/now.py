@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sottovoce.privacy.promise import UNSPENT
-from sottovoce.report.html.parts import Tile
-from sottovoce.service.dashboard.views.overview import Mark
+from sottovoce.report.html.parts import Mark, Tile
 from sottovoce.studies import Status, Study
 
 __all__ = ["Now", "look_now", "now_of"]

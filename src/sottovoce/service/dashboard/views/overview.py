@@ -4,22 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sottovoce.privacy.promise import UNSPENT
-from sottovoce.report.html.parts import short
+from sottovoce.report.html.parts import Mark, short
 from sottovoce.service.keys import Key
 from sottovoce.studies import StudyEntry
 
-__all__ = ["Mark", "Overview", "StudyRow", "overview"]
+__all__ = ["Overview", "StudyRow", "overview"]
 
 _ERASED_LATE = 2  # the newest round's erasure is put on record with the next call: one is no news
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A word on how something is: `level` is "bad", "note" or "good"."""
-
-    level: str
-    words: str
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

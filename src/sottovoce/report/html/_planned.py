@@ -8,7 +8,9 @@ import numpy as np
 from sottovoce.learning import Plan
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.models import Posterior
-from sottovoce.report.html.parts import Table, TableCell, heads, significant, text
+from sottovoce.models.published import quantity
+from sottovoce.report._numbers import significant
+from sottovoce.report.html._pieces import Table, TableCell, heads, text
 from sottovoce.studies import History
 
 __all__ = ["Planned", "planned_of"]
@@ -58,18 +60,20 @@ def _compared(
         return []
     rows = [_row("events", f"{plan.horizon:,}", f"{int(history.ends[-1]):,} in released rounds")]
     mean, deviation = _mean_so_far(history)
-    rows.append(_row("mean loss per event", "", _give_or_take(mean, deviation)))
+    told = quantity(found.direction)
+    rows.append(_row(f"mean {told} per event", "", _give_or_take(mean, deviation)))
     if belief is None or found.loss is None:
         return rows
     never, unsure = belief.predict(belief.center)
-    rows.append(_row("never learning would lose", "", _give_or_take(never, unsure or 0.0)))
-    rows.append(_row("the recommendation would lose", "", _give_or_take(found.loss, found.deviation or 0.0)))
+    rows.append(_row(f"{told} per event of never learning", "", _give_or_take(never, unsure or 0.0)))
+    rows.append(_row(f"{told} per event of the recommendation", "", _give_or_take(found.loss, found.deviation or 0.0)))
     forecast = "" if plan.forecast is None else plan.forecast.learned.words(lambda one: f"{one:.0%}")
-    gain, spread = never - found.loss, math.hypot(unsure or 0.0, found.deviation or 0.0)
+    sign = -1.0 if found.direction == "maximize" else 1.0
+    gain, spread = sign * (never - found.loss), math.hypot(unsure or 0.0, found.deviation or 0.0)
     if gain <= _TWO_SIDES * spread or gain <= 0:
         learned = "too early to say: the gain is within what is unsure"
     else:
-        learned = f"about {np.clip((never - mean) / gain, 0.0, 1.0):.0%} on average over all events"
+        learned = f"about {np.clip(sign * (never - mean) / gain, 0.0, 1.0):.0%} on average over all events"
     rows.append(_row("learned, of what a fixed decision can gain", forecast or "no forecast", learned))
     return rows
 

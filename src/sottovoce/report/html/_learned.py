@@ -1,0 +1,270 @@
+"""What a study has learned: its recommendation, what is believed, what its rounds released. Released values only."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.bandit.stopping import enough_for
+from sottovoce.learning.segmented import SegmentedRecommendation
+from sottovoce.models import Posterior, segment_text
+from sottovoce.models.published import quantity
+from sottovoce.report._charts import Axis, Curve, line_chart
+from sottovoce.report._numbers import significant
+from sottovoce.report.html._beliefs import ShownBelief, show_belief
+from sottovoce.report.html._drawings import Drawing, draw_decision
+from sottovoce.report.html._pieces import Chart, Mark, Table, heads, number, text
+from sottovoce.report.html._planned import Planned, planned_of
+from sottovoce.report.html._segments import ShownSegments, show_segments
+from sottovoce.studies import History, Study
+from sottovoce.studies.history import NO_HISTORY
+
+__all__ = ["Histories", "Learned", "look_learned"]
+
+_TWO_SIDES = 1.96  # deviations that hold 95%
+_BEYOND = 0.25  # of the range of losses: noise can put a mean outside of it, and a chart ends there
+_DOUBTFUL = 0.01  # probability, if the model is right, of residuals as large: too small to praise it
+_NOTHING = 1e-9  # a loss that is none
+_POINTS = 240  # of a line
+_ROWS = 200  # of a table
+
+_SEGMENTS = 6  # whose beliefs and rounds are drawn, the largest first
+
+Histories = dict[Any, History]
+"""By segment; of a study without segments, that of None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a study has learned.
+
+    Attributes
+    ----------
+    drawing
+        The recommendation, as people think of it.
+    sure
+        How sure it is, and what it rests on: names and texts.
+    known
+        Whether anything was released yet.
+    alarms
+        Of a model that does not fit, and of a world that changed.
+    beliefs
+        Charts of posteriors: of the study, or of its largest segments by their names; none where the plan has none.
+    no_belief
+        Why there is none, in words.
+    rounds
+        A chart of the released means; None where rounds have none.
+    no_rounds
+        Why there is none, in words.
+    table
+        The same means in numbers.
+    planned
+        The plan, and what became of it.
+    histories
+        To go on from, next time.
+    segments
+        Of a study with segments: the decision of each, what it gains by it, and whether that pays.
+    """
+
+    drawing: Drawing
+    sure: tuple[tuple[str, str], ...]
+    known: bool
+    alarms: tuple[Mark, ...]
+    beliefs: tuple[tuple[str, ShownBelief], ...]
+    no_belief: str
+    rounds: Chart | None
+    no_rounds: str
+    table: Table | None
+    planned: Planned
+    histories: Histories
+    segments: ShownSegments | None = None
+
+
+def look_learned(study: Study, earlier: Histories | None = None) -> Learned:
+    """Return what a study has learned; `earlier` is what its histories were when it was last looked at."""
+    found, before = study.recommend(), earlier or {}
+    whose = _largest(found)
+    histories = {one: _history(study, one, before.get(one)) for one in whose}
+    beliefs = {one: known for one in whose if (known := _belief_of(study, one)) is not None}
+    shown = tuple(
+        (_called(one), drawn)
+        for one, known in beliefs.items()
+        if (drawn := show_belief(known, _best(found, one), who="this study" if one is None else _called(one)))
+    )
+    chart = _rounds_chart(histories, found, *study.loss_range)
+    history = histories.get(None, NO_HISTORY)
+    return Learned(
+        drawing=draw_decision(study.domain, found.x, beliefs.get(None)),
+        sure=(*_sure(found), ("Enough", str(enough_for(study, 0.95, 0.01, found=found)))),
+        known=bool(found.rounds),
+        alarms=tuple(_alarms(found, histories)),
+        beliefs=shown,
+        no_belief="" if shown else _no_belief(study, bool(found.rounds)),
+        rounds=chart,
+        no_rounds="" if chart else _no_rounds(histories),
+        table=_rounds_table(histories, study.direction),
+        planned=planned_of(study.plan, beliefs.get(None), found, history),
+        histories=histories,
+        segments=_segments(study, found),
+    )
+
+
+def _largest(found: Recommendation) -> list[Any]:
+    """Return the segments that are looked at; None stands for a study without any."""
+    if not isinstance(found, SegmentedRecommendation):
+        return [None]
+    return sorted(found.segments, key=lambda one: -found.sizes[one])[:_SEGMENTS]
+
+
+def _called(segment: Any) -> str:
+    return "" if segment is None else segment_text(segment)
+
+
+def _best(found: Recommendation, segment: Any) -> Floats:
+    return found.x if not isinstance(found, SegmentedRecommendation) else found[segment].x
+
+
+def _history(study: Study, segment: Any, earlier: History | None) -> History:
+    return study.history(earlier) if segment is None else study.history(earlier, segment=segment)
+
+
+def _segments(study: Study, found: Recommendation) -> ShownSegments | None:
+    if not isinstance(found, SegmentedRecommendation):
+        return None
+    return show_segments(found, names=study.domain.coordinate_names)
+
+
+def _belief_of(study: Study, segment: Any) -> Posterior | None:
+    try:
+        found = study.posterior() if segment is None else study.posterior(segment=segment)
+    except ValueError:  # the plan has no model
+        return None
+    return found if found.rounds else None
+
+
+def _no_belief(study: Study, known: bool) -> str:
+    exploration = study.plan.exploration
+    if exploration not in ("posterior", "items"):
+        return f"The plan explores by {exploration}, and has no model of the losses: it believes nothing."
+    return "Nothing is believed yet." if known else "Nothing was released yet, so nothing is believed."
+
+
+def _no_rounds(histories: Histories) -> str:
+    why = next((one.why for one in histories.values() if one.why), "")
+    return why or "Fewer than two rounds were released so far."
+
+
+def _sure(found: Recommendation) -> Any:
+    yield "Rests on", f"{found.rounds:,} released rounds" if found.rounds else "nothing: no round was released yet"
+    yield "Why", f"{found.why[0].upper()}{found.why[1:]}"
+    if found.loss is not None:
+        give_or_take = "" if found.deviation is None else f" ± {significant(_TWO_SIDES * found.deviation, 2)}"
+        yield f"Expected {quantity(found.direction)}", f"{significant(found.loss)}{give_or_take} per event (95%)"
+    if found.share is not None:
+        yield "Still the best in", f"{found.share:.0%} of the worlds that fit what was released"
+    if found.shortfall is not None:
+        yield "The best may be better by", _shortfall(*found.shortfall)
+    if found.rounds and found.loss is None:
+        yield "How sure", "not known: this plan has no model of the losses"
+
+
+def _shortfall(mean: float, most: float) -> str:
+    if mean < _NOTHING:
+        return "hardly anything"
+    if most < _NOTHING:
+        return f"{significant(mean, 2)} per event on average, and nothing in 95% of these worlds"
+    return f"{significant(mean, 2)} per event on average, and at most {significant(most, 2)} in 95% of these worlds"
+
+
+def _alarms(found: Recommendation, histories: Histories) -> Any:
+    each = [found] if not isinstance(found, SegmentedRecommendation) else list(found.segments.values())
+    cautions = dict.fromkeys(one.caution for one in each if one.caution)
+    checks = [one.fit_check for one in each if one.fit_check is not None and one.rounds]
+    if cautions:
+        for caution in cautions:
+            yield Mark("bad", "The model does not fit", f"{caution[0].upper()}{caution[1:]}.")
+    elif checks:
+        worst = min(checks, key=lambda one: one.probability)
+        words = f"{str(worst)[0].upper()}{str(worst)[1:]}."
+        if worst.probability < _DOUBTFUL / len(checks):
+            yield Mark("note", "The model may not fit", f"{words} Watch whether that stays so.")
+        else:
+            yield Mark("good", "The model fits", words)
+    changed = {whose: one for whose, one in histories.items() if one.changes and one.changed_at is not None}
+    for whose, one in changed.items():
+        often = "once" if one.changes == 1 else f"{one.changes} times"
+        of_whom = "" if whose is None else f" of {segment_text(whose)}"
+        why = f"All that was known{of_whom} was forgotten {often}, last after {one.changed_at:,} events."
+        yield Mark("bad", "The world changed", f"{why} What is shown was learned since.")
+    if not changed and found.rounds and not any(one.why for one in histories.values()):
+        yield Mark("good", "No change was noticed", "No round surprised by far more than is usual.")
+
+
+def _rounds_chart(histories: Histories, found: Recommendation, low: float, high: float) -> Chart | None:
+    """Draw released means over events, with the noise that is in them; a line for each segment."""
+    drawn = {whose: one for whose, one in histories.items() if len(one.means) > 1}
+    if not drawn:
+        return None
+    told, curves, cut = quantity(found.direction), list[Curve](), False
+    for colour, (whose, one) in enumerate(drawn.items()):
+        line, shortened = _line(one, low, high, _called(whose) or "mean of a round", 0 if whose is None else colour)
+        curves.append(line)
+        cut = cut or shortened
+    alone = drawn.get(None)
+    if alone is not None:
+        ends = curves[0].x
+        if found.loss is not None:
+            curves.append(Curve("expected of the recommendation", ends[[0, -1]], np.full(2, found.loss), colour=2))
+        if alone.changed_at is not None:
+            at = np.full(2, float(alone.changed_at))
+            curves.append(Curve("the world changed", at, np.array([curves[0].y.min(), curves[0].y.max()]), colour=-1))
+    title = f"Released mean {told} of rounds" + ("" if alone is not None else ", by segment")
+    caption = (
+        f"Each point is the mean {told} of a round as it was released, noise included; the band is what that noise "
+        "alone does, 95 times of 100."
+        + (f" Band and means are cut off where they leave the {told}'s range by far." if cut else "")
+        + (" In green: what is expected of the recommendation." if alone is not None and found.loss is not None else "")
+        + (" Grey: where the world was seen to change." if alone is not None and alone.changed_at is not None else "")
+        + ("" if alone is not None else f" Lines, in their order: {', '.join(one.name for one in curves)}.")
+    )
+    return Chart(title, line_chart(curves, Axis("events"), Axis(f"mean {told} per event", zero=False), title), caption)
+
+
+def _line(history: History, low: float, high: float, name: str, colour: int) -> tuple[Curve, bool]:
+    """Return the line of a history, and whether it had to be cut off where it leaves the range by far."""
+    room = _BEYOND * (high - low)
+    bottom, top = low - room, high + room
+    kept = np.unique(np.linspace(0, len(history.means) - 1, _POINTS).astype(int))
+    ends, means = history.ends[kept].astype(np.float64), np.clip(history.means[kept], bottom, top)
+    noise = _TWO_SIDES * history.deviations[kept]
+    bands = np.minimum(noise, np.minimum(means - bottom, top - means))
+    cut = bool((history.means[kept] != means).any() or (bands < noise - 1e-12).any())
+    return Curve(name, ends, means, np.maximum(bands, 0.0), colour), cut
+
+
+def _rounds_table(histories: Histories, direction: str) -> Table | None:
+    """Return the released means in numbers, the newest first; of each segment in its turn."""
+    rows, seen = list[Any](), sum(one.seen for one in histories.values())
+    for whose, one in histories.items():
+        newest = range(len(one.means) - 1, max(-1, len(one.means) - 1 - _ROWS // len(histories)), -1)
+        rows += [
+            (
+                *(() if whose is None else (text(segment_text(whose)),)),
+                number(int(one.rounds[i])),
+                number(int(one.ends[i])),
+                number(float(one.means[i])),
+                number(float(_TWO_SIDES * one.deviations[i])),
+            )
+            for i in newest
+        ]
+    if not rows:
+        return None
+    left_out = "" if len(rows) == seen else f" The newest {len(rows):,} of {seen:,}."
+    of_segments = [] if None in histories else ["segment"]
+    words = heads(
+        [*of_segments, "round", "up to event", f"released mean {quantity(direction)} per event", "noise, 95%"],
+        len(of_segments),
+    )
+    return Table("rounds-table", f"Released rounds, the newest first.{left_out}", words, tuple(rows))
