@@ -3,8 +3,8 @@
 A prior whose slopes are as large as the loss range allows sends first probes to the corners, and most losses are not
 that steep. So scales are halved down to one at which the best point is hardly away from the centre. Their posterior
 means, averaged by marginal likelihood, shrink towards the centre what few numbers say, and no more than they should
-(as James and Stein do): the leader follows that average. How far probes scatter around it is decided by the scale that
-is likeliest after a price for every doubling: what is tried is paid for, what is concluded is not.
+(as James and Stein do): the leader follows that average, and probes scatter around it by the likeliest scale. Where the
+horizon is short, every doubling of the scale has a price.
 
 Tests: tests/models/test_convex.py.
 """
@@ -23,8 +23,8 @@ __all__ = ["SlopeScales", "Slopes"]
 
 _SMALLEST = 8  # halvings of the largest scale, at most
 _WORTH_WHILE = 1 / 90  # deviation of the mean of all numbers, in B/sqrt(k), at which learning is just worth the while
-_FIRST, _LARGEST_FIRST = 0.16, 0.6  # distance of the first probes where it is, and at most
-_SLOWLY, _FASTER = 0.5, 1.5  # powers of that worth by which the distance falls below, and rises above
+_FIRST, _LARGEST_FIRST = 0.13, 0.6  # distance of the first probes where it is, and at most
+_SLOWLY = 0.5  # power of that worth by which the distance falls below
 _PRICE = 0.5  # nats that each doubling of the scale must earn where it is, and less where it is more than that
 _BEYOND = 2.0  # how far probes go there, over how far the best point is expected to be; and farther likewise
 _BALANCE = 0.8  # squared distance of later probes, over k/sqrt(precision of all numbers), in B
@@ -67,7 +67,7 @@ class SlopeScales:
         events = max(settings.least, settings.cap * settings.horizon / settings.probes)
         precision = settings.horizon / (settings.variances[1] + settings.noise**2 / events)
         worth = _WORTH_WHILE * settings.width * math.sqrt(precision) / math.sqrt(shape.size)
-        self.first: float = min(_LARGEST_FIRST, _FIRST * worth ** (_SLOWLY if worth < 1 else _FASTER))
+        self.first: float = min(_LARGEST_FIRST, _FIRST * max(worth, worth**_SLOWLY))
         self._bold = max(1.0, worth)
         scales: Floats = np.exp2(-np.arange(_SMALLEST + 1.0))
         self.scales = scales[: max(1, int((self._reach(scales) >= min(_FIRST, self.first) / 2).sum()))]
@@ -94,9 +94,10 @@ class SlopeScales:
         means = np.linalg.solve(roots.transpose(0, 2, 1), half)[:, :, 0]
         likelihoods = ((half[:, :, 0] ** 2).sum(axis=1) - (center**2 / variances).sum(axis=1)) / 2
         likelihoods -= np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1) + np.log(variances).sum(axis=1) / 2
+        likelihoods += _PRICE / self._bold**2 * np.arange(len(likelihoods))
         weights = np.exp(likelihoods - likelihoods.max())
         mean = weights @ means / weights.sum()
-        chosen = int(np.argmax(likelihoods + _PRICE / self._bold**2 * np.arange(len(likelihoods))))
+        chosen = int(np.argmax(likelihoods))
         farthest = _BEYOND * self._bold * float(self._reach(self.scales[chosen]))
         return Slopes(mean, ByCoefficients(precisions[chosen], precisions[chosen] @ mean), farthest)
 
