@@ -1,6 +1,7 @@
 """Feedback by item: what is told, by name and in order; what is refused; what is believed; in memory and in studies."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -207,6 +208,11 @@ def test_what_it_is_not_for_is_refused_with_a_reason(what):
 def test_the_statement_says_whose_losses_move_what(guarantee):
     statement = optimizer_of(privacy=guarantee).privacy
     assert "up to 3 items, cut to 1 in all" in statement.why
+    one = guarantee.contributions == 1
+    assert statement.unit == (
+        "one event's losses of all its items" if one else "one person's losses, in up to 3 events"
+    )
+    assert type(statement).from_dict(json.loads(json.dumps(statement.to_dict()))) == statement
 
 
 def test_a_prior_is_matched_by_name_and_new_items_start_from_nothing():

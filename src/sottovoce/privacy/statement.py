@@ -55,6 +55,8 @@ class PrivacyStatement(Printed):
         What was promised to people whose losses are in the prior, by each of the runs behind it.
     counted
         Whether people are counted here (`ask(person=...)`), or by the caller.
+    feedback
+        Whether an event tells one loss, of its "decision", or one of each of its "items".
     """
 
     guarantee: Guarantee
@@ -65,6 +67,7 @@ class PrivacyStatement(Printed):
     also_not_covered: tuple[str, ...] = ()
     inherited: tuple[Promise, ...] = ()
     counted: bool = False
+    feedback: str = "decision"
 
     @property
     def private(self) -> bool:
@@ -101,7 +104,8 @@ class PrivacyStatement(Printed):
     @property
     def unit(self) -> str:
         """Whose data is protected."""
-        return unit_of(self.guarantee)
+        whole = self.feedback == "items" and self.guarantee.contributions == 1
+        return "one event's losses of all its items" if whole else unit_of(self.guarantee)
 
     @property
     def not_covered(self) -> tuple[str, ...]:
@@ -182,6 +186,7 @@ class PrivacyStatement(Printed):
             tuple(plain["also_not_covered"]),
             tuple(map(Promise.from_dict, plain["inherited"])),
             plain["counted"],
+            plain["feedback"],
         )
 
     def _parts(self) -> list[Part]:

@@ -190,7 +190,7 @@ def _promise(study: StudyStatement) -> Section:
     if study.labels:
         shown, more = study.labels[:_MOST_NAMES], len(study.labels) - _MOST_NAMES
         names = f" among {joined(map(_name, shown))}" + (f" (and {more:,} more)" if more > 0 else "")
-    what = "item that an event chose, its" if study.feedback == "items" else "event, the"
+    what = "item that an event chose, its" if study.privacy.feedback == "items" else "event, the"
     data = f"one number for each {what} loss, clipped to [{low:g}, {high:g}]. Decisions: {_name(study.domain)}{names}"
     rows = [_for_people(*row) for row in study.privacy.rows if row[0] != "Not covered"]
     plain = [("In plain words", bound_words(study.privacy.guarantee))] if study.privacy.guarantee.private else []
@@ -217,7 +217,7 @@ def _history(study: StudyStatement) -> Section:
         (
             losses.capitalize(),
             f"{study.told:,} told; {study.forgotten:,} given up"
-            + (", and read as nothing" if study.feedback == "items" else ", each as the middle of the range"),
+            + (", and read as nothing" if study.privacy.feedback == "items" else ", each as the middle of the range"),
         ),
         ("Kept at", study.storage),
     ]

@@ -39,8 +39,6 @@ class StudyStatement:
         The feasible set in words, and the names of its coordinates, if they have names.
     loss_range, horizon
         What losses are clipped to, and how many events there will be; None if unknown.
-    feedback
-        What people tell: a loss for each "decision", or for each of its "items".
     mechanism
         What adds the noise, by its name.
     asked, told, forgotten
@@ -66,7 +64,6 @@ class StudyStatement:
     labels: tuple[str, ...] | None
     loss_range: tuple[float, float]
     horizon: int | None
-    feedback: str
     mechanism: str
     asked: int
     told: int
@@ -166,7 +163,6 @@ def _stated(
         labels=None if known.labels is None else tuple(map(label_text, known.labels)),
         loss_range=configuration.loss_range,
         horizon=configuration.horizon,
-        feedback=configuration.feedback,
         mechanism=plan.mechanism,
         asked=counts.asked,
         told=counts.told,

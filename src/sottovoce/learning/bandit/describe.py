@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from sottovoce.plans import exploration_named
 from sottovoce.plans.plan import Plan
@@ -19,7 +20,9 @@ def describe(
     """Return the statement of a run of this plan, in which people are `counted` or not."""
     statement = _of_this_run(problem, plan, source, doubling=doubling)
     inherited = () if problem.prior is None else problem.prior.promises
-    return replace(statement, also_not_covered=_of_segments(problem, counted), inherited=inherited, counted=counted)
+    beside = _of_segments(problem, counted)
+    facts: dict[str, Any] = {"inherited": inherited, "counted": counted, "feedback": problem.feedback}
+    return replace(statement, also_not_covered=beside, **facts)
 
 
 def local_statement(privacy: LocalDP, who: str) -> PrivacyStatement:
