@@ -3,11 +3,11 @@
 from html import unescape
 
 import numpy as np
-from sottovoce.service.dashboard.views.learned import look_learned
 
 import sottovoce as sv
 from sottovoce.report import run_report, statement
 from sottovoce.report.html._beliefs import show_belief
+from sottovoce.report.html._learned import look_learned
 
 COSTS = np.linspace(0.1, 0.6, 8)
 
@@ -115,9 +115,10 @@ def test_of_feedback_by_item_each_item_is_listed_with_its_loss_and_how_sure_that
         learned, posterior, stated = look_learned(study), study.posterior(), str(statement(study))
     assert "one number for each item that an event chose, its loss, clipped to [0, 1]" in " ".join(stated.split())
     assert "middle of the range" not in stated
-    assert learned.belief.charts[0].title == "What an item adds to the loss"
-    assert learned.belief.words[0].startswith("Each item has a loss of its own (this study), from released numbers")
-    rows = {row[0].words: row[1:] for row in learned.belief.items.rows}
+    ((_, belief),) = learned.beliefs
+    assert belief.charts[0].title == "What an item adds to the loss"
+    assert belief.words[0].startswith("Each item has a loss of its own (this study), from released numbers")
+    rows = {row[0].words: row[1:] for row in belief.items.rows}
     assert list(rows)[:3] == ["tea", "coffee", "cocoa"]
     assert [rows[name][0].words for name in drinks[:3]] == ["yes", "yes", "no"]
     for item, name in enumerate(drinks):

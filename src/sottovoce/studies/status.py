@@ -146,6 +146,11 @@ class Status(Printed):
         return "; ".join(f"{segment_text(one)}: {events:,}" for one, events in shown) + rest
 
     def _parts(self) -> list[Part]:
+        return [(f"Study {self.name!r}", self.rows)]
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it says: names and texts."""
         left = "" if self.remaining is None else f", {self.remaining:,} left"
         with np.printoptions(precision=4, suppress=True, threshold=20):
             point = str(self.point).replace("\n", " ") if self.chosen is None else in_words(self.chosen)
@@ -162,4 +167,4 @@ class Status(Printed):
         ]
         if self.erasure_pending:
             rows.append(("erasure", f"pending for {self.erasure_pending:,} rounds: retried with every call"))
-        return [(f"Study {self.name!r}", rows)]
+        return tuple(rows)

@@ -47,20 +47,19 @@ def study_report(study: Study, path: str | os.PathLike[str]) -> Path:
     True
     """
     found, privacy = look_learned(study), study.privacy
-    ((title, status),) = study.status()._parts()
     bare = "" if privacy.guarantee.private and not privacy.simulated else privacy.headline
     contents = [(name, words) for name, words in _CONTENTS.items() if name != "segments" or found.segments]
     return write_page(
         path,
         "study.html",
         {
-            "title": title,
+            "title": f"Study {study.name!r}",
             "lead": [f"{privacy.headline[0].upper()}{privacy.headline[1:]}."],
             "banner": bare,
             "tiles": [],
             "contents": contents,
             "it": found,
-            "status": status,
+            "status": study.status().rows,
             "statement": privacy.rows,
         },
     )
