@@ -36,12 +36,12 @@ ELSEWHERE = {  # public names that a form does not have, and why
     },
 }
 ADDED = {  # arguments that a form takes besides
+    **{(form, "change"): {"patience", "deadline"} for form in (sv.Study, RemoteStudy)},
     (RemoteStudy, "ask"): {"x"},  # how numbers travel
     (RemoteStudy, "ask_round"): {"x"},
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
-    *("open", "created", "verify", "statement", "history", "report", "change", "ask_in_parts", "keyed_hash"),
-    "tell_each",
+    *("open", "created", "verify", "statement", "history", "report", "ask_in_parts", "keyed_hash", "tell_each"),
 }
 
 
@@ -222,6 +222,17 @@ class Play:
             self.note(what, call)
         self.tell(actions.ids, [0.25, 0.75])
 
+    def changes(self):
+        """Change the set, twice in case an answer was lost; the round that has begun goes on as it was."""
+        others = sv.domains.Hypersimplex([*DRINKS[2:], "juice"], 2)
+        self.note("without names", lambda: self.optimizer.change(domain=sv.domains.Hypersimplex(4, 2)))
+        self.note("changed", lambda: self.optimizer.change(domain=others))
+        self.note("changed again", lambda: self.optimizer.change(domain=others))
+        self.note("best by then", lambda: self.optimizer.recommend(**self.whom(0)))
+        for _ in range(3):
+            actions, losses = self.asked("round", self.optimizer.ask_round(**self.whom(2)))
+            self.optimizer.tell(actions.ids, losses)
+
     def to_the_end(self):
         while left := self.optimizer.remaining:
             actions, losses = self.asked("on", self.optimizer.ask(min(left, 70), **self.whom(left)))
@@ -232,7 +243,7 @@ class Play:
     def all(self):
         for part in (self.looks, self.one_by_one, self.blocks, self.rounds, self.gaps, self.mistakes):
             part()
-        for part in (self.looks, self.to_the_end, self.looks):
+        for part in (self.looks, self.changes, self.looks, self.to_the_end, self.looks):
             part()
         return self.seen
 

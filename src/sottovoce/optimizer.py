@@ -16,7 +16,7 @@ from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.errors import InvalidLoss
-from sottovoce.learning.bandit.actions import Action, Actions, as_ids, refuse_actions
+from sottovoce.learning.bandit.actions import Action, Actions, as_ids, named_actions, refuse_actions
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.epoch import Epoch
@@ -33,14 +33,16 @@ from sottovoce.learning.bandit.recommendation import (
 )
 from sottovoce.learning.bandit.seen_world import SeenWorld, seen_in
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
+from sottovoce.learning.bandit.set_changes import SetChange
 from sottovoce.learning.bandit.stopping import Enough, enough_for
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
 from sottovoce.learning.segmented.requests import are_several, missing_segment, segments_of_block, several
 from sottovoce.learning.segmented.stretch import events_before_an_end
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
-from sottovoce.plans.decisions import joined
+from sottovoce.plans.decisions import OfSeveralSets, joined, said_of
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Book, HandedOut
 from sottovoce.rounds.people import hashed, people_of, people_uncounted
@@ -85,16 +87,16 @@ class Optimizer(Book):
     ) -> None:
         self._configuration, self._source = configuration, source
         calls = calls_of_this_thread()
-        self._problem = configuration.problem()
+        problem = configuration.problem()
         self._problem_calls = calls_of_this_thread() - calls  # of the oracle, to see whether the set is one at all
         self.seed, self._entropy = seed, entropy
         self._local = isinstance(configuration.privacy, LocalDP)
         self._itemised = configuration.feedback == "items"
         self._attentive = self._local or self._itemised
         kind = BanditPolicy if configuration.segments is None else SegmentPolicy
-        policy = kind(configuration, self._problem, source, entropy)
-        policy.refresh = self._refresh
-        horizon = None if configuration.horizon is None else self._problem.horizon
+        policy = kind(configuration, problem, source, entropy)
+        policy.refresh, policy.read_changes = self._refresh, self._read_changes
+        horizon = None if configuration.horizon is None else problem.horizon
         super().__init__(store(policy.shape), policy, horizon=horizon)
         self._streams: dict[Any, int] = {None: 0} if configuration.segments is None else {}
         if configuration.segments is None:
@@ -291,12 +293,25 @@ class Optimizer(Book):
         return int(found[0]) if len(found) == 1 else found[index]
 
     def _actions(self, handed: HandedOut) -> Actions:
+        if len(self._policy.problems) > 1:
+            return self._of_sets(handed)
         x, ids, wanted = joined(handed.actions), handed.ids, handed.wanted
         if handed.order is not None:
             back = np.empty_like(handed.order)
             back[handed.order] = np.arange(len(back))
             x, ids, wanted = x[back], ids[back], wanted[back]
         return Actions(self._shown(ids), x, wanted, self.domain)
+
+    def _of_sets(self, handed: HandedOut) -> Actions:
+        """Return actions in the names of the sets that their rounds play: of one, but for where it changes."""
+        ids, parts = self._shown(handed.ids), dict[int, list[Any]]()
+        for one, actions in zip(handed.rounds, handed.actions, strict=True):
+            parts.setdefault(one.public["set"], []).append(actions)
+        pieces = [(joined(actions), self._policy.problems[number].domain) for number, actions in parts.items()]
+        if len(pieces) == 1:
+            return Actions(ids, pieces[0][0], handed.wanted, pieces[0][1])
+        said = [one for piece, domain in pieces for one in said_of(piece, domain)]
+        return named_actions(ids, OfSeveralSets(*zip(*pieces, strict=True)), handed.wanted, said)
 
     def _id_text(self, one: int) -> Any:
         return one if self._texts is None else repr(self._texts.text(one))
@@ -363,16 +378,20 @@ class Optimizer(Book):
     def _by_item(self, ids: Integers, reports: Any) -> Floats:
         """Return losses in the order of each decision's items; NaN for what comes too late, or again: unread."""
         width, told = self._policy.shape.width, as_rows(reports, len(ids))
-        if isinstance(told, np.ndarray) and told.shape[1] == width == self.domain.least_chosen:
+        if isinstance(told, np.ndarray) and told.shape[1] == width and self._policy.fills_slots:
             return told
         rest = 0.0 if self._configuration.most else self._configuration.loss_range[0]
         rows = np.full((len(ids), width), np.nan)
-        for at in np.flatnonzero(self._store.look(ids) == WAITING).tolist():
+        waiting = np.flatnonzero(self._store.look(ids) == WAITING).tolist()
+        if self._incarnation != self._store.incarnation:
+            self._refresh()  # sets may be others now
+        for at in waiting:
             found = self._store.round_with(int(ids[at]))
             if found is not None:  # or it was told, and its round released, meanwhile
                 items = self._policy.items_at(found, int(ids[at]) - found.first)
+                domain = self._policy.problem_of(found).domain
                 rows[at, len(items) :] = rest
-                losses = in_items(told[at], len(items), partial(self.domain.names_at, items))
+                losses = in_items(told[at], len(items), partial(domain.names_at, items))
                 rows[at, : len(items)] = with_zeros(losses, self._configuration.most is not None)
         return rows
 
@@ -406,11 +425,65 @@ class Optimizer(Book):
         given = self._numbers(ids).ravel()
         with self._lock: return self._forget(given)  # noqa: E701  # fmt: skip
 
+    # ------------------------------------------------------------------ changing
+
+    def change(self, *, domain: Domain | None = None, features: Any = None) -> None:
+        """Change the set of decisions: from the next round on the new one is played.
+
+        What is known is carried over by name: new names begin with the prior, names that return are remembered. Rounds
+        that are open go on as they were asked, and their losses count. Sets and names are public, and a change costs no
+        privacy: choose its moment without looking at losses. It is for feedback by item and for posterior probes of
+        linear losses, without segments; a decision has no more items than those of the first set.
+
+        Parameters
+        ----------
+        domain
+            The new set, with names.
+        features
+            A row for each of its coordinates, if the run was made with features.
+
+        Examples
+        --------
+        >>> import sottovoce as sv
+        >>> optimizer = sv.PrivateBandit(
+        ...     sv.domains.Simplex(["tea", "coffee", "cocoa"]),
+        ...     horizon=2000,
+        ...     loss_range=(0.0, 1.0),
+        ...     privacy=sv.PureDP(epsilon=1.0),
+        ...     integral=True,
+        ...     seed=1,
+        ... )
+        >>> actions = optimizer.ask_round()
+        >>> optimizer.change(domain=sv.domains.Simplex(["tea", "milk", "cocoa", "juice"]))
+        >>> {name for one in optimizer.ask(100) for name in one.chosen} <= {"tea", "milk", "cocoa", "juice"}
+        True
+        """
+        if domain is None:
+            raise TypeError("there is nothing to change: pass domain=")
+        with self._lock: self._change_set(SetChange(domain, features))  # noqa: E701  # fmt: skip
+
+    def _change_set(self, change: SetChange) -> None:
+        self._store.check()
+        self._refresh()
+        if not change.is_in(self._problem):  # or a call that is repeated
+            self._policy.check_change(change)
+            self._note_change(change)
+
+    def _note_change(self, change: SetChange) -> None:
+        self._policy.change(change)
+
+    def _read_changes(self) -> None:
+        """Take over sets that other processes have changed to."""
+
     # ------------------------------------------------------------------ looking
 
     @property
+    def _problem(self) -> Problem:
+        return self._policy.problem
+
+    @property
     def domain(self) -> Domain:
-        """The feasible set."""
+        """The feasible set; after a `change` the new one, which the next round plays."""
         return self._problem.domain
 
     @property
@@ -605,7 +678,7 @@ class Optimizer(Book):
             known = believed_by(self._belief_of(segment), self._problem)
         else:
             self._stream_of(segment)
-            known = believed(self._informed() or self._policy.current(), self._problem)
+            known = believed(self._informed() or self._policy.in_newest_set(self._policy.current()), self._problem)
         return replace(known, promises=self.privacy.promises)
 
     def _fit_check(self, segment: Any) -> FitCheck | None:

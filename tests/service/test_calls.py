@@ -331,17 +331,40 @@ def test_bodies_that_the_manual_shows_are_taken(serve, sqlite_url):
     served = serve(storage=sqlite_url)
     schemas = served.client.get("/openapi.json").json()["components"]["schemas"]
     shown = {name: one["example"] for name, one in schemas.items() if "example" in one}
-    assert {"Create", "Ask", "Tell", "Forget", "CreateEvaluations", "Open", "Assign", "Which"} == shown.keys()
+    assert {"Create", "Change", "Ask", "Tell", "Forget", "CreateEvaluations", "Open", "Assign", "Which"} == shown.keys()
     assert served.client.post("/studies", json=shown["Create"]).status_code == 201
     answer = served.client.post("/studies/spring/ask", json=shown["Ask"])
     assert len(answer.json()["actions"]) == 2
     ids = [one["id"] for one in answer.json()["actions"]]
     assert served.client.post("/studies/spring/tell", json=shown["Tell"] | {"id": ids[0]}).json()["recorded"] == 1
     assert served.client.post("/studies/spring/forget", json=shown["Forget"] | {"ids": ids[1:]}).json() == {"closed": 1}
+    assert served.client.post("/studies/spring/change", json=shown["Change"]).json()["horizon"] == 10_000
     assert served.client.post("/evaluations", json=shown["CreateEvaluations"]).status_code == 201
     assert served.client.post("/evaluations/prices/open", json=shown["Open"]).json()["number"] == 0
     assert len(served.client.post("/evaluations/prices/assign", json=shown["Assign"]).json()["assigned"]) == 2
     assert served.client.post("/evaluations/prices/close", json=shown["Which"]).json()["number"] == 0
+
+
+def test_a_set_changes_for_whoever_asks_next(spring):
+    """Decisions speak the names of their own set, in one block as well; a refusal repeats no name that was sent."""
+    drinks = ["tea", "planted juice", "mate"]
+    wanted = {"domain": "hypersimplex:3,2", "labels": drinks}
+    spring.ask()  # its round goes on
+    for _ in range(2):  # an answer may be lost
+        changed = spring.client.post("/studies/spring/change", json=wanted).json()
+        assert "planted juice" in json.dumps(changed["domain"])
+    actions = spring.ask(size=500, x="dense")["actions"]
+    sizes = [len(one["x"]) for one in actions]
+    assert sizes == sorted(sizes, reverse=True)
+    assert set(sizes) == {6, 3}
+    assert set(actions[-1]["chosen"]) <= set(drinks)
+    assert spring.ask(size=5, x="sparse")["actions"][0]["x"]["dimension"] == 3
+    kept = spring.client.post("/studies/spring/change", json={"patience": 77}).json()
+    assert (kept, spring.look("status")["patience"]) == (changed, 77)
+    for wrong, words in [({"domain": "simplex:4"}, "has no names"), ({"domain": "planted:4"}, "domain must be")]:
+        refused = spring.client.post("/studies/spring/change", json=wrong)
+        assert words in problem(refused, "malformed")["detail"]
+        assert "planted" not in refused.text
 
 
 def test_a_study_that_is_rehearsed_has_its_forecast(serve, sqlite_url):

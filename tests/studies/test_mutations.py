@@ -152,7 +152,7 @@ def with_record(rows, table, index, column, *, chained=True, **values):
 def with_plan(rows, **values):
     """Return rows in which the first plan says otherwise."""
     record = unpack(bytes(rows.streams[0].believed))
-    record["planned"][0][1] |= values
+    record["planned"][0][2] |= values
     return with_record(rows, "streams", 0, "believed", planned=record["planned"])
 
 
@@ -178,7 +178,7 @@ def test_a_release_that_was_replaced_by_another_of_the_same_kind_is_found(chaine
 @pytest.mark.parametrize("case", ["frames", "probes", "segments"])
 def test_a_plan_whose_noise_is_too_small_for_the_guarantee_is_found(case, sqlite_url):
     rows = some_study(sqlite_url, case)
-    noise = unpack(rows.streams[0].believed)["planned"][0][1]["noise"]
+    noise = unpack(rows.streams[0].believed)["planned"][0][2]["noise"]
     for scale in (noise["scale"] / 2, noise["scale"] - 1):
         weaker = with_plan(rows, noise=noise | {"scale": scale})
         assert any("needs at least" in fault for fault in faults_of(weaker))

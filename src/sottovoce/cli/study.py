@@ -12,12 +12,7 @@ from sottovoce.cli.study_ask import ask_command
 from sottovoce.cli.study_segments import Factors, Limit, Names, OneSegment, segment_of, segments_of
 from sottovoce.cli.study_shared import AsJson, Name, Url, look_at, show, storage_url
 from sottovoce.cli.study_tell import tell_command
-from sottovoce.cli.study_waiting import (
-    deadline_of,
-    forget_command,
-    outstanding_command,
-    set_command,
-)
+from sottovoce.cli.study_waiting import change_command, deadline_of, forget_command, outstanding_command
 from sottovoce.errors import StorageError, StudyNotFound
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.studies import (
@@ -81,7 +76,7 @@ def create(
 study_app.command("ask")(ask_command)
 study_app.command("outstanding")(outstanding_command)
 study_app.command("forget")(forget_command)
-study_app.command("set")(set_command)
+study_app.command("change")(change_command)
 # A negative loss looks like an option; and what is not understood must not be echoed, for it may be a loss.
 study_app.command("tell", context_settings={"ignore_unknown_options": True})(tell_command)
 

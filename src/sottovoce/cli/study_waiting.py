@@ -1,4 +1,4 @@
-"""`sottovoce study outstanding`, `forget` and `set`: what waits for its loss, what will not come, how long to wait."""
+"""`sottovoce study outstanding`, `forget` and `change`: what waits for its loss, what will not come, what changes."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -7,14 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from sottovoce.cli import parsing
-from sottovoce.cli.options import Deadline, Patience
+from sottovoce.cli.options import Deadline, Options, Patience, with_options
 from sottovoce.cli.study_output import Output
 from sottovoce.cli.study_shared import AsJson, Name, Url, look_at, show, storage_url
 from sottovoce.cli.study_stream import LineError, opened, read_ids
 from sottovoce.errors import UnknownAction
+from sottovoce.options import OPTIONS
 from sottovoce.studies import Study
 
-__all__ = ["deadline_of", "forget_command", "outstanding_command", "set_command"]
+__all__ = ["change_command", "deadline_of", "forget_command", "outstanding_command"]
 
 _BLOCK = 10_000  # ids of one transaction
 
@@ -110,28 +111,32 @@ def _blocks(ids: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
         yield block
 
 
-def set_command(
+@with_options(without=tuple(one for one in OPTIONS if one not in ("domain", "domain_json", "labels", "features")))
+def change_command(
     name: Name,
+    options: Options,
     storage: Url = None,
     patience: Patience = None,
     deadline: Deadline = None,
     as_json: AsJson = None,
 ) -> None:
-    """Change how long rounds wait for losses, of a study that runs: all processes follow with their next call."""
+    """Change the set of decisions, from the next round on, or how long rounds wait: all processes follow."""
     changes: dict[str, Any] = {}
+    if options.domain is not None or options.domain_json is not None:
+        changes |= {"domain": options.feasible_set, "features": options.arguments.get("features")}
     if patience is not None:
         changes["patience"] = parsing.patience(patience)
     if deadline is not None:
         changes["deadline"] = deadline_of(deadline)
     if not changes:
-        raise ValueError("pass --patience, --deadline or both")
+        raise ValueError("pass --domain (with --labels), --patience or --deadline")
     with Study.open(storage_url(storage), name=name) as study:
         study.change(**changes)
         found = study.status()
-    facts = {"study": name, "patience": found.patience, "deadline": found.deadline}
-    show(
-        as_json, facts, f"patience {_or_none(found.patience, 'events')}, deadline {_or_none(found.deadline, 'seconds')}"
-    )
+        domain = repr(study.domain)
+    facts = {"study": name, "domain": domain, "patience": found.patience, "deadline": found.deadline}
+    waiting = f"patience {_or_none(found.patience, 'events')}, deadline {_or_none(found.deadline, 'seconds')}"
+    show(as_json, facts, f"{domain}; {waiting}")
 
 
 def _or_none(value: float | None, unit: str) -> str:

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable
+from itertools import pairwise
 from operator import index
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, SegmentGain
 from sottovoce.models import FitCheck, Posterior
-from sottovoce.plans.decisions import Decisions, Menu
+from sottovoce.plans.decisions import Decisions, Menu, OfSeveralSets
 
 __all__ = ["Facts", "action", "actions", "fit_check", "outstanding", "posterior", "read", "recommendation"]
 
@@ -65,9 +66,19 @@ def actions(plain: Any, size: int | None = None) -> Actions:
     if size not in (None, len(named)):
         raise ValueError("there are not as many")
     thin = all(isinstance(x, dict) for x in numbers)
-    x = Decisions(_menu(numbers), np.arange(len(named))) if thin else np.array([_vector(one) for one in numbers])
+    x: Any = Decisions(_menu(numbers), np.arange(len(named))) if thin else _rows(numbers)
     ids, wants = np.array(named, dtype=np.str_), np.array(wanted, dtype=bool)
     return Actions(ids, x, wants) if None in said else named_actions(ids, x, wants, list(said))
+
+
+def _rows(numbers: Any) -> Any:
+    """Return decisions as rows; of a block within which the set has changed, those of each set."""
+    rows = [_vector(one) for one in numbers]
+    sizes = [len(one) for one in rows]
+    places = [place for place in range(1, len(rows)) if sizes[place] != sizes[place - 1]]
+    if not places:
+        return np.array(rows)
+    return OfSeveralSets([np.array(rows[start:end]) for start, end in pairwise([0, *places, len(rows)])])
 
 
 def _action(plain: Any) -> tuple[str, Any, bool, Any]:

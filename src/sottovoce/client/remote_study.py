@@ -26,11 +26,13 @@ from sottovoce.errors import WrongReport
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.bandit.set_changes import SetChange
 from sottovoce.learning.bandit.stopping import Enough, enough_for
 from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.learning.segmented.requests import plain_request, words_of
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.forecast import Forecast
+from sottovoce.plans.options import NOT_PASSED
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, PrivacyStatement
 from sottovoce.privacy.local import Channel
@@ -213,6 +215,37 @@ class RemoteStudy(Remote):
         """The queue on disk; None if there is none."""
         return None if self._sender is None else self._sender.queue
 
+    # ------------------------------------------------------------------ changing
+
+    def change(
+        self,
+        *,
+        domain: Domain | None = None,
+        features: Any = None,
+        patience: int | str | None = NOT_PASSED,
+        deadline: float | None = NOT_PASSED,
+    ) -> None:
+        """Change the set of decisions, from the next round on, or how long rounds wait: as for `Study.change`.
+
+        It takes a key that may administer.
+
+        Parameters
+        ----------
+        domain
+            The new set, with names.
+        features
+            A row for each of its coordinates, if the study was made with features.
+        patience
+            Events, "auto", or None to wait for ever.
+        deadline
+            Seconds, or None for no clock.
+        """
+        body: dict[str, Any] = {"patience": patience, "deadline": deadline}
+        body = {name: value for name, value in body.items() if value is not NOT_PASSED}
+        if domain is not None:
+            body |= SetChange(domain, features).to_record()
+        self._call("POST", "change", body)
+
     # ------------------------------------------------------------------ looking
 
     def _look(self, call: str, what: str, reader: Callable[[Any], Found], segment: Any = None) -> Found:
@@ -324,8 +357,8 @@ class RemoteStudy(Remote):
 
     @property
     def domain(self) -> Domain:
-        """The feasible set; one that holds functions of its own is known where it was made only."""
-        return read("a set that can be written down", build, self._definition.domain)
+        """The feasible set, as it is now; one that holds functions of its own is known where it was made only."""
+        return read("a set that can be written down", build, self._call("GET", "definition").domain)
 
     @property
     def segments(self) -> Segments | None:

@@ -112,7 +112,9 @@ class _EvaluationPolicy:
     def start_over(self) -> None:
         """Nothing is known of streams."""
 
-    kind = tuple
+    def kind(self, round: Round) -> type[tuple[Any, ...]]:
+        """Return plain tuples."""
+        return tuple
 
     def ready(self, lease: Lease) -> Sequence[Any]:
         """Return what each slot plays."""

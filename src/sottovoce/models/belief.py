@@ -334,8 +334,13 @@ class Belief(ABC):
         return self.known
 
     def go_back(self, knowledge: Any) -> None:
-        """Know no more than what `knowledge` returned."""
-        self.known = knowledge
+        """Know no more than what `knowledge` returned, be it of a set before this one."""
+        self.known = self._in_room(knowledge)
+
+    def _in_room(self, known: Any) -> Any:
+        """Return what is known with a coordinate for each name that there is now."""
+        measurements = known.measurements.in_room(self._nothing().measurements)
+        return known if measurements is known.measurements else replace(known, measurements=measurements)
 
     def memory(self) -> Record:
         """Return what was learned, as plain arrays and numbers: what was released, and what followed from it."""
@@ -362,6 +367,5 @@ class Belief(ABC):
         events
             How many.
         """
-        known = earlier.known
-        measurements = known.measurements.earlier_by(events).in_room(self._nothing().measurements)
-        self.known = replace(known, measurements=measurements, since=known.since - events)
+        known = self._in_room(earlier.known)
+        self.known = replace(known, measurements=known.measurements.earlier_by(events), since=known.since - events)

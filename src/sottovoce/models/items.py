@@ -12,6 +12,10 @@ value nobody will learn any more is taken as it is expected. With e' = `ahead` t
 q/e' + (noise/e')^2, a deviation t becomes posterior_scale * t/sqrt(1 + v'/t^2). The last round plays the best decision.
 Where there is no noise, early samples are wider and late ones narrower (`_posterior_scale`).
 
+Items that are added to the set begin with w and s alone, which know little of the best: so the next round shows all of
+them, in half of the places of its decisions, as long as the first round of all would have. (Drawn from the posterior
+like all others, they waited for their turn for a tenth of the horizon.)
+
 Memories: the same under several discounts of the past; the one that predicted the newest numbers best is in use. A
 round that surprises by far more than is usual makes it forget everything.
 
@@ -53,6 +57,7 @@ _AHEAD = 0.03  # share of the events to come that teach of one item
 _WIDER, _AMPLE = 0.25, 100.0  # without noise: how much wider samples are at first, and for how well items will be known
 _LEAST_SPREAD = 0.02  # of x, in f(1 - f)
 _FIRST_DECISIONS, _FIRST_WORK = 1000, 16_000_000  # of a first round, at most; and times items: each is an oracle call
+_NEW_SHARE = 0.5  # of the items of a decision that newcomers have in the round that first shows them
 _MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far items lie apart
 
 
@@ -176,6 +181,7 @@ class _Known(BeliefState):
     squares: float = 0.0  # of all surprises, each over its variance; how many; what heavy tails add to their variance
     numbers: float = 0.0
     tails: float = 0.0
+    newcomers: bool = False  # whether names were added that no round has shown
 
 
 class _Prior(NamedTuple):
@@ -372,8 +378,10 @@ class ItemBelief:
     def round_size(self, passed: int) -> int:
         """Events of the round that begins after `passed` events."""
         settings, seen, left = self.settings, passed - self.known.since, self.settings.horizon - passed
-        size = float(settings.first)
-        if not self.knows_nothing:
+        size, new = float(settings.first), self._newcomers
+        if not self.knows_nothing and len(new):
+            size = min(size, settings.first * len(new) / (_NEW_SHARE * settings.items))
+        elif not self.knows_nothing:
             grown, long = min(_GROW * seen, _CAP * settings.horizon), min(seen, _LONG * settings.horizon)
             size = max(min(size, seen), grown, min(self.known.enough, long))
         size = max(_SHORTEST, settings.least, size)
@@ -423,8 +431,26 @@ class ItemBelief:
         events = _AHEAD * (max(left, _GROW * passed) if settings.segments else left) + 1e-9
         usual = max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6)
         later = usual / events + (settings.noise / events) ** 2
-        posterior_scale = self._posterior_scale(passed, usual)
-        return [self.oracle(settings.sign * one) for one in self._samples(count, coins, later, posterior_scale)]
+        values = self._samples(count, coins, later, self._posterior_scale(passed, usual))
+        return [self.oracle(one) for one in self._with_newcomers(settings.sign * values, coins)]
+
+    @property
+    def _newcomers(self) -> Integers:
+        """Items of the set that were added, and that nothing is known of."""
+        if not self.known.newcomers:
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(self.known.precisions[0][self._in_set] == 0)
+
+    def _with_newcomers(self, costs: Floats, coins: np.random.Generator) -> Floats:
+        """Let every decision show some of the newcomers, and all of these as often."""
+        new = self._newcomers
+        if len(new):
+            each = max(1, min(len(new), round(_NEW_SHARE * self.settings.chosen)))
+            turns = np.concatenate([coins.permutation(new) for _ in range(-(-len(costs) * each // len(new)))])
+            far = 1 + 2 * np.abs(costs).max()
+            for cost, shown in zip(costs, turns[: len(costs) * each].reshape(-1, each), strict=True):
+                cost[shown] -= far
+        return costs
 
     def _posterior_scale(self, passed: int, usual: float) -> float:
         """Return what deviations of samples are multiplied by: without noise and with ample events, more at first.
@@ -504,10 +530,11 @@ class ItemBelief:
                 tails=known.tails + (float((3 * share**2).sum()) if settings.heavy else 0.0),
             )
         fade = np.exp([-events / (reach * settings.horizon) for reach in self._reaches()])[:, None]
+        newcomers = known.newcomers and not (known.precisions[0][items] == 0).any()
         precisions, pulls = known.precisions * fade, known.pulls * fade
         precisions[:, items] += 1 / variances
         pulls[:, items] += means / variances
-        self.known = replace(known, measurements=measurements, precisions=precisions, pulls=pulls)
+        self.known = replace(known, measurements=measurements, precisions=precisions, pulls=pulls, newcomers=newcomers)
 
     def _forget(self, since: int, resets: int, **kept: Any) -> None:
         nothing = self._nothing()
@@ -653,8 +680,17 @@ class ItemBelief:
         return self.known
 
     def go_back(self, knowledge: Any) -> None:
-        """Know no more than what `knowledge` returned."""
-        self.known = knowledge
+        """Know no more than what `knowledge` returned, be it of a set before this one."""
+        self.known = self._in_room(knowledge)
+
+    def _in_room(self, known: _Known) -> _Known:
+        """Return what is known with an entry for each name that there is now."""
+        n, history = self.dimension, known.measurements
+        if len(history.counts) == n:
+            return known
+        data = {name: widened(getattr(known, name), n) for name in ("precisions", "pulls")}
+        measurements = ItemHistory(widened(history.counts, n), history.ends)
+        return replace(known, measurements=measurements, newcomers=True, **data)
 
     def memory(self) -> Record:
         """Return what was learned, as plain arrays and numbers."""
@@ -669,10 +705,9 @@ class ItemBelief:
 
     def carry_over(self, earlier: Self, events: int) -> None:
         """Begin with what another belief of the same kind knows, `events` before this one's first."""
-        known, n = earlier.known, self.dimension
-        measurements = ItemHistory(widened(known.measurements.counts, n), known.measurements.ends - events)
-        data = {name: widened(getattr(known, name), n) for name in ("precisions", "pulls")}
-        self.known = replace(known, measurements=measurements, since=known.since - events, **data)
+        known = self._in_room(earlier.known)
+        measurements = replace(known.measurements, ends=known.measurements.ends - events)
+        self.known = replace(known, measurements=measurements, since=known.since - events)
 
     def _standard(self, features: Floats) -> Floats:
         """Return features with a deviation of 1 in the set, around 0: the prior is the same for each."""

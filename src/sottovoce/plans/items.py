@@ -134,7 +134,8 @@ class ItemExploration(Exploration):
         self._spread = int(multipliers.min(initial=RESOLUTION)) if grid.spread_is_free else 0
         if explorer.family == "gaussian":
             self._spread = 0
-        if len(multipliers) != len(self.items) or (len(self.items) and not self.items[-1] < dimension):
+        fits = decisions.shape[1] == grid.width and len(multipliers) == len(self.items)
+        if not fits or (len(self.items) and not self.items[-1] < dimension):
             raise ValueError("a round's decisions and what their items are multiplied by do not belong together")
         check_multipliers(grid, self._columns, multipliers, self._spread, explorer.family)
         self.numbers, self.stride = len(self.items) + bool(self._spread), len(decisions)

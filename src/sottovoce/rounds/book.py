@@ -103,8 +103,7 @@ class Policy(Protocol):
         """Go on from what `to_record` returned, in whatever process."""
         ...
 
-    @property
-    def kind(self) -> type[tuple[Any, ...]]:
+    def kind(self, round: Round) -> type[tuple[Any, ...]]:
         """What asking one by one hands out: a tuple of an id, what it plays, and whether its loss is wanted."""
         ...
 
@@ -120,6 +119,7 @@ class HandedOut(NamedTuple):
     actions: list[Any]
     wanted: NDArray[np.bool_]
     order: Integers | None
+    rounds: list[Round]
 
 
 class Recorded(NamedTuple):
@@ -182,7 +182,7 @@ class Book:
 
     def __init__(self, store: Store, policy: Policy, *, horizon: int | None = None) -> None:
         self._store, self._policy, self.horizon = store, policy, horizon
-        self._record_one, self._quantise, self._kind = store.record_one, policy.grid.quantiser(), policy.kind
+        self._record_one, self._quantise = store.record_one, policy.grid.quantiser()
         self._known: dict[int, int] = {}  # rounds of each stream that the policy has learned from
         self._incarnation = store.incarnation
         self._names: list[str] = []  # of the streams that the policy knows
@@ -211,7 +211,7 @@ class Book:
             lease = self._poll(stream)
         at, wants = lease.at, lease.wants
         # Made one by one: thousands of them at once would be gone through again and again by the garbage collector.
-        action = _new(self._kind, (lease.first + at, lease.ready[at], True if wants is None else wants[at]))
+        action = _new(lease.kind, (lease.first + at, lease.ready[at], True if wants is None else wants[at]))
         at += 1
         if at == lease.size:  # at its end a round may be full
             self._left = 0
@@ -439,7 +439,7 @@ class Book:
             assert lease is not None
             self._store.drained.add(stream)
         if not lease.stop:
-            lease.make_ready(self._policy.ready(lease))
+            lease.make_ready(self._policy.ready(lease), self._policy.kind(lease.round))
         self._store.leases[stream] = lease
         due = self._store.until_due(patience)
         self._left = max(1, min(one for one in (due, remaining, _FAR) if one is not None))
@@ -605,6 +605,8 @@ class Book:
 
     def _release_complete(self, streams: set[int]) -> None:
         """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
+        if self._incarnation != self._store.incarnation:
+            self._refresh()  # what is known of rounds is of another life
         while streams and self._releases and (ready := self._store.complete(streams)):
             streams = self._store.release(ready, self._policy.compute)
 
@@ -639,13 +641,12 @@ class Book:
     # ------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
-        dropped = ("_lock", "_queue", "_record_one", "_quantise", "_kind")
+        dropped = ("_lock", "_queue", "_record_one", "_quantise")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._record_one, self._quantise = self._store.record_one, self._policy.grid.quantiser()
-        self._kind = self._policy.kind
         self._lock, self._queue, self._left = threading.RLock(), [], 0
         _living.add(self)
 
@@ -681,11 +682,11 @@ def _handed_out(pieces: list[Piece], order: Integers | None) -> HandedOut:
     firsts, counts = np.add([lease.first for lease in held], starts), np.subtract(stops, starts)
     ends = np.cumsum(counts)
     ids = np.arange(ends[-1]) + np.repeat(firsts - ends + counts, counts)
-    wanted = [lease.draw.wanted for lease in held]
+    wanted, rounds = [lease.draw.wanted for lease in held], [lease.round for lease in held]
     if all([one is None for one in wanted]):  # noqa: C419  # a list is quicker
-        return HandedOut(ids, actions, np.ones(len(ids), dtype=bool), order)
+        return HandedOut(ids, actions, np.ones(len(ids), dtype=bool), order, rounds)
     whole = [
         np.ones(stop - start, dtype=bool) if one is None else one[start:stop]
         for one, start, stop in zip(wanted, starts, stops, strict=True)
     ]
-    return HandedOut(ids, actions, np.concatenate(whole), order)
+    return HandedOut(ids, actions, np.concatenate(whole), order, rounds)

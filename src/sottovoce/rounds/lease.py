@@ -26,15 +26,16 @@ class Lease:
     ----------
     at
         How many are handed out. To raise it is to hand them out: one assignment.
-    ready, wants
-        What each plays and whether its loss is wanted (None: always), quick to look up one at a time.
+    ready, wants, kind
+        What each plays and whether its loss is wanted (None: always), quick to look up one at a time; and what is
+        handed out one by one.
     stop
         How many may be handed out one by one: none, until that is made ready.
     next
         The lease after this one, if there is one already.
     """
 
-    __slots__ = ("at", "before", "draw", "first", "next", "ready", "round", "size", "start", "stop", "wants")
+    __slots__ = ("at", "before", "draw", "first", "kind", "next", "ready", "round", "size", "start", "stop", "wants")
 
     def __init__(self, round: Round, start: int, draw: Draw, before: int) -> None:
         self.round, self.start, self.draw, self.before = round, start, draw, before
@@ -43,6 +44,7 @@ class Lease:
         self.at = self.stop = 0
         self.ready: Sequence[Any] = ()
         self.wants: list[bool] | None = None
+        self.kind: type[tuple[Any, ...]] = tuple
         self.next: Lease | None = None
 
     @property
@@ -50,9 +52,9 @@ class Lease:
         """How many are not handed out."""
         return self.size - self.at
 
-    def make_ready(self, plays: Sequence[Any]) -> None:
-        """Let slots be handed out one by one, now that what each of them plays is at hand."""
-        self.ready = plays
+    def make_ready(self, plays: Sequence[Any], kind: type[tuple[Any, ...]]) -> None:
+        """Let slots be handed out one by one, as a kind of tuple, now that what each of them plays is at hand."""
+        self.ready, self.kind = plays, kind
         self.wants = None if self.draw.wanted is None else self.draw.wanted.tolist()
         self.stop = self.size
 
@@ -63,12 +65,12 @@ class Lease:
         return moved
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__ if name not in ("ready", "wants", "stop")}
+        return {name: getattr(self, name) for name in self.__slots__ if name not in ("kind", "ready", "wants", "stop")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-        self.ready, self.wants, self.stop = (), None, 0
+        self.ready, self.wants, self.stop, self.kind = (), None, 0, tuple
 
     def __repr__(self) -> str:
         return f"Lease(stream={self.round.stream}, round={self.round.number}, size={self.size}, at={self.at})"

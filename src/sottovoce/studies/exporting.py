@@ -46,7 +46,7 @@ def exported(study: Any, status: Status, made: Record, store: Store, policy: Ban
         "epochs": [
             {**whose, "epoch": number, "first_event": before, "plan": _plain(plan.to_dict())}
             for stream, whose in streams
-            for number, (before, plan) in enumerate(policy.stream(stream).planned)
+            for number, (before, _, plan) in enumerate(policy.stream(stream).planned)
         ],
         "rounds": [
             {**whose, **_round(release, policy)} for stream, whose in streams for release in store.releases(stream, 0)
@@ -88,12 +88,12 @@ def _configuration(made: Record, waiting: tuple[int | None, float | None]) -> di
 
 def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
     one = release.round
-    planned = [before for before, _ in policy.stream(one.stream).planned]
-    placement = policy.problem.placement(policy.plan_of(one).position)
+    planned, problem = [tuple(place) for *place, _ in policy.stream(one.stream).planned], policy.problem_of(one)
+    placement = problem.placement(policy.plan_of(one).position)
     state = "dropped" if release.dropped else "unreleased" if release.numbers is None else "released"
     found = {
         "round": one.number,
-        "epoch": planned.index(one.public["before"]),
+        "epoch": planned.index((one.public["before"], one.public["set"])),
         "state": state,
         "first_event": one.position,
         "size": one.size,

@@ -104,7 +104,7 @@ def _added(before: History, found: Sequence[Release], policy: BanditPolicy, most
         if mechanism_named(plan.mechanism).releases != "rounds":
             why = _SUMS
         elif "exploration.multipliers" in one.public:
-            rows.append((one.number, one.position + one.size, *_mean_of_items(plan, policy.problem, release)))
+            rows.append((one.number, one.position + one.size, *_mean_of_items(plan, policy.problem_of(one), release)))
         elif (weights < 0).any() or int(weights.sum()) != release.wanted:
             why = _SIGNED
         else:

@@ -13,12 +13,14 @@ from sottovoce.learning.bandit.patience import check_patience
 from sottovoce.learning.bandit.policy import entropy_of
 from sottovoce.learning.bandit.public_records import adopt, design_record, refuse_secrets
 from sottovoce.learning.bandit.saved_state import source_for
+from sottovoce.learning.bandit.set_changes import SetChange, problems_of
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
 from sottovoce.privacy.noise import WithheldNoise, noise_source
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stored import OpenedBook, open_book, refuse_kind
 from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
 from sottovoce.rounds.stores.sql.database import Database
+from sottovoce.rounds.stores.sql.errors import unpacked
 
 __all__ = [
     "AUTO",
@@ -132,8 +134,10 @@ def _check(request: OpenRequest, made: Record, base: Database) -> None:
     domain = request.given.get("domain")
     if domain is not None and not isinstance(domain, Domain):
         raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
-    stored = stored_configuration(made, domain)
-    different = replace(stored, **request.given).differences(stored)
+    stored, given = stored_configuration(made, domain), request.given
+    if domain is not None and _is_newest(base, request.name, stored, domain):
+        given = {name: value for name, value in given.items() if name not in ("domain", "features")}
+    different = replace(stored, **given).differences(stored)
     ((patience, deadline),) = base.run("SELECT patience, deadline FROM sottovoce_books WHERE name = ?", request.name)
     settings = {"patience": patience, "deadline": deadline}
     changeable = [
@@ -159,6 +163,15 @@ def _check(request: OpenRequest, made: Record, base: Database) -> None:
             "Python with noise=sv.SimulatedNoise(seed); it is NOT PRIVATE. From the command line it can be looked at: "
             "study status, outstanding, recommend, export and verify"
         )
+
+
+def _is_newest(base: Database, name: str, stored: BanditConfiguration, domain: Domain) -> bool:
+    """Whether a set is the one that a study has changed to last."""
+    ((common,),) = base.run("SELECT common FROM sottovoce_books WHERE name = ?", name)
+    if common is None:
+        return False
+    newest = problems_of(stored.problem(), unpacked(common, "what all streams have in common"))[-1]
+    return SetChange(domain, newest.features).is_in(newest)
 
 
 def stored_configuration(made: Record, domain: Domain | None) -> BanditConfiguration:

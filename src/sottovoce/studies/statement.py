@@ -12,6 +12,7 @@ from sottovoce.domains import Domain
 from sottovoce.domains.naming import label_text
 from sottovoce.errors import StudyDamaged
 from sottovoce.learning.bandit.describe import describe
+from sottovoce.learning.bandit.set_changes import problems_of
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import NoiseSource, PrivacyStatement, SecureNoise, SimulatedNoise
@@ -118,7 +119,7 @@ def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) 
     """Return the statement of a study of a storage."""
     prepare(base)
 
-    def look() -> tuple[StoredBook, BookCounts, list[Row], list[Row], bool]:
+    def look() -> tuple[StoredBook, BookCounts, list[Row], list[Row], bool, Record]:
         stored = found_study(base, name)
         read_counters(base, stored.book)  # counts that fail their checksum are stated by nobody
         charges = base.run(
@@ -129,10 +130,12 @@ def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) 
             stored.book,
         )
         counted = bool(base.run("SELECT 1 FROM sottovoce_counting WHERE book = ?", stored.book))
-        return stored, counts_of(base, stored.book), charges, newest, counted
+        ((common,),) = base.run("SELECT common FROM sottovoce_books WHERE book = ?", stored.book)
+        known = {} if common is None else unpack(bytes(common))
+        return stored, counts_of(base, stored.book), charges, newest, counted, known
 
-    stored, counts, charges, newest, counted = base.transaction(look)
-    found = _stated(base, name, stored.made, domain, counts, charges, newest, counted)
+    stored, counts, charges, newest, counted, common = base.transaction(look)
+    found = _stated(base, name, stored.made, domain, counts, charges, newest, counted, common)
     return replace(found, verification=verify_in(base, name, domain)) if verify else found
 
 
@@ -145,16 +148,19 @@ def _stated(
     charges: list[Row],
     newest: list[Row],
     counted: bool,
+    common: Record,
 ) -> StudyStatement:
     configuration = stored_configuration(made, domain)
-    problem = configuration.problem()
+    problems = problems_of(configuration.problem(), common)
+    problem = problems[-1]
     source: NoiseSource = SimulatedNoise(0) if made["simulated"] else SecureNoise()  # nothing is drawn from it
     if newest:
-        plan = Plan.from_dict(unpack(bytes(newest[0][0]))["planned"][-1][1])
+        *_, number, plain = unpack(bytes(newest[0][0]))["planned"][-1]
+        problem, plan = problems[number], Plan.from_dict(plain)
     else:
         plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
     privacy = describe(problem, plan, source, doubling=configuration.horizon is None, counted=counted)
-    known = configuration.domain
+    known = problems[-1].domain
     return StudyStatement(
         name=name,
         storage=base.name,

@@ -20,6 +20,7 @@ from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageEr
 from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.patience import patience_for
+from sottovoce.learning.bandit.set_changes import SetChange
 from sottovoce.optimizer import Optimizer
 from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
@@ -291,20 +292,31 @@ class Study(Optimizer):
 
     # ------------------------------------------------------------------ closing rounds
 
-    def change(self, *, patience: int | str | None = NOT_PASSED, deadline: float | None = NOT_PASSED) -> None:
-        """Change how long rounds wait for their losses: as for `Study.open`, from now on, for all processes.
+    def change(
+        self,
+        *,
+        domain: Domain | None = None,
+        features: Any = None,
+        patience: int | str | None = NOT_PASSED,
+        deadline: float | None = NOT_PASSED,
+    ) -> None:
+        """Change the set of decisions, from the next round on, or how long rounds wait for their losses, from now on.
 
-        Takes what is passed, and leaves the other as it is. Choose them without looking at losses: when a round closes
-        is public.
+        It holds for all processes, and is on record before this returns. Takes what is passed, and leaves the rest as
+        it is. Choose it without looking at losses: sets are public, and so is when a round closes.
 
         Parameters
         ----------
+        domain, features
+            As for `PrivateBandit.change`: what is known is carried over by name.
         patience
             Events, "auto", or None to wait for ever.
         deadline
             Seconds, or None for no clock.
         """
         changes = checked_waiting(_passed({"patience": patience, "deadline": deadline}))
+        if domain is not None:
+            super().change(domain=domain, features=features)
         with self._lock: self._change(changes)  # noqa: E701  # fmt: skip
         with suppress(StorageError):
             self._tend()
@@ -313,6 +325,22 @@ class Study(Optimizer):
         self._store.check()
         patience, deadline = self._store.settings()
         self._store.set_patience(**{"patience": patience, "deadline": deadline, **changes})
+
+    def _note_change(self, change: SetChange) -> None:
+        record = change.to_record()
+        self._store.amend(lambda common: {"sets": [*common.get("sets", ()), record]})
+        self._read_changes()
+
+    def _read_changes(self) -> None:
+        policy, seen = self._policy, self._store.changes
+        for record in self._store.common.get("sets", ())[len(policy.problems) - 1 :]:
+            policy.change(SetChange.from_record(record))
+        policy.seen_changes = seen
+
+    def _refresh(self) -> None:
+        super()._refresh()
+        if self._policy.seen_changes != self._store.changes:
+            self._read_changes()
 
     def _tend(self) -> None:
         """Close rounds that are complete, or past their deadline; whoever opened the study only to look closes none."""
@@ -435,7 +463,7 @@ class Study(Optimizer):
         ...     study.verify().ok
         True
         """
-        with self._lock: return verify_in(self._base, self.name, self.domain)  # noqa: E701  # fmt: skip
+        with self._lock: return verify_in(self._base, self.name, self._configuration.domain)  # noqa: E701  # fmt: skip
 
     def export(self) -> dict[str, Any]:
         """Return all released and public values as plain data that JSON can hold.
@@ -471,7 +499,7 @@ class Study(Optimizer):
         verify
             Whether to check everything that is stored as well; see `verify`.
         """
-        with self._lock: return state_in(self._base, self.name, self.domain, verify=verify)  # noqa: E701  # fmt: skip
+        with self._lock: return state_in(self._base, self.name, self._configuration.domain, verify=verify)  # noqa: E701  # fmt: skip
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write what the study has come to as one HTML page, with its pictures; nothing in it costs privacy.

@@ -300,25 +300,38 @@ def test_patience_and_deadline_are_set_later(found, command):
     found("create", "spring", "--domain", "ball:3", "--horizon", "10k", "--patience", "none", "--deadline", "60")
     status = found("status", "spring")
     assert (status["patience"], status["deadline"]) == (None, 60.0)
-    assert found("set", "spring", "--patience", "2k") == {"study": "spring", "patience": 2000, "deadline": 60.0}
-    assert found("set", "spring", "--patience", "auto", "--deadline", "none")["patience"] == 1000
-    assert found("set", "spring", "--patience", "0")["patience"] == 0
-    assert command("set", "spring", "--deadline", "90", "--text")[1] == "patience 0 events, deadline 90.0 seconds\n"
+    changed = {"study": "spring", "domain": "Ball(3, radius=1)", "patience": 2000, "deadline": 60.0}
+    assert found("change", "spring", "--patience", "2k") == changed
+    assert found("change", "spring", "--patience", "auto", "--deadline", "none")["patience"] == 1000
+    assert found("change", "spring", "--patience", "0")["patience"] == 0
+    text = command("change", "spring", "--deadline", "90", "--text")[1]
+    assert text == "Ball(3, radius=1); patience 0 events, deadline 90.0 seconds\n"
     code, _, err = command("create", "spring", "--domain", "ball:3", "--horizon", "10k", "--patience", "7")
     assert code == 2
     assert "patience is 0, not 7" in err
 
 
+def test_a_catalogue_changes_from_a_shell(found, command):
+    slates = ("--feedback", "items", "--loss-range", "-1,0", "--integral", "--horizon", "10k")
+    found("create", "spring", "--domain", "hypersimplex:3,2", "--labels", "tea,milk,chai", *slates)
+    fresh = ("--domain", "hypersimplex:4,2", "--labels", "tea,milk,mate,juice")
+    assert found("change", "spring", *fresh)["domain"] == "Hypersimplex(4, 2)"
+    assert set(found("ask", "spring", "--json")["actions"][0]["chosen"]) <= {"tea", "milk", "mate", "juice"}
+    code, _, err = command("change", "spring", "--domain", "hypersimplex:4,2")
+    assert code == 2
+    assert "has no names" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("set", "spring"), "pass --patience, --deadline or both"),
+        (("change", "spring"), "pass --domain (with --labels), --patience or --deadline"),
         (
-            ("set", "spring", "--patience", "soon"),
+            ("change", "spring", "--patience", "soon"),
             "patience must be a whole number such as 0, 500 or 10k, auto or none",
         ),
-        (("set", "spring", "--deadline", "soon"), "deadline must be a number of seconds, or none, got 'soon'"),
-        (("set", "spring", "--deadline", "-1"), "deadline must be"),
+        (("change", "spring", "--deadline", "soon"), "deadline must be a number of seconds, or none, got 'soon'"),
+        (("change", "spring", "--deadline", "-1"), "deadline must be"),
         (("create", "other", "--domain", "ball:3", "--patience", "-1"), "patience must be"),
         (("forget", "spring"), "pass ID..., --file or --older-than: one of them"),
         (("forget", "spring", "a", "--older-than", "3"), "one of them"),

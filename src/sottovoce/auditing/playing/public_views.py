@@ -69,7 +69,7 @@ _DECIDING = (
     *("posterior", "privacy", "recommend", "remaining", "round", "seed", "segments", "setup_oracle_calls", "sizes"),
 )
 _WORK = ("oracle_calls",)
-_ASKED = ("ask", "ask_round", "erase_people", "tell", "forget", "forecast")
+_ASKED = ("ask", "ask_round", "erase_people", "tell", "forget", "forecast", "change")
 # A forecast follows from the posterior, and takes seconds.
 _WAITING = ("asked", "deadline", "fit_check", "patience", "repeat")
 
@@ -77,7 +77,7 @@ PUBLIC = {
     "PrivateBandit": PublicNames((*_DECIDING, *_WAITING, "state"), (*_ASKED, "from_state"), (*_WORK, "state")),
     "Study": PublicNames(
         (*_DECIDING, *_WAITING, "history", "created", "export", "name", "statement", "status", "verify"),
-        (*_ASKED, "ask_in_parts", "keyed_hash", "tell_each", "change", "open", "close", "tend", "report"),
+        (*_ASKED, "ask_in_parts", "keyed_hash", "tell_each", "open", "close", "tend", "report"),
         _WORK,
     ),
     "PrivateEvaluations": PublicNames(

@@ -191,8 +191,7 @@ class _BaselinePolicy:
         self.grid = _Clipped(*problem.loss_range, problem.middle)
         self._played: dict[int, tuple[Floats, Any]] = {}  # by the numbers of rounds that are not learned from
 
-    @property
-    def kind(self) -> type[Action]:
+    def kind(self, round: Round) -> type[Action]:
         """What asking one by one hands out."""
         return speaking(self._baseline.domain)
 

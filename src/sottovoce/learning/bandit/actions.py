@@ -14,7 +14,7 @@ from sottovoce._printed import Part, Printed
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import by_numbers, in_words, own_copy
 from sottovoce.errors import UnknownAction
-from sottovoce.plans.decisions import Decisions, indices_of, said_of
+from sottovoce.plans.decisions import Decisions, OfSeveralSets, indices_of, said_of
 
 __all__ = ["Action", "Actions", "as_ids", "named_action", "named_actions", "refuse_actions", "speaking"]
 
@@ -39,6 +39,10 @@ class Action(NamedTuple):
         """What it is in the names of the set's coordinates: see `Domain.chosen`."""
         return by_numbers(self.x)  # `speaking` makes actions that know their set
 
+    def _items(self) -> list[Any]:
+        """Return what it has chosen, by name, in the order in which losses of items are told."""
+        return list(self.indices.tolist())
+
 
 def speaking(domain: Domain) -> type[Action]:
     """Return the kind of actions that answer in a domain's names.
@@ -62,6 +66,9 @@ def speaking(domain: Domain) -> type[Action]:
             @property
             def chosen(self) -> Any:
                 return domain.chosen(self.x)
+
+            def _items(self) -> list[Any]:
+                return domain.names_at(domain.in_order(self.indices))
 
             def __repr__(self) -> str:
                 return super().__repr__() if domain.labels is None else _in_names(self)
@@ -157,7 +164,7 @@ class Actions(Printed):
         self._said: list[Any] | None = None  # of a block that was pickled, which does not take its set along
         self._named = False  # its actions print what they are in the set's names
         self.ids, self.wants_loss, self._played = ids, wants_loss, x
-        self._written: Floats | None = None if isinstance(x, Decisions) else x
+        self._written: Floats | None = None if isinstance(x, Decisions | OfSeveralSets) else x
         if isinstance(x, np.ndarray):
             x.setflags(write=False)  # what was handed out is on record as it was
 
@@ -181,7 +188,7 @@ class Actions(Printed):
 
         Decisions that are the same share an array, which is read-only. Nothing of the size of `x` is made.
         """
-        return self._played.chosen if isinstance(self._played, Decisions) else indices_of(self.x)
+        return self._played.chosen if isinstance(self._played, Decisions | OfSeveralSets) else indices_of(self.x)
 
     @property
     def chosen(self) -> list[Any]:
@@ -197,12 +204,22 @@ class Actions(Printed):
             return [own_copy(one) for one in self._said]
         return [by_numbers(row) for row in self.x]
 
+    def _items(self) -> list[list[Any]]:
+        """Return what each has chosen, by name, in the order in which losses of items are told."""
+        domain = self._domain
+        if domain is None:
+            return [one._items() for one in self]
+        return [domain.names_at(domain.in_order(places)) for places in self.indices]
+
     def __len__(self) -> int:
         return len(self.ids)
 
     def __iter__(self) -> Iterator[Action]:
         rows = self._played.shared() if self._written is None else self._written
         fields = zip(self.ids.tolist(), rows, self.wants_loss.tolist(), strict=True)
+        sets = self._played.domains() if isinstance(self._played, OfSeveralSets) else ()
+        if sets:
+            return (speaking(domain)(*one) for domain, one in zip(sets, fields, strict=True))
         if self._said:
             return map(_carried, fields, self._said, itertools.repeat(self._named))
         return itertools.starmap(Action if self._domain is None else speaking(self._domain), fields)
@@ -226,8 +243,8 @@ class Actions(Printed):
         return [(repr(self), [*rows, ("", f"and {more:,} more")] if more else rows)]
 
     def __repr__(self) -> str:
-        shape = self._played.shape
-        return f"Actions({shape[0]} decisions of {shape[1]:,} coordinates)"
+        several = isinstance(self._played, OfSeveralSets)
+        return f"Actions({len(self)} decisions of {'two sets' if several else f'{self.dimension:,} coordinates'})"
 
 
 def _carried_block(

@@ -130,6 +130,14 @@ class Epoch:
         self.explorer.follow(previous.explorer, previous.plan.horizon)
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
+    @_counting
+    def take_over(self, previous: "Epoch") -> None:
+        """Go on where an epoch has come to that played another set: its rounds are counted, and learned from, here."""
+        self.explorer.follow(previous.explorer, 0)
+        self.learner.restore(previous.learner.state())
+        self.counts = previous.counts
+        self._learned = self.learner.knowledge(), self.explorer.knowledge()
+
     @property
     def oracle_calls(self) -> int:
         """Oracle calls that the epoch has cost: planning, points, decisions; of earlier incarnations, points alone."""

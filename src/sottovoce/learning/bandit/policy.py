@@ -2,6 +2,7 @@
 
 A stream has epochs (one, if the horizon is known), and an epoch has a plan: an explorer that begins rounds, a learner
 that takes in what they release, a mechanism that releases them. Segments are streams whose explorers inform each other.
+Where the set changes in the middle of an epoch, another `Epoch` goes on for it, with the plan of the new set.
 
 Public coins are drawn for each round anew, and for each chunk of its slots: so what a slot plays follows from the
 record of its round, in whatever process, and a round that is begun again after a failure is the same round.
@@ -19,6 +20,7 @@ from numpy.random.bit_generator import ISeedSequence
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce._records import Record, pack, part
+from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.learning.bandit.actions import Action, speaking
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import next_length
@@ -26,6 +28,7 @@ from sottovoce.learning.bandit.epoch import Epoch, next_epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.public_records import refuse_secrets
 from sottovoce.learning.bandit.recommendation import best_informed
+from sottovoce.learning.bandit.set_changes import SetChange, check_change, plan_after, problem_after
 from sottovoce.plans.decisions import Decisions, joined
 from sottovoce.plans.explorer import Exploration, Itemised, Probed, Weighted
 from sottovoce.plans.plan import Plan
@@ -40,14 +43,31 @@ _PUBLIC_COINS = b"sottovoce coins"  # simulated noise is seeded in another way, 
 _CHUNKS = 4  # of a round that are kept as they were drawn: of a long one, the others are drawn again for its sums
 
 
-@dataclass(eq=False)
 class Stretch:
-    """An epoch with its place in a stream: events and rounds before it, and how many the last one had learned from."""
+    """An epoch with its place in a stream: events and rounds before it, and how many the last one had learned from.
 
-    epoch: Epoch
-    before: int
-    earlier: int
-    after: int = 0
+    `number` says which of the sets it plays, and `past` has what played those before.
+    """
+
+    def __init__(self, epoch: Epoch, before: int, earlier: int, after: int = 0, number: int = 0) -> None:
+        self.before, self.earlier, self.after = before, earlier, after
+        self.past: dict[int, Epoch] = {}
+        self._playing = number, epoch
+
+    @property
+    def number(self) -> int:
+        """Which set it plays."""
+        return self._playing[0]
+
+    @property
+    def epoch(self) -> Epoch:
+        """What plays it, and learns from rounds of all sets."""
+        return self._playing[1]
+
+    def go_on(self, number: int, epoch: Epoch) -> None:
+        """Let another epoch take over, for another set; those before it are kept while they have open rounds."""
+        self.past = {**self.past, self.number: self.epoch}
+        self._playing = number, epoch
 
     @property
     def end(self) -> int:
@@ -60,6 +80,7 @@ class RoundPlay:
     """A round that has begun: who plays what."""
 
     stretch: Stretch
+    epoch: Epoch  # of its own set
     number: int  # of its epoch
     point: Floats
     exploration: Exploration
@@ -70,18 +91,14 @@ class RoundPlay:
     drawn: tuple[int, int] | None = None  # its first id, and what its mechanism had released before its noise was drawn
     chunks: dict[int, tuple[Any, Any, Weighted | Probed | Itemised]] = field(default_factory=dict)
 
-    @property
-    def epoch(self) -> Epoch:
-        """Its epoch."""
-        return self.stretch.epoch
-
 
 class Stream:
     """Epochs and open rounds of one stream."""
 
     def __init__(self, first: Stretch) -> None:
         self.stretches = [first]  # those with rounds that are not learned from, or that know most; the current one last
-        self.planned = [(first.before, first.epoch.plan)]  # the events before each epoch, and its plan: of all of them
+        # Of all epochs, the events before each, which set it played, and its plan:
+        self.planned = [(first.before, first.number, first.epoch.plan)]
         self.taught: Epoch | None = None  # the one that has learned most of those whose rounds were released
         self.rounds: dict[int, RoundPlay] = {}
         self.played: tuple[int, Floats] | None = None  # events before the epoch of the newest round, and its point
@@ -95,6 +112,14 @@ class Stream:
     def current(self) -> Stretch:
         """The epoch that it plays."""
         return self.stretches[-1]
+
+    def plan(self, before: int, number: int) -> Plan:
+        """Return the plan of an epoch, by the events before it and the set that it played."""
+        return next(plan for *place, plan in self.planned if place == [before, number])
+
+    def planned_with(self, before: int, number: int, plan: Plan) -> list[tuple[int, int, Plan]]:
+        """Return all plans with one more, however often an attempt at that is cut short."""
+        return [*(one for one in self.planned if one[:2] != (before, number)), (before, number, plan)]
 
 
 class BanditPolicy:
@@ -111,15 +136,77 @@ class BanditPolicy:
     """
 
     def __init__(self, configuration: BanditConfiguration, problem: Problem, source: NoiseSource, entropy: int) -> None:
-        self.configuration, self.problem, self.source, self.entropy = configuration, problem, source, entropy
+        self.configuration, self.source, self.entropy = configuration, source, entropy
+        self.problems = [problem]  # with each of the sets, as far as is known here
         self.horizon = None if configuration.horizon is None else problem.horizon
         self.streams: dict[int, Stream] = {}
         self.resumed = 0  # events of all streams, by optimizers that this one goes on for
         self.refresh: Callable[[], None] = lambda: None  # reads what other processes have begun
+        self.read_changes: Callable[[], None] = lambda: None  # reads what sets others have changed to
+        self.seen_changes = b""  # as of which that was read last
+        self._view: tuple[Any, int, Epoch] | None = None  # what is known, seen from a set that is not played yet
         self.before_noise: Callable[[], None] = lambda: None  # refuses to release anything, or sees to the right to
         self.first = self._planned(None)
         self.grid = self.first.grid
         self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
+
+    # ------------------------------------------------------------------ sets
+
+    @property
+    def problem(self) -> Problem:
+        """The problem with the newest set."""
+        return self.problems[-1]
+
+    def change(self, change: SetChange) -> None:
+        """Play another set from the next round on."""
+        self.problems = [*self.problems, problem_after(self.problem, change)]
+
+    @property
+    def changes(self) -> list[SetChange]:
+        """The sets that took the place of the first."""
+        return [SetChange(one.domain, one.features) for one in self.problems[1:]]
+
+    def check_change(self, change: SetChange) -> None:
+        """Refuse a set that cannot take the place of the present one."""
+        at = self.stream(0).current if self.problem.segments is None else Stretch(self.first, 0, 0)
+        check_change(self.problem, change, at.epoch, self.shape.width)
+        self._epoch_in(problem_after(self.problem, change), at)
+
+    def _problem_of(self, number: int) -> Problem:
+        if number >= len(self.problems):
+            self.read_changes()
+        return self.problems[number]
+
+    def problem_of(self, one: Round) -> Problem:
+        """Return the problem with the set that a round plays."""
+        return self._problem_of(one.public["set"])
+
+    @property
+    def fills_slots(self) -> bool:
+        """Whether every decision of every set has an item for each integer of a slot."""
+        return all(one.domain.least_chosen == self.shape.width for one in self.problems)
+
+    def _epoch_in(self, problem: Problem, at: Stretch) -> Epoch:
+        """Return an epoch that goes on for another one in another set."""
+        problem = replace(problem, horizon=at.epoch.plan.horizon)
+        plan = plan_after(problem, self.configuration, at.epoch.plan)
+        calls = calls_of_this_thread()
+        epoch = Epoch(problem, plan, self.source)
+        epoch.take_over(at.epoch)
+        epoch.calls = calls_of_this_thread() - calls
+        return epoch
+
+    def _follow_sets(self, mine: Stream) -> None:
+        """Let the newest set be played."""
+        at, number = mine.current, len(self.problems) - 1
+        if at.number == number:
+            return
+        epoch = self._epoch_in(self.problem, at)
+        mine.planned = mine.planned_with(at.before, number, epoch.plan)
+        if mine.taught is at.epoch:
+            mine.taught = epoch
+        mine.finished_calls += at.epoch.oracle_calls
+        at.go_on(number, epoch)
 
     def coins(self, stream: int, number: int, chunk: int = -1) -> np.random.Generator:
         """Return the public coins of a round, or of a chunk of its slots."""
@@ -141,10 +228,8 @@ class BanditPolicy:
 
     def start_over(self) -> None:
         """Forget all streams, and what was learned from them."""
-        self.streams, self.first = (
-            {},
-            Epoch(replace(self.problem, horizon=self.first.plan.horizon), self.first.plan, self.source),
-        )
+        self.problems, self.seen_changes, plan = self.problems[:1], b"", self.first.plan
+        self.streams, self.first = {}, Epoch(replace(self.problem, horizon=plan.horizon), plan, self.source)
 
     def stream(self, stream: int) -> Stream:
         """Return a stream; the one of an optimizer without segments is there from the start."""
@@ -157,7 +242,17 @@ class BanditPolicy:
     def informed(self, stream: int = 0) -> Epoch | None:
         """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
         taught = self.stream(stream).taught
-        return best_informed([one for one in (self.current(stream), taught) if one is not None])
+        found = best_informed([one for one in (self.current(stream), taught) if one is not None])
+        return None if found is None else self.in_newest_set(found)
+
+    def in_newest_set(self, epoch: Epoch) -> Epoch:
+        """Return what an epoch knows, said of the newest set: that may not be played before the next round."""
+        number, known = len(self.problems) - 1, epoch.explorer.knowledge()
+        if epoch.placement.domain is self.problem.domain:
+            return epoch
+        if self._view is None or self._view[0] is not known or self._view[1] != number:
+            self._view = known, number, self._epoch_in(self.problem, Stretch(epoch, 0, 0))
+        return self._view[2]
 
     @property
     def planned(self) -> int:
@@ -167,10 +262,12 @@ class BanditPolicy:
     def point(self) -> Floats:
         """The point of the newest round; of the first, before there is one."""
         mine = self.stream(0)
-        if mine.played is None:
-            return self.current().placement.original(self.current().learner.point(0))
+        if mine.played is None or mine.current.number < len(self.problems) - 1:
+            epoch = self.in_newest_set(self.current())
+            return epoch.placement.original(epoch.learner.point(0))
         before, point = mine.played
-        return self.problem.placement(dict(mine.planned)[before].position).original(point)
+        position = mine.plan(before, mine.current.number).position
+        return self.problem.placement(position).original(point)
 
     @property
     def oracle_calls(self) -> int:
@@ -197,22 +294,23 @@ class BanditPolicy:
         facts |= {"finished_calls": mine.finished_calls, "stretches": len(mine.stretches)}
         if mine.played is not None:
             facts |= {"played": mine.played[0], "point": mine.played[1]}
-        facts["planned"] = [[before, plan.to_dict()] for before, plan in mine.planned]
+        facts["planned"] = [[before, number, plan.to_dict()] for before, number, plan in mine.planned]
         return {**facts, **_headed("stretch", map(_stretch_record, mine.stretches))}
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on where `to_record` was called, be it in another process."""
         mine = self.stream(stream)
         known = {(one.before, one.earlier): one for one in mine.stretches}
-        mine.planned = [(before, Plan.from_dict(plan)) for before, plan in record["planned"]]
-        plans = dict(mine.planned)
+        mine.planned = [(before, number, Plan.from_dict(plan)) for before, number, plan in record["planned"]]
         stretches = []
         for place in range(record["stretches"]):
             found = part(record, f"stretch{place}")
-            at, plan = (found["before"], found["earlier"]), plans[found["before"]]
-            one = known.get(at)
-            if one is None or one.epoch.plan != plan:
-                one = Stretch(self._epoch_of(stream, plan, found["before"]), *at, found["after"])
+            at, number = (found["before"], found["earlier"]), found["set"]
+            one, plan = known.get(at), mine.plan(found["before"], number)
+            if one is not None and one.number < number:
+                one.go_on(number, self._epoch_of(stream, plan, found["before"], number))
+            elif one is None or one.number != number or one.epoch.plan != plan:
+                one = Stretch(self._epoch_of(stream, plan, found["before"], number), *at, found["after"], number)
             one.epoch.restore(part(found, "learned"))
             stretches.append(one)
         mine.stretches, mine.passed, mine.finished_calls = stretches, record["passed"], record["finished_calls"]
@@ -221,11 +319,11 @@ class BanditPolicy:
         mine.taught = best_informed([one.epoch for one in stretches])
         mine.rounds = {number: one for number, one in mine.rounds.items() if one.stretch in stretches}
 
-    def _epoch_of(self, stream: int, plan: Plan, before: int) -> Epoch:
+    def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
         """Return an epoch that was planned elsewhere."""
-        if before == 0 and plan == self.first.plan and not self.first.observed:
+        if before == number == 0 and plan == self.first.plan and not self.first.observed:
             return self.first
-        return Epoch(replace(self.problem, horizon=plan.horizon), plan, self.source)
+        return Epoch(replace(self._problem_of(number), horizon=plan.horizon), plan, self.source)
 
     def abandon(self, stream: int, asked: int, closed: int) -> None:
         """After `adopt`: pass over rounds that were open, and go on after so many events."""
@@ -247,16 +345,17 @@ class BanditPolicy:
         position, number = position + mine.resumed, number + mine.resumed_rounds
         if position == mine.current.end:
             self._next_stretch(stream, mine, number)
+        self._follow_sets(mine)
         at = mine.current
         size, point, exploration = at.epoch.begin_round(
             self.coins(stream, number), position - at.before, number - at.earlier
         )
         last = position + size == at.end
         public = {"before": at.before, "number": number - at.earlier, "last": last, "point": point}
-        public |= {"learned": at.epoch.observed, "after": at.after}
+        public |= {"learned": at.epoch.observed, "after": at.after, "set": at.number}
         public |= {f"exploration.{name}": one for name, one in exploration.record().items()}
         length = at.epoch.chunk_of(exploration)
-        begun = RoundPlay(at, number - at.earlier, point, exploration, last, size, public, length)
+        begun = RoundPlay(at, at.epoch, number - at.earlier, point, exploration, last, size, public, length)
         mine.rounds[number], mine.played, mine.passed = begun, (at.before, point), position + size
         return Draft(size, public)
 
@@ -267,8 +366,9 @@ class BanditPolicy:
         mine.setup_calls += epoch.setup_calls
         open_ = mine.learned + mine.resumed_rounds
         kept = [one for one in mine.stretches if one.epoch is mine.taught or open_ < one.earlier + one.epoch.counts[1]]
-        mine.planned = [*mine.planned, (previous.end, epoch.plan)]
-        mine.stretches = [*kept, Stretch(epoch, previous.end, number, previous.epoch.observed)]
+        newest = len(self.problems) - 1
+        mine.planned = mine.planned_with(previous.end, newest, epoch.plan)
+        mine.stretches = [*kept, Stretch(epoch, previous.end, number, previous.epoch.observed, newest)]
 
     def _next_epoch(self, stream: int, previous: Stretch) -> Epoch:
         return self._planned(previous)
@@ -294,11 +394,19 @@ class BanditPolicy:
             self.refresh()
             stretch = self._stretch(one.stream, public["before"])
             assert stretch is not None, "an epoch is kept as long as a round of it is open"
-        exploration = stretch.epoch.explorer.resume(public["point"], part(public, "exploration"))
-        length = stretch.epoch.chunk_of(exploration)
-        return RoundPlay(
-            stretch, public["number"], public["point"], exploration, public["last"], one.size, public, length
-        )
+        epoch = self._epoch_for(one.stream, stretch, public["set"])
+        exploration = epoch.explorer.resume(public["point"], part(public, "exploration"))
+        length, place = epoch.chunk_of(exploration), (public["number"], public["point"])
+        return RoundPlay(stretch, epoch, *place, exploration, public["last"], one.size, public, length)
+
+    def _epoch_for(self, stream: int, stretch: Stretch, number: int) -> Epoch:
+        """Return what played a set in a stretch: it may have gone on to a later one since."""
+        if number == stretch.number:
+            return stretch.epoch
+        if number not in stretch.past:
+            plan = self.stream(stream).plan(stretch.before, number)
+            stretch.past[number] = self._epoch_of(stream, plan, stretch.before, number)
+        return stretch.past[number]
 
     def _stretch(self, stream: int, before: int) -> Stretch | None:
         return next((one for one in self.stream(stream).stretches if one.before == before), None)
@@ -344,14 +452,14 @@ class BanditPolicy:
 
     def plan_of(self, one: Round) -> Plan:
         """Return the plan of a round."""
-        return dict(self.stream(one.stream).planned)[one.public["before"]]
+        return self.stream(one.stream).plan(one.public["before"], one.public["set"])
 
     def compute(self, one: Round, slots: Integers) -> Any:
         """Return the sums of a complete round, with noise, drawn once; and, below them, their weights."""
         played = self._play(one)
         if played.last:
             return None
-        epoch = played.stretch.epoch
+        epoch = played.epoch
         grid = epoch.grid
         finer = getattr(self.grid, "steps", 1) // getattr(grid, "steps", 1)
         length, missing, mechanism = played.length, grid.missing, epoch.mechanism
@@ -367,7 +475,7 @@ class BanditPolicy:
             if unwanted.any():
                 weights = weights.only(~unwanted)
             if isinstance(weights, Itemised):
-                losses = losses.reshape(len(losses), -1)
+                losses = losses.reshape(len(losses), -1)[:, : weights.columns.shape[1]]
                 if grid.leaves_out_missing:
                     weights = weights.only(marks != MISSING)
             of_chunk = weights.sum(losses)
@@ -388,7 +496,7 @@ class BanditPolicy:
         """Take in what was released, once, however often an attempt is cut short."""
         one, mine = release.round, self.stream(release.round.stream)
         played = self._play(one)
-        epoch = played.epoch
+        epoch = played.stretch.epoch
         if epoch.observed == played.number and (release.dropped or not played.last):
             released = None
             if release.numbers is not None:
@@ -398,11 +506,13 @@ class BanditPolicy:
                 mine.taught = best_informed([one for one in (epoch, mine.taught) if one is not None])
         mine.learned = one.number + 1
         mine.rounds.pop(one.number + mine.resumed_rounds, None)
+        past = played.stretch.past
+        if past:
+            played.stretch.past = {number: one for number, one in past.items() if number >= release.round.public["set"]}
 
-    @property
-    def kind(self) -> type[Action]:
-        """Actions that answer in the names of the set."""
-        return speaking(self.problem.domain)
+    def kind(self, one: Round) -> type[Action]:
+        """Actions that answer in the names of a round's set."""
+        return speaking(self.problem_of(one).domain)
 
     def ready(self, lease: Lease) -> Sequence[Any]:
         """Return the decisions of a lease."""
@@ -436,7 +546,7 @@ def entropy_of(seed: int | None) -> int:
 
 def _stretch_record(one: Stretch) -> Record:
     learned = {f"learned.{name}": value for name, value in one.epoch.state().items()}
-    return {"before": one.before, "earlier": one.earlier, "after": one.after, **learned}
+    return {"before": one.before, "earlier": one.earlier, "after": one.after, "set": one.number, **learned}
 
 
 def _headed(heading: str, records: Any) -> Record:

@@ -248,6 +248,8 @@ class PrivateBandit(Optimizer):
             self._store.stream(name)
         self._refresh()
         self._since = " since this optimizer was restored"
+        for change in saved.changes:
+            self._policy.change(change)
         with saved_state.complete():
             for stream, (_, asked, closed) in enumerate(saved.streams):
                 self._policy.adopt(stream, saved.records[stream])

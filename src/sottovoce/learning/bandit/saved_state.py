@@ -13,6 +13,7 @@ from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.learning.bandit.public_records import adopt, design_record
 from sottovoce.learning.bandit.recommendation import Recommendation, in_names
+from sottovoce.learning.bandit.set_changes import SetChange
 from sottovoce.privacy import NoiseSource
 from sottovoce.privacy.noise import noise_source
 
@@ -35,6 +36,7 @@ class SavedState:
     token: str | None
     streams: list[tuple[str, int, int]]  # name, events that were asked, rounds that were closed
     records: list[Record]
+    changes: list[SetChange]
     home: Recommendation | None  # where the current epoch knows nothing by itself, and those before it did
 
 
@@ -49,6 +51,7 @@ def save(
         **({} if home is None or not home.rounds else {f"home.{one}": getattr(home, one) for one in _HOME}),
         **{f"configuration.{name}": value for name, value in configuration.to_record().items()},
         **design_record(policy.first),
+        "changes": [one.to_record() for one in policy.changes],
         **{f"stream{at}.{name}": value for at in policy.streams for name, value in policy.to_record(at).items()},
     }
     return pack(record)
@@ -90,6 +93,7 @@ def _saved(record: Record, domain: Domain | None, noise: NoiseSource | None) -> 
         record["token"],
         record["streams"],
         records,
+        [SetChange.from_record(one) for one in record["changes"]],
         in_names(Recommendation(**home), configuration.domain) if home else None,
     )
 

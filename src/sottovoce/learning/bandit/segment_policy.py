@@ -122,7 +122,7 @@ class SegmentPolicy(BanditPolicy):
     def _next_epoch(self, stream: int, previous: Stretch) -> Epoch:
         return self._epoch(stream, self.names[stream], previous.epoch, previous.end)
 
-    def _epoch_of(self, stream: int, plan: Plan, before: int) -> Epoch:
+    def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
         return self._epoch(stream, self.names[stream], None, before)
 
     # ------------------------------------------------------------------ what goes on elsewhere

@@ -1,8 +1,7 @@
 """What is wrong with a request, in words that repeat no value; nor, where losses are told, a name that was made up."""
 
-import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -10,12 +9,11 @@ from pydantic import BaseModel, ValidationError
 from sottovoce._parsing import guarantee_of
 from sottovoce.service.endpoints import models
 from sottovoce.service.problem_documents import Problem, problem_for
-from sottovoce.service.settings import Settings
 
 __all__ = ["carried_out", "guarantee_in", "malformed", "parsed"]
 
 Model = TypeVar("Model", bound=BaseModel)
-Wish = TypeVar("Wish", bound=BaseModel)
+Found = TypeVar("Found")
 _WHOLE = "must be a whole number"
 _WORDS = {  # by pydantic's kinds of errors; limits are those that were declared
     "missing": "is missing",
@@ -110,10 +108,10 @@ def parsed(body: bytes, model: type[Model], **facts: Any) -> Model:
     raise refused
 
 
-async def carried_out(create: Callable[[Settings, Wish], dict[str, Any]], settings: Settings, wish: Wish) -> Any:
-    """Return what `create` makes of a wish, in a thread; its errors speak without the texts of the wish."""
+async def carried_out(work: Awaitable[Found], wish: BaseModel) -> Found:
+    """Return what becomes of a wish; errors speak without the texts of the wish."""
     try:
-        return await asyncio.to_thread(create, settings, wish)
+        return await work
     except (ValueError, TypeError) as error:
         refused = problem_for(error, words=True)
     members = {*type(wish).model_fields, *models.Privacy.model_fields}

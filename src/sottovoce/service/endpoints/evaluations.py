@@ -1,5 +1,6 @@
 """Evaluations over HTTP: created, conducted, told, and looked at. Nothing that is told is logged or echoed."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -41,7 +42,7 @@ evaluation_routes = APIRouter(route_class=Route)
 )
 async def create(request: Request, wish: models.CreateEvaluations, response: Response) -> Any:
     """Create evaluations, or find them."""
-    found = await carried_out(_created, context_of(request).settings, wish)
+    found = await carried_out(asyncio.to_thread(_created, context_of(request).settings, wish), wish)
     response.status_code = 201 if found["created"] else 200
     return found
 

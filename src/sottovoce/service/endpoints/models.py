@@ -57,7 +57,13 @@ class Create(Body):
     """What `Study.open` takes to create a study."""
 
     model_config = _example(
-        name="spring", domain="simplex:3", horizon=10_000, privacy={"epsilon": 1.0}, losses="linear", integral=True
+        name="spring",
+        domain="simplex:3",
+        labels=["tea", "coffee", "cocoa"],
+        horizon=10_000,
+        privacy={"epsilon": 1.0},
+        losses="linear",
+        integral=True,
     )
 
     name: str
@@ -83,6 +89,18 @@ class Create(Body):
     seed: Seed | None = None
     segments: SegmentsWish | None = None
     rehearse: Annotated[bool, Field(description="Play the plan in invented worlds first: for the forecast.")] = False
+
+
+class Change(Body):
+    """What changes: the set of decisions, under names by which what is known is carried over; how long rounds wait."""
+
+    model_config = _example(domain="simplex:4", labels=["tea", "milk", "cocoa", "juice"])
+
+    domain: str | dict[str, Any] | None = None
+    labels: list[str] | None = None
+    features: list[list[float]] | None = None
+    patience: int | Literal["auto"] | None = None
+    deadline: float | None = None
 
 
 class Ask(Body):
@@ -307,7 +325,7 @@ class FitCheck(BaseModel):
 
 
 class Definition(BaseModel):
-    """What a study was created with; no domain, if it holds functions that cannot be written down."""
+    """What a study is about: the present set, unless it holds functions that cannot be written down."""
 
     domain: dict[str, Any] | None
     segments: dict[str, Any] | None

@@ -74,7 +74,7 @@ _SegmentText = Annotated[
 )
 async def create(request: Request, wish: models.Create, response: Response) -> Any:
     """Create a study, or find it."""
-    found = await carried_out(_created, context_of(request).settings, wish)
+    found = await carried_out(asyncio.to_thread(_created, context_of(request).settings, wish), wish)
     response.status_code = 201 if found["created"] else 200
     return found
 
@@ -82,7 +82,7 @@ async def create(request: Request, wish: models.Create, response: Response) -> A
 def _created(settings: Settings, wish: models.Create) -> dict[str, Any]:
     """Create the study, and close it: whoever asks opens it again."""
     making: dict[str, Any] = {
-        "domain": _domain(wish),
+        "domain": _domain(wish.domain, wish.labels),
         "horizon": wish.horizon,
         "loss_range": (wish.loss_range[0], wish.loss_range[1]),
         "privacy": guarantee_in(wish.privacy),
@@ -109,18 +109,40 @@ def _created(settings: Settings, wish: models.Create) -> dict[str, Any]:
         }
 
 
-def _domain(wish: models.Create) -> Domain:
+def _domain(given: str | dict[str, Any], labels: list[str] | None) -> Domain:
     """Return the domain; one that would not fit into memory is refused before it is made."""
-    written = wish.domain if isinstance(wish.domain, str) else json.dumps(wish.domain)
+    written = given if isinstance(given, str) else json.dumps(given)
     if any(int(one) > _LARGEST for one in re.findall(r"(?<![\d.])\d+(?![\d.])", written)):
         raise Problem("malformed", f"A domain is written with whole numbers up to {_LARGEST}.")
     try:
-        found = written_domain(written) if isinstance(wish.domain, str) else build(wish.domain)
+        found = written_domain(written) if isinstance(given, str) else build(given)
     except (AttributeError, LookupError, TypeError, RecursionError):
         found = None
     if found is None:
         raise Problem("malformed", "domain must be written like hypersimplex:20,5, or as specify() writes it.")
-    return found if wish.labels is None else labelled(found, wish.labels)
+    return found if labels is None else labelled(found, labels)
+
+
+@study_routes.post(
+    "/studies/{name:path}/change",
+    name="change",
+    summary="Change the set of decisions, from the next round on, or how long rounds wait for their losses.",
+    response_model=models.Definition,
+    **declared("admin", problems=("study-not-found", "state-refused")),
+)
+async def change(request: Request, name: Name, wish: models.Change) -> Any:
+    """Change a study; to repeat it changes nothing."""
+    worker = await context_of(request).workers.worker(name)
+    worker.check()
+    return await carried_out(worker.look(lambda study: _changed(study, wish)), wish)
+
+
+def _changed(study: Study, wish: models.Change) -> dict[str, Any]:
+    given = {one: getattr(wish, one) for one in ("patience", "deadline") if one in wish.model_fields_set}
+    study.change(
+        domain=None if wish.domain is None else _domain(wish.domain, wish.labels), features=wish.features, **given
+    )
+    return _definition(study)
 
 
 # ---------------------------------------------------------------------- asking

@@ -205,6 +205,15 @@ export class RemoteStudy {
   tellReport(ids: readonly string[], reports: readonly Report[], options?: TellOptions): Promise<Told>;
   /** Close actions whose loss will never come. */
   forget(ids: string | readonly string[]): Promise<number>;
+  /** Change the set of decisions, from the next round on, or how long rounds wait; for keys that administer. */
+  change(changes: {
+    /** As it is written on the command line, such as "hypersimplex:4,2"; with names, or labels beside it. */
+    domain?: string | Record<string, unknown>;
+    labels?: readonly string[];
+    features?: readonly (readonly number[])[];
+    patience?: number | "auto" | null;
+    deadline?: number | null;
+  }): Promise<Record<string, unknown>>;
   /** The channel of a study with local privacy; null of one that wants the losses themselves. */
   channel(): Promise<OneBitChannel | null>;
   recommend(options?: { segment?: Segment }): Promise<Record<string, unknown>>;

@@ -443,6 +443,11 @@ export class RemoteStudy {
     return (await this.#service.call("POST", `${this.#path}/forget`, { body })).closed;
   }
 
+  /** Change the set of decisions, from the next round on: { domain, labels, features, patience, deadline }. */
+  change(changes) {
+    return this.#service.call("POST", `${this.#path}/change`, { body: JSON.stringify(changes) });
+  }
+
   /** The channel of a study with local privacy; null of one that wants the losses themselves. */
   channel() {
     return this.#wants();

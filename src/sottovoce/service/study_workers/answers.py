@@ -1,7 +1,7 @@
 """Actions as JSON: ids, labels, and numbers as the caller wants them."""
 
 import json
-from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Literal
 
 import numpy as np
@@ -10,17 +10,14 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import as_plain
 from sottovoce.learning.bandit.actions import Action, Actions
 
-__all__ = ["Layout", "Naming", "block_answer", "single_answer"]
+__all__ = ["Layout", "block_answer", "single_answer"]
 
 Layout = Literal["dense", "sparse", "none"]
 """How the numbers of an action are written: all of them, those that are not 0, or not at all."""
 
-Naming = Callable[[Integers], Any] | None
-"""From what a decision has chosen to the names of its items, in the order in which their losses are told."""
 
-
-def single_answer(action: Action, layout: Layout, naming: Naming = None) -> bytes:
-    """Return one action as JSON.
+def single_answer(action: Action, layout: Layout, by_item: bool = False) -> bytes:
+    """Return one action as JSON; with feedback `by_item`, its items in the order in which their losses are told, too.
 
     Examples
     --------
@@ -30,18 +27,18 @@ def single_answer(action: Action, layout: Layout, naming: Naming = None) -> byte
     >>> single_answer(action, "sparse")
     b'{"id":"1.0.0.ab","chosen":["coffee"],"x":{"dimension":2,"index":[1],"value":[1.0]},"wants_loss":true}'
     """
-    items = {} if naming is None else {"items": as_plain(naming(action.indices))}
+    items = {"items": as_plain(action._items())} if by_item else {}
     return _written(_plain(action.id, action.chosen, _numbers(action.x, layout), action.wants_loss) | items)
 
 
-def block_answer(actions: Actions, layout: Layout, naming: Naming = None) -> bytes:
+def block_answer(actions: Actions, layout: Layout, by_item: bool = False) -> bytes:
     """Return a block of actions as JSON; nothing of the size of all numbers is made unless they are wanted."""
     ids, wants = actions.ids.tolist(), actions.wants_loss.tolist()
     numbers = zip(ids, actions.chosen, _all_numbers(actions, layout), wants, strict=True)
     found = [_plain(*one) for one in numbers]
-    if naming is not None:
-        for one, places in zip(found, actions.indices, strict=True):
-            one["items"] = as_plain(naming(places))
+    if by_item:
+        for one, items in zip(found, actions._items(), strict=True):
+            one["items"] = as_plain(items)
     return _written({"actions": found})
 
 
@@ -61,10 +58,13 @@ def _all_numbers(actions: Actions, layout: Layout) -> list[Any]:
     if layout == "sparse":
         try:
             return [_sparse(actions.dimension, one, [1.0] * len(one)) for one in actions.indices]
-        except ValueError:  # not all are 0 or 1
-            return [_thin(np.flatnonzero(row), row) for row in actions.x]
-    rows: list[Any] = actions.x.tolist()
-    return rows
+        except ValueError:  # not all are 0 or 1, or the set has changed
+            pass
+    else:
+        with suppress(ValueError):  # the set has changed
+            rows: list[Any] = actions.x.tolist()
+            return rows
+    return [_numbers(one.x, layout) for one in actions]
 
 
 def _thin(places: Integers, x: Floats) -> dict[str, Any]:

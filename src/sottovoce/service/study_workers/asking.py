@@ -10,7 +10,7 @@ from typing import Any
 from sottovoce.errors import HorizonReached, SottovoceError, UnknownSegment
 from sottovoce.learning.bandit.actions import Action
 from sottovoce.service.problem_documents import Problem
-from sottovoce.service.study_workers.answers import Layout, Naming, block_answer, single_answer
+from sottovoce.service.study_workers.answers import Layout, block_answer, single_answer
 from sottovoce.service.study_workers.requests import Known, Request, Requests
 from sottovoce.studies import Study
 
@@ -159,19 +159,14 @@ def _attempt(study: Study, segment: Any, person: Any) -> Action | Exception:
         return problem
 
 
-def _naming(study: Study) -> Naming:
-    """Return what names the items of a decision in the order of their losses; None without feedback by item."""
-    domain = study.domain
-    return (lambda places: domain.names_at(domain.in_order(places))) if study.plan.exploration == "items" else None
-
-
 def _answer(study: Study, order: AskOrder, shared: Any) -> Answer | Exception:
+    by_item = study.plan.exploration == "items"
     try:
         if order.size is None:
             action = next(shared)
             if isinstance(action, Exception):
                 return action
-            return Answer(single_answer(action, order.layout, _naming(study)), ids=(action.id,))
+            return Answer(single_answer(action, order.layout, by_item), ids=(action.id,))
         most = _MOST_NUMBERS // study.domain.dimension if order.layout == "dense" else order.size
         if order.round:
             actions = study.ask_round(max(1, min(order.size, most)), segment=order.whom, person=order.person)
@@ -179,6 +174,6 @@ def _answer(study: Study, order: AskOrder, shared: Any) -> Answer | Exception:
             return Problem("too-large", 'Ask for fewer actions, or for their numbers as "x": "sparse" or "none".')
         else:
             actions = study.ask(order.size, segment=order.whom, person=order.person)
-        return Answer(block_answer(actions, order.layout, _naming(study)), ids=tuple(actions.ids.tolist()))
+        return Answer(block_answer(actions, order.layout, by_item), ids=tuple(actions.ids.tolist()))
     except Exception as problem:
         return problem

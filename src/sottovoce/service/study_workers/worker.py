@@ -95,10 +95,7 @@ class StudyWorker:
         return outcome
 
     async def _outcome(self, wanted: AskOrder | TellCall) -> Any:
-        if self.closed:
-            raise StorageError("the service is about to stop: repeat the call")
-        if self._refusal is not None:
-            raise self._refusal
+        self.check()
         future = self._loop.create_future()
         self._waiting += 1
         try:
@@ -106,6 +103,13 @@ class StudyWorker:
             return await future
         finally:
             self._waiting -= 1
+
+    def check(self) -> None:
+        """Refuse to ask, tell or change, where that cannot be done."""
+        if self.closed:
+            raise StorageError("the service is about to stop: repeat the call")
+        if self._refusal is not None:
+            raise self._refusal
 
     def retire(self) -> None:
         """Take no more calls; `close` is to follow. Called where callers wait."""

@@ -1,5 +1,7 @@
 """One epoch of a stream, learned again from its released rounds alone; its rounds must be those of its plan."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -35,6 +37,7 @@ class ReplaySetting(NamedTuple):
     entropy: int
     simulated: bool
     like: dict[str, Explorer]  # by plan, of other segments: what took long to set up is shared
+    problems: Sequence[Problem] = ()  # with each of the sets that it has had
 
 
 @dataclass
@@ -47,8 +50,8 @@ class EpochReplay:
         That was looked at; faults are added to its own.
     setting
         Of the study.
-    plan, before
-        Of the epoch, and events of its stream before it.
+    plans, before
+        Of the epoch, by the numbers of the sets that it played; and events of its stream before it.
     rounds
         The rows of its rounds.
     previous
@@ -59,7 +62,7 @@ class EpochReplay:
 
     book: CheckedBook
     setting: ReplaySetting
-    plan: Plan
+    plans: dict[int, Plan]
     before: int
     rounds: list[RoundRow]
     previous: "EpochReplay | None"
@@ -72,22 +75,60 @@ class EpochReplay:
         self._carried: list[Numbers] = []
         self._due: dict[int, int] = {}  # events that rounds should have
         self._inherited = 0.0  # how far the point that it began at may be from where it began
-        self._epoch = self._begun(self.previous, self.book.public[self.rounds[0].key]["after"])
+        publics = [self.book.public[one.key] for one in self.rounds]
+        self._sets, self._learned = ([one[name] for one in publics] for name in ("set", "learned"))
+        self.plan = self.plans[self._sets[0]]
+        self._epoch = self._begun(self.previous, publics[0]["after"])
+        self._epochs = {self._sets[0]: self._epoch}  # by the sets that they play
         self._iterates, self._known = [self._epoch.learner.iterate], [self._epoch.explorer.knowledge()]
         self._learn()
-        self._points = Points(self._epoch, self._iterates, self._known, self._inherited)
+        self._points_of = {number: self._points_in(number) for number in dict.fromkeys(self._sets)}
+        self._points = self._points_of[self._sets[-1]]
 
     @property
     def tolerance(self) -> float:
         """How far points may be from those that were computed again."""
-        return self._points.tolerance
+        return max(one.tolerance for one in self._points_of.values())
+
+    # ------------------------------------------------------------------ sets
+
+    def _in_set(self, number: int) -> Epoch:
+        """Return what plays a set; what it knows is of whenever it was last looked at."""
+        if number not in self._epochs:
+            plan = self.plans[number]
+            problem = replace(self.setting.problems[number], horizon=plan.horizon)
+            self._epochs[number] = Epoch(problem, plan, SimulatedNoise(0))
+        return self._epochs[number]
+
+    def _learning(self, place: int) -> Epoch:
+        """Return what learns from a round: it plays the set of the newest round that had begun by then."""
+        number = self._sets[bisect_right(self._learned, place) - 1]
+        epoch = self._in_set(number)
+        if epoch is not self._epoch:
+            epoch.take_over(self._epoch)
+            self._epoch = epoch
+        return epoch
+
+    def _points_in(self, number: int) -> Points:
+        """Return the points of a set's rounds."""
+        epoch, iterates = self._in_set(number), self._iterates
+        if len(self._epochs) > 1:
+            held, wanted = epoch.explorer.knowledge(), set()
+            for place, learned in zip(self._sets, self._learned, strict=True):
+                wanted |= {learned} if place == number else set()
+            iterates = [np.zeros(1)] * len(self._known)
+            for index in wanted & set(range(len(iterates))):
+                epoch.explorer.go_back(self._known[index])
+                iterates[index] = epoch.learner.iterate
+            epoch.explorer.go_back(held)
+        return Points(epoch, iterates, self._known, self._inherited)
 
     # ------------------------------------------------------------------ learning again
 
     def _begun(self, previous: "EpochReplay | None", after: int) -> Epoch:
         """Begin with what the epoch before this one had learned by then; no noise is drawn."""
         plan, center, like = self.plan, None, self.setting.like
-        problem = replace(self.setting.problem, horizon=plan.horizon)
+        problem = replace(self.setting.problems[self._sets[0]], horizon=plan.horizon)
         possible = after == 0 if previous is None else 0 <= after < len(previous._iterates)
         words = f"the epoch of event {self.before} begins after {after} rounds of the one before it"
         if not self.book.expect(possible, f"{words}, which cannot be"):
@@ -105,9 +146,10 @@ class EpochReplay:
             like[key] = Epoch(problem, plan, SimulatedNoise(0)).explorer
         epoch = Epoch(problem, plan, SimulatedNoise(0), center, like.get(key))
         if previous is not None and self._alone:
-            previous._epoch.explorer.go_back(previous._known[after])
-            epoch.follow(previous._epoch)
-            previous._epoch.explorer.go_back(previous._known[-1])
+            last = previous._in_set(previous._sets[-1])
+            last.explorer.go_back(previous._known[after])
+            epoch.follow(last)
+            last.explorer.go_back(previous._known[-1])
         elif previous is not None:
             told = [*previous._carried, *(one for one in previous._told[:after] if one is not None)]
             self._carried = [replace(one, end=one.end - previous.plan.horizon) for one in told]
@@ -118,14 +160,15 @@ class EpochReplay:
             self.state = self._epoch.state()  # for its names alone
             self._epoch.explorer.belief = _Collector(self._epoch.explorer.belief)  # type: ignore[assignment]
         self._note()
-        for one in self.rounds:
+        for place, one in enumerate(self.rounds):
             public, record = self.book.public[one.key], self.book.released.get(one.key)
             if record is None or (public["last"] and one.key not in self.book.dropped):
                 continue
-            self._take_in(one, public, record)
+            self._take_in(place, one, public, record)
             self._note()
+        self._note_last()
 
-    def _take_in(self, one: RoundRow, public: Record, record: Record) -> None:
+    def _take_in(self, place: int, one: RoundRow, public: Record, record: Record) -> None:
         released, numbers = None, record.get("numbers")
         if numbers is not None:
             exploration, what = self._exploration(one), self.book.what(*one.key)
@@ -134,9 +177,10 @@ class EpochReplay:
                 released = ReleasedRound(exploration, *numbers)
                 self.released += 1
         if self._alone:
-            self._epoch.take_in(released, public["point"])
-            self._iterates.append(self._epoch.learner.iterate)
-            self._known.append(self._epoch.explorer.knowledge())
+            epoch = self._learning(place)
+            epoch.take_in(released, public["point"])
+            self._iterates.append(epoch.learner.iterate)
+            self._known.append(epoch.explorer.knowledge())
             return
         belief: Any = self._epoch.explorer.belief
         belief.told = None
@@ -151,9 +195,17 @@ class EpochReplay:
         if len(self._iterates) - 1 == self.stored and self._alone:
             self.state = self._epoch.state()
 
+    def _note_last(self) -> None:
+        """Where the set has changed: keep what is compared as the set of the newest round says it."""
+        if len(set(self._sets)) > 1 and self.stored < len(self._known):
+            epoch = self._in_set(self._sets[-1])
+            epoch.learner.observed = self.stored
+            epoch.explorer.go_back(self._known[self.stored])
+            self.state = epoch.state()
+
     def _exploration(self, one: RoundRow) -> Exploration:
         public = self.book.public[one.key]
-        return self._epoch.explorer.resume(public["point"], part(public, "exploration"))
+        return self._in_set(public["set"]).explorer.resume(public["point"], part(public, "exploration"))
 
     # ------------------------------------------------------------------ what is stored as learned
 
@@ -199,12 +251,14 @@ class EpochReplay:
 
     def check_rounds(self) -> None:
         """Check every round: when it began, its point and choices, its size, what it wanted, and what it released."""
-        plan, problem = self.plan, self.setting.problem
-        steps = None if isinstance(problem.privacy, LocalDP) else plan.grids(problem.loss_range)[0].steps
-        signs = None
-        if plan.noise is not None and steps is not None and not self.setting.simulated:  # which may come again
-            signs = NoiseSigns(plan.noise, steps)
+        problem = self.setting.problem
+        steps = None if isinstance(problem.privacy, LocalDP) else self.plan.grids(problem.loss_range)[0].steps
+        signs: dict[int, NoiseSigns] = {}
+        if steps is not None and not self.setting.simulated:  # which may come again
+            noises = {number: plan.noise for number, plan in self.plans.items()}
+            signs = {number: NoiseSigns(noise, steps) for number, noise in noises.items() if noise is not None}
         least = passed = 0
+        self.book.expect(self._sets == sorted(self._sets), f"the epoch of event {self.before} plays a set that is gone")
         for place, one in enumerate(self.rounds):
             public, what, expect = self.book.public[one.key], self.book.what(*one.key), self.book.expect
             after = self.book.public[self.rounds[0].key]["after"]
@@ -217,19 +271,21 @@ class EpochReplay:
             exploration = self._exploration(one)
             self._check_beginning(what, one, exploration, learned)
             self._check_point(what, public, learned, place)
-            self._check_release(what, one, exploration, signs, steps)
+            self._check_release(what, one, exploration, signs.get(public["set"]), steps)
             passed += one.size
-        self.book.faults += [] if signs is None else signs.faults()
+        self.book.faults += [fault for one in signs.values() for fault in one.faults()]
 
     def _check_beginning(self, what: str, one: RoundRow, exploration: Exploration, learned: int) -> None:
         """Check what follows from the rounds that were learned from when a round began: its size, and its choices."""
-        explorer, expect, public = self._epoch.explorer, self.book.expect, self.book.public[one.key]
+        expect, public = self.book.expect, self.book.public[one.key]
+        explorer = self._in_set(public["set"]).explorer
         passed, left = one.position - self.before, self.before + self.plan.horizon - one.position
         if self._alone:
+            held = explorer.knowledge()
             explorer.go_back(self._known[learned])
             due = min(explorer.round_size(passed), left)
             fits = exploration.can_begin(passed, due)
-            explorer.go_back(self._known[-1])
+            explorer.go_back(held)
         else:  # what other segments said had its share in how many events it has
             due = public["exploration.end"] - passed
             fits = 0 < due <= left
@@ -253,7 +309,8 @@ class EpochReplay:
             inside = self.setting.problem.domain.contains(self._epoch.placement.original(point), 1e-6)
             self.book.expect(inside, f"the point of {what} is not of the set")
             return
-        distance, fits = self._points.distance(point, self._points.index(learned, place))
+        points = self._points_of[public["set"]]
+        distance, fits = points.distance(point, points.index(learned, place))
         self.book.expect(fits, f"the point of {what} does not follow from the released rounds")
         self.distance = max(self.distance, distance)
 
@@ -300,7 +357,8 @@ class EpochReplay:
         self, one: RoundRow, exploration: Exploration, count: int, record: Record
     ) -> tuple[NDArray[np.bool_], Integers]:
         """Return which of the first slots of a round want their loss by the plan, and what those weigh that have it."""
-        length, wanted = self._epoch.chunk_of(exploration), np.ones(count, dtype=bool)
+        epoch = self._in_set(self.book.public[one.key]["set"])
+        length, wanted = epoch.chunk_of(exploration), np.ones(count, dtype=bool)
         told, counted = np.ones((2, one.size), dtype=bool)
         told[record.get("missing", ())] = False
         counted[record.get("unwanted", ())] = False
@@ -310,7 +368,7 @@ class EpochReplay:
             coins = coins_of(self.setting.entropy, one.stream, one.number, start // length)
             drawn = exploration.draw(coins, start, min(length, one.size - start))
             weights = drawn.weights.only(counted[start : start + drawn.weights.size])
-            if isinstance(weights, Itemised) and self._epoch.grid.leaves_out_missing:
+            if isinstance(weights, Itemised) and epoch.grid.leaves_out_missing:
                 weights = weights.only(told[start : start + weights.size])
             total += weights.total()
             self._rounds_directions |= isinstance(drawn.weights, Weighted)

@@ -55,9 +55,10 @@ class Points:
 
     def _is_as_good(self, point: Floats, index: int) -> bool:
         """Whether what was known leaves it to rounding, and so to the machine, which of two points is the best."""
+        held = self._explorer.knowledge()
         self._explorer.go_back(self._known[index])
         found = self._explorer.is_as_good(point)
-        self._explorer.go_back(self._known[-1])
+        self._explorer.go_back(held)
         return found
 
     def after(self, index: int) -> tuple[Floats, float]:

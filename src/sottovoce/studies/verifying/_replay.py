@@ -84,25 +84,34 @@ class StreamReplay:
         if record is None:
             expect(self.row.learned == 0, "nothing is believed, and it says how new that is")
             return
-        plans = [(before, Plan.from_dict(plan)) for before, plan in record["planned"]]
+        plans = self._plans(record)
         self._check_record(record)
-        mine: dict[int, list[Any]] = {before: [] for before, _ in plans}
+        mine: dict[int, list[Any]] = {before: [] for before in plans}
         for one in self._rounds:
-            before = self.book.public[one.key]["before"]
-            if not expect(before in mine, f"{self.book.what(*one.key)} is of an epoch that is not stored"):
+            before, number = (self.book.public[one.key][name] for name in ("before", "set"))
+            what = self.book.what(*one.key)
+            if not expect(number in plans.get(before, {}), f"{what} is of an epoch that is not stored"):
                 return
             mine[before].append(one)
-        for before, plan in plans:
-            if not self._check_plan(before, plan) or not expect(
-                bool(mine[before]), f"the epoch of event {before} is empty"
-            ):
+        for before, of_sets in plans.items():
+            sound = all(self._check_plan(before, number, plan) for number, plan in of_sets.items())
+            if not sound or not expect(bool(mine[before]), f"the epoch of event {before} is empty"):
                 return
             previous = self.epochs[-1] if self.epochs else None
             stored = sum(self._is_taken(one) for one in mine[before] if one.number < record["learned"])
-            epoch = EpochReplay(self.book, self.setting, plan, before, mine[before], previous, stored)
+            epoch = EpochReplay(self.book, self.setting, of_sets, before, mine[before], previous, stored)
             self.epochs.append(epoch)
             epoch.check_rounds()
         self._check_stretches(record, dict(zip(mine, self.epochs, strict=True)), mine)
+
+    def _plans(self, record: Record) -> dict[int, dict[int, Plan]]:
+        """Return the plans that are stored, by the events before their epoch, and the sets that it played."""
+        plans: dict[int, dict[int, Plan]] = {}
+        for before, number, plan in record["planned"]:
+            plans.setdefault(before, {})[number] = Plan.from_dict(plan)
+        count = sum(map(len, plans.values()))
+        self.book.expect(count == len(record["planned"]), "a plan is stored twice")
+        return plans
 
     def _is_taken(self, one: Any) -> bool:
         """Whether a round is learned from, or passed over: not the last of an epoch, which nothing follows from."""
@@ -132,27 +141,28 @@ class StreamReplay:
             left_out <= 0 if cut else left_out == 0, f"{record['passed']} events of rounds have passed, which cannot be"
         )
 
-    def _check_plan(self, before: int, plan: Plan) -> bool:
+    def _check_plan(self, before: int, number: int, plan: Plan) -> bool:
         """Check that a plan is as long as its epoch, and keeps the guarantee of the study."""
         what, expect, length = (
             f"the epoch of event {before}",
             self.book.expect,
             next_length(self.setting.horizon, before),
         )
-        follows = before == sum(one.horizon for one in self._plans_before(before))
+        follows = before == sum(self._lengths_before(before))
         whole = expect(follows and plan.horizon == length, f"{what} has {plan.horizon} events, not {length}")
         known = plan.mechanism in MECHANISMS and plan.position in _POSITIONS
         expect(known, f"{what}: its plan names a mechanism or a position that there is not")
         try:
-            check_plan(replace(self.setting.problem, horizon=plan.horizon), plan)
+            check_plan(replace(self.setting.problems[number], horizon=plan.horizon), plan)
         except ValueError as refused:
             self.book.faults.append(f"{what}: {refused}")
             return False
         return whole
 
-    def _plans_before(self, before: int) -> list[Plan]:
+    def _lengths_before(self, before: int) -> list[int]:
         assert self.record is not None
-        return [Plan.from_dict(plan) for first, plan in self.record["planned"] if first < before]
+        found = {first: Plan.from_dict(plan).horizon for first, _, plan in self.record["planned"] if first < before}
+        return list(found.values())
 
     def _check_stretches(self, record: Record, epochs: dict[int, EpochReplay], mine: dict[int, list[Any]]) -> None:
         """Check what is stored of epochs: those that rounds are open of, that know most, and the current one."""
@@ -165,8 +175,8 @@ class StreamReplay:
         for one in kept:
             rounds = mine[one["before"]]
             first = self.book.public[rounds[0].key]
-            place = rounds[0].number, first["after"]
+            place = rounds[0].number, first["after"], self.book.public[rounds[-1].key]["set"]
             words = f"the epoch of event {one['before']} is stored in another's place"
-            self.book.expect((one["earlier"], one["after"]) == place, words)
+            self.book.expect((one["earlier"], one["after"], one["set"]) == place, words)
             opened = sum(row.number < record["begun"] for row in rounds)
             epochs[one["before"]].compare(part(one, "learned"), opened)

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sottovoce._records import Record, part
+from sottovoce._records import DamagedRecord, Record, checksum, part, unpack
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StudyDamaged, UnknownSegment
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.epoch import loss_grid
 from sottovoce.learning.bandit.public_records import adopt
+from sottovoce.learning.bandit.set_changes import problems_of
 from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
 from sottovoce.rounds.stored import book_name, refuse_kind
 from sottovoce.rounds.stores.sql.database import Database, open_database
 from sottovoce.rounds.stores.sql.verify import MALFORMED, BookRows, CheckedBook, read_book
@@ -175,9 +177,10 @@ def _setting(book: CheckedBook, domain: Domain | None) -> ReplaySetting | None:
         setting = ReplaySetting(
             configuration.problem(), configuration.horizon, made["entropy"], bool(made["simulated"]), {}
         )
+        setting = setting._replace(problems=_problems(book, setting.problem))
         expect(made["seed"] in (None, setting.entropy), "the public coins do not follow from the seed")
         adopt(setting.problem.domain, made)
-    except ConfigurationMismatch as mismatch:
+    except (ConfigurationMismatch, DamagedRecord) as mismatch:
         book.faults.append(str(mismatch))
         return None
     except MALFORMED as malformed:
@@ -187,6 +190,14 @@ def _setting(book: CheckedBook, domain: Domain | None) -> ReplaySetting | None:
     expect(rows.counters.horizon == horizon, f"horizon={rows.counters.horizon}, and {words} horizon={horizon}")
     _check_streams(book, setting)
     return setting
+
+
+def _problems(book: CheckedBook, first: Problem) -> list[Problem]:
+    """Return the problems with each set that the study has had."""
+    counters = book.rows.counters
+    sealed = b"" if counters.common is None else checksum(bytes(counters.common))
+    book.expect(bytes(counters.changes) == sealed, "the sets that it has changed to fail their checksum")
+    return problems_of(first, {} if counters.common is None else unpack(bytes(counters.common)))
 
 
 def _check_streams(book: CheckedBook, setting: ReplaySetting) -> None:
@@ -207,7 +218,7 @@ def _look_at_plans(book: CheckedBook, setting: ReplaySetting, believed: Record |
     """Let losses be judged by the grid of the first plan, and coordinates by what it needs."""
     try:
         if believed is not None and book.made is not None:
-            plan = Plan.from_dict(believed["planned"][0][1])
+            plan = Plan.from_dict(believed["planned"][0][2])
             book.valid = loss_grid(setting.problem, plan).valid
             check_design(book, book.made, plan)
     except MALFORMED as malformed:

@@ -104,6 +104,7 @@ _COLUMNS = (
     "erased",
     "patience",
     "deadline",
+    "changes",
     "writers",
 )
 _values = attrgetter(*_COLUMNS)
@@ -123,6 +124,8 @@ class BookCounters:
         Raised by every change; `writers` are the latest who made one.
     erased
         Releases whose losses are gone from logs, too, as far as that is on record.
+    changes
+        A checksum of what all streams have in common, as `SqlStore.amend` wrote it last.
     """
 
     book: int
@@ -134,6 +137,7 @@ class BookCounters:
     erased: int = 0
     patience: int | None = None
     deadline: float | None = None
+    changes: bytes = b""
     writers: bytes = b""
 
     def seal(self) -> bytes:
@@ -220,6 +224,8 @@ class BookRows(Leases):
     ----------
     incarnation
         The one that this process is in; another, once it has noticed that one has begun.
+    changes
+        Another, once what is common was amended, as this process has seen it; within `reserve`, as it is then.
     """
 
     def __init__(self, database: Database, book: int, shape: Shape) -> None:
@@ -235,7 +241,7 @@ class BookRows(Leases):
         self._erased = 0  # releases whose losses are gone from the log, as far as this process has seen to it
         self._lingering = True  # whether more may be left to erase
         self._seen, _ = read_counters(database, book)
-        self.incarnation = self._seen.incarnation
+        self.incarnation, self.changes = self._seen.incarnation, self._seen.changes
 
     # ------------------------------------------------------------------ the counters
 
@@ -309,7 +315,7 @@ class BookRows(Leases):
         if counters.incarnation != self.incarnation:
             self.leases, self._waiting, self._newest, self._last, self._erased = {}, {}, {}, LastTold(), 0
             self.incarnation = counters.incarnation
-        self._seen = counters
+        self._seen, self.changes = counters, counters.changes
 
     # ------------------------------------------------------------------ incarnations
 

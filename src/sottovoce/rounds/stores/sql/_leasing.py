@@ -150,6 +150,7 @@ class Leasing(People):
                 self._follow(counters)
                 if held or not callable(orders):  # streams may have other numbers now
                     raise StudyBehind(f"{_RESTORED}. {CONSEQUENCES}")
+            self.changes = counters.changes
             wanted = orders() if callable(orders) else orders
             now = sum(wanted.values()) if handed is None else handed
             return self._take(_Call(counters, begin, draw, ahead, counters.clock - held, now), steps, wanted)

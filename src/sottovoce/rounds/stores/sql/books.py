@@ -87,8 +87,10 @@ def create_book(
         row = name, kind, pack(made), secret, horizon, shape_of(made).slot_bytes
         ((book,),) = base.run(
             "INSERT INTO sottovoce_books (name, kind, made, secret, horizon, slot_bytes, incarnation, clock, "
-            "next_place, version, erased, writers, seal) VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, 0, 0, ?, ?) RETURNING book",
+            "next_place, version, erased, changes, writers, seal) "
+            "VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, 0, 0, ?, ?, ?) RETURNING book",
             *row,
+            b"",
             b"",
             b"",
         )

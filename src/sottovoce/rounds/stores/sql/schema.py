@@ -32,6 +32,8 @@ CREATE TABLE sottovoce_books (
   erased BIGINT NOT NULL,
   patience BIGINT,
   deadline DOUBLE PRECISION,
+  changes {bytes} NOT NULL,
+  common {bytes},
   note {bytes},
   writers {bytes} NOT NULL,
   seal {bytes} NOT NULL,

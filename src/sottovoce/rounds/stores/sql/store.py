@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
-from sottovoce._records import Record, pack
+from sottovoce._records import Record, checksum, pack
 from sottovoce.errors import StudyDamaged
 from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED, UNWANTED, Round
 from sottovoce.rounds.store import BEHIND, EARLIER, LATE, TOLD, UNASKED, UNWANTED_LOSS, WAITING, Begin, OpenRound
@@ -104,6 +104,22 @@ class SqlStore(Losses):
 
         def change(counters: BookCounters, steps: Steps) -> None:
             counters.patience, counters.deadline = patience, None if deadline is None else float(deadline)
+
+        self._locked(change)
+
+    @property
+    def common(self) -> Record:
+        """What all streams have in common, as it was amended last: public."""
+        ((common,),) = self._base.run("SELECT common FROM sottovoce_books WHERE book = ?", self._book)
+        return {} if common is None else unpacked(common, "what all streams have in common")
+
+    def amend(self, common: Callable[[Record], Record]) -> None:
+        """Replace what is common by what follows from it, while nobody else can lease; whoever leases next sees it."""
+
+        def change(counters: BookCounters, steps: Steps) -> None:
+            data = pack(common(self.common))
+            steps.append(("UPDATE sottovoce_books SET common = ? WHERE book = ?", (data, self._book)))
+            counters.changes = checksum(data)
 
         self._locked(change)
 

@@ -34,7 +34,7 @@ Key = tuple[int, int]
 BookRow = namedtuple(
     "BookRow",
     "book name kind made secret incarnation horizon slot_bytes clock next_place version erased patience deadline "
-    "writers seal",
+    "changes common writers seal",
 )
 StreamRow = namedtuple("StreamRow", "stream name begun closed learned believed chain")
 ChunkRow = namedtuple("ChunkRow", "chunk stream round wanted closed missing seal slots")

@@ -1,0 +1,177 @@
+"""A study whose catalogue changes: on record before anybody plays it, followed by all, and verified."""
+
+import json
+
+import numpy as np
+import pytest
+from killing import arm
+from mutations import changed, faults_of, rows_of
+from study_tools import Backup
+
+import sottovoce as sv
+from children import Child
+from sottovoce._records import checksum, pack, unpack
+from sottovoce.errors import ConfigurationMismatch, StudyBehind
+from sottovoce.studies import move_study
+
+DRINKS = ["tea", "coffee", "cocoa", "milk", "water", "juice", "mate", "chai"]
+CHOSEN = sv.domains.Hypersimplex
+FIRST, SECOND, THIRD = CHOSEN(DRINKS[:6], k=3), CHOSEN(DRINKS[2:8], k=2), CHOSEN(DRINKS[::-1][:5], k=3)
+
+
+def making(**changes):
+    own = {"feedback": "items", "loss_range": (-1.0, 0.0), "integral": True, "horizon": 3000, "seed": 1}
+    return {"domain": FIRST, "privacy": sv.PureDP(1.0), "patience": None, "most": 1.0, **own, **changes}
+
+
+def answered(actions):
+    return [{name: -1.0 if name in ("milk", "chai") else 0.0 for name in one} for one in actions.chosen]
+
+
+def work(study, rounds=1):
+    for _ in range(rounds):
+        actions = study.ask_round()
+        study.tell(actions.ids, answered(actions))
+    return actions
+
+
+def names(actions):
+    return {name for one in actions.chosen for name in one}
+
+
+@pytest.fixture
+def changing(url, opened):
+    """A study that has played two sets, and has a third to go on with."""
+    study = opened(url, name="study", **making())
+    work(study, 2)
+    study.change(domain=SECOND)
+    work(study, 3)
+    study.change(domain=THIRD)
+    return study
+
+
+def test_all_processes_follow_with_their_next_round_and_verify_agrees(changing, url, opened):
+    other = opened(url, name="study")
+    assert other.domain.labels == changing.domain.labels == THIRD.labels
+    held = other.ask()  # of the round that is open
+    changing.change(domain=SECOND)
+    assert set(held.chosen) <= set(THIRD.labels)
+    work(other)  # to its end
+    assert names(work(other)) <= set(SECOND.labels)
+    assert names(work(changing)) <= set(SECOND.labels)
+    assert other.domain.labels == SECOND.labels
+    other.tell(held.id, {})
+    work(other, 3)
+    assert set(other.recommend().chosen) == {"milk", "chai"}
+    assert other.verify().ok
+    assert changing.statement(verify=True).verification.ok
+    assert [one["epoch"] for one in other.export()["rounds"]][:4] == [0, 0, 1, 1]
+    assert len(other.history().means) == len(other.export()["rounds"])
+
+
+def test_a_set_that_was_never_played_is_passed_over(url, opened):
+    study = opened(url, name="study", **making())
+    for domain in (SECOND, THIRD):  # before the first round
+        study.change(domain=domain)
+    assert names(work(study, 2)) <= set(THIRD.labels)
+    study.change(domain=FIRST)
+    study.change(domain=SECOND)
+    assert names(work(study, 2)) <= set(SECOND.labels)
+    assert study.verify().ok
+
+
+def test_what_memory_plays_a_study_plays(changing):
+    """With the same seed: noise differs, and with it all but what follows from none."""
+    memory = sv.PrivateBandit(**making())
+    work(memory, 2)
+    memory.change(domain=SECOND)
+    assert memory.ask_round().x.shape[1] == 6
+    assert memory.plan == changing.plan
+
+
+@pytest.mark.parametrize("way", ["statement", "commit"])
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+def test_a_process_killed_as_it_changes_the_set_leaves_the_old_one_or_the_new_one(way, late, url):
+    """On record or not, and never half: whoever comes next goes on, be it that nobody has played the new set yet."""
+    with sv.Study.open(url, name="study", **making()) as study:
+        work(study, 2)
+    found = set()
+    for after in range(0, 60, 4) if way == "statement" else range(4):
+
+        def doomed(report, after=after):
+            study = sv.Study.open(url, name="study")
+            arm(way, after, late)
+            study.change(domain=SECOND)
+
+        _, killed = Child(doomed).finish()
+        with sv.Study.open(url, name="study") as study:
+            found.add(study.domain.labels)
+            assert study.domain.labels in (FIRST.labels, SECOND.labels)
+            assert study.verify().ok
+        if not killed:
+            break
+    with sv.Study.open(url, name="study") as study:
+        work(study)  # what is left of an open round
+        assert names(work(study)) <= set(study.domain.labels)
+        assert study.verify().ok
+    assert SECOND.labels in found
+
+
+def test_a_storage_that_went_back_has_the_set_of_then(url, opened):
+    study = opened(url, name="study", **making())
+    work(study, 2)
+    backup = Backup(url)
+    study.change(domain=SECOND)
+    work(study, 2)
+    backup.put_back()
+    with pytest.raises(StudyBehind):
+        study.ask()
+    assert names(work(study)) <= set(FIRST.labels)
+    assert study.domain.labels == FIRST.labels
+    study.change(domain=THIRD)
+    work(study, 3)
+    assert study.verify().ok
+
+
+def test_a_study_is_found_by_the_set_that_it_began_with_and_by_the_one_that_it_has(changing, url, opened):
+    for domain in (FIRST, THIRD):
+        assert opened(url, name="study", domain=domain).domain.labels == THIRD.labels
+    with pytest.raises(ConfigurationMismatch, match="domain is"):
+        opened(url, name="study", domain=SECOND)
+
+
+def test_a_study_that_is_moved_takes_its_sets_along(changing, url, shelf):
+    changing.close()
+    to = f"sqlite:///{shelf / 'moved.db'}"
+    move_study(url, "study", to)
+    with sv.Study.open(to, name="study") as study:
+        assert study.domain.labels == THIRD.labels
+        assert study.verify().ok
+
+
+def test_a_set_that_cannot_be_stored_is_refused(changing):
+    own = sv.domains.Custom(lambda cost: np.eye(3)[cost.argmin()], 3, labels=["tea", "milk", "chai"])
+    with pytest.raises(ValueError, match="holds functions of your own"):
+        changing.change(domain=own)
+    assert changing.domain.labels == THIRD.labels
+
+
+def test_verify_finds_a_set_that_was_exchanged_lost_or_never_played(changing, url):
+    work(changing, 2)
+    changing.close()
+    rows = rows_of(url)
+    assert not faults_of(rows)
+    note = unpack(bytes(rows.counters.common))
+    swapped = json.loads(json.dumps(note).replace("coffee", "COFFEE").replace("mate", "maté"))
+    assert swapped != note
+    fewer, other = {"sets": note["sets"][:-1]}, {"sets": [note["sets"][1], note["sets"][0]]}
+    for wrong in (swapped, fewer, other):
+        forged = changed(rows, "counters", 0, "common", pack(wrong))
+        assert "the sets that it has changed to fail their checksum" in faults_of(forged)
+    for wrong in (fewer, other):
+        forged = changed(rows, "counters", 0, "common", pack(wrong))
+        assert faults_of(changed(forged, "counters", 0, "changes", checksum(pack(wrong))))  # which fits
+    for at, row in enumerate(rows.rounds):
+        record = unpack(bytes(row.public))
+        forged = changed(rows, "rounds", at, "public", pack({**record, "set": (record["set"] + 1) % 3}))
+        assert faults_of(forged)
