@@ -20,7 +20,7 @@ from sottovoce.auditing import Configuration, OwnersChannel, StudyConfiguration,
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.models import belief
-from sottovoce.plans import sensitivity
+from sottovoce.plans import explorer, sensitivity
 from sottovoce.plans.explorer import Probed
 from sottovoce.plans.frames import FrameExploration
 from sottovoce.plans.posterior import PosteriorExploration
@@ -156,6 +156,21 @@ def test_numbers_without_noise_of_their_own(monkeypatch, broken, caught):
     assert misaligned(BELIEVING)
 
 
+@pytest.mark.parametrize("subject", sampled([BELIEVING, CONVEX], 1))
+def test_squares_without_noise(monkeypatch, subject):
+    """The second number of a decision is as private as the first."""
+    monkeypatch.setattr(
+        probe_sums, "add", lambda sums, drawn: sums + np.where(np.arange(len(sums)) < len(sums) // 2, drawn, 0)
+    )
+    assert misaligned(subject)
+
+
+def test_squares_that_are_not_paid_for(monkeypatch):
+    """Thrice the squares around the middle: from an end to the middle, both numbers move by more than the range."""
+    monkeypatch.setattr(explorer, "squares_of", lambda losses, steps: 3 * (losses - steps // 2) ** 2 // steps)
+    assert misaligned(BELIEVING)
+
+
 def test_noise_forgotten_in_one_round(monkeypatch, caught):
     right = probe_sums.ProbeSums.release
 
@@ -277,10 +292,21 @@ def test_a_belief_in_the_true_sums(monkeypatch, subject):
     step = subject.plan.grids(subject.loss_range)[0].step
 
     def learn(self, belief, sums, *rest):
-        learned(self, belief, kept[-1] * step, *rest)
+        learned(self, belief, kept[-1][: len(sums)] * step, *rest)
 
     monkeypatch.setattr(PosteriorExploration, "learn", learn)
     assert misaligned(subject)
+
+
+def test_a_belief_in_the_true_squares(monkeypatch):
+    kept, learned = true_sums(monkeypatch), PosteriorExploration.learn
+    step = BELIEVING.plan.grids(BELIEVING.loss_range)[0].step
+
+    def learn(self, belief, sums, weights, squares):
+        learned(self, belief, sums, weights, kept[-1][len(sums) :] * step)
+
+    monkeypatch.setattr(PosteriorExploration, "learn", learn)
+    assert misaligned(BELIEVING)
 
 
 @pytest.mark.parametrize("subject", [BELIEVING, CONVEX])
@@ -399,13 +425,10 @@ def test_a_forgotten_loss_that_counts_for_more_than_any(monkeypatch):
 
 @pytest.mark.parametrize("subject", [REUSE, TWO_NUMBERS, BELIEVING])
 def test_an_event_that_counts_in_two_numbers(monkeypatch, subject):
-    def twice(probed, losses):
-        sums = np.zeros(probed.numbers, dtype=np.int64)
-        for shift in (0, 1):
-            np.add.at(sums, (probed.index + shift) % probed.numbers, probed.sign * losses)
-        return sums
-
-    monkeypatch.setattr(Probed, "sum", twice)
+    right = Probed._added
+    monkeypatch.setattr(
+        Probed, "_added", lambda probed, values: right(probed, values) + np.roll(right(probed, values), 1)
+    )
     assert misaligned(subject)
 
 

@@ -71,7 +71,8 @@ def test_nothing_is_wrong(subject):
 @on(ALL)
 def test_losses_that_count_twice(monkeypatch, subject):
     changed(monkeypatch, lambda right, one, slots: right(one, np.where(slots > UNUSED, 2 * slots, slots)))
-    assert "a person costs 2 of epsilon = 1" in found(subject, "block")
+    said = found(subject, "block")
+    assert "a person costs 2 of epsilon = 1" in said or "a person costs 4 of epsilon = 1" in said  # with squares
 
 
 @on(ALL)
@@ -149,8 +150,9 @@ def test_a_belief_in_raw_losses(monkeypatch, subject):
 
     def learn(self, release):
         if release.numbers is not None:
-            moved = np.array([[raw[release.round.stream, release.round.number]], [0]])
-            release = release._replace(numbers=release.numbers + moved)
+            moved = release.numbers.copy()
+            moved[0] += raw[release.round.stream, release.round.number]
+            release = release._replace(numbers=moved)
         right(self, release)
 
     changed(monkeypatch, remember, BanditPolicy)

@@ -6,6 +6,8 @@ Regret per event on fresh seeds, 20,000 events and epsilon 1, before and after: 
 and .02808, convex .01142 and .01152, linear .01756 and .01723, segments .0302 and .0286.
 Convex losses were recorded anew when first probes came to be near the centre: before and after, on ten fresh seeds,
 ball-10 of benchmarks/convex.py .1012 and .0918, pinball-10 .0337 and .0312.
+Posterior probes were recorded again when squares came to be released beside sums: regret with linear losses fell to
+.92, .82 at 10,000 and 100,000 events and epsilon 1 (geometric means over 17 worlds, seeds on which nothing was chosen).
 They are compared to nine digits, not to the last bit: linear algebra rounds otherwise on other machines.
 """
 
@@ -42,9 +44,9 @@ RUNS = {
     "long rounds": (SIMPLEX, {"horizon": 20_000, "batch_size": 9001, "exploration": "frames"}),
 }
 RECORDED = {
-    "posterior": (4.938700796314421, 17),
-    "posterior, convex": (1.914120097814675, 12),
-    "posterior, unknown horizon": (1.9450862715596473, 72),
+    "posterior": (4.824524041028171, 17),
+    "posterior, convex": (1.9098452955310485, 12),
+    "posterior, unknown horizon": (3.6055351169801537, 72),
     "worst case": (2.334290203547065, 12),
     "frames": (1.6991637887131963, 19),
     "frames, vertices": (3.7475514859577204, 17),

@@ -10,6 +10,7 @@ import sottovoce as sv
 from sampling import every
 from sottovoce.models import LinearBelief, ModelSettings, Numbers
 from sottovoce.models.changes import MEMORIES
+from sottovoce.models.scatter import NO_SCATTER, scatter_of, variance_of
 
 SLATE = sv.domains.Hypersimplex(8, 3)
 PRIVATE = ModelSettings(
@@ -121,51 +122,54 @@ def test_the_posterior_by_measurements_leads_where_that_by_coefficients_does():
 # ---------------------------------------------------------------------- the variance
 
 
-def test_the_variance_comes_from_decisions_drawn_twice_however_wrong_the_model_is():
-    """600 pairs say the variance of a loss within 5 of its standard errors, by bad luck once in a million seeds."""
-    coins, belief = np.random.default_rng(3), believing(replace(FREE, variances=(0.0, 1 / 8, 10.0)))
-    truth, counts = 0.06, np.full(12, 50.0)
-    probes = np.repeat(np.unique([SLATE.extreme_point(coins.standard_normal(8)) for _ in range(60)], axis=0)[:6], 2, 0)
-    nonlinear = np.repeat(coins.uniform(0, 1, 6), 2)
-    for number in range(100):
-        means = nonlinear + coins.standard_normal(12) * math.sqrt(truth / 50)
-        belief.learn(Numbers(probes, means, counts, (number + 1) * 600))
-    found = (belief.variance * (600 + 6) - 6 / 8) / 600  # without what was believed at first
-    assert abs(found - truth) < 5 * truth * math.sqrt(2 / 600)
+def varying(settings, spread, events, rounds, seed):
+    """Return the variance that squares say of: of decisions whose means are anything, and losses that vary alike."""
+    coins, found = np.random.default_rng(seed), NO_SCATTER
+    probes, counts, noisy = np.eye(6), np.full(6, float(events)), float(settings.noise > 0)
+    for number in range(rounds):
+        means = coins.uniform(-0.2, 0.2, (6, 1))
+        losses = means + spread * coins.uniform(-1, 1, (6, events)) * math.sqrt(3)
+        sums = np.array([losses.sum(axis=1), (losses**2).sum(axis=1)]) + noisy * coins.laplace(0, 1, (2, 6))
+        found = found + scatter_of(Numbers(probes, sums[0] / events, counts, number, sums[1] / events), settings)
+    return variance_of(found, settings)
+
+
+@pytest.mark.parametrize("spread", [0.03, 0.15])
+def test_the_variance_comes_from_squares_however_decisions_differ(spread):
+    """Squares of uniform losses deviate by .9 of their mean: within 5 standard errors, one that is added, and 2/8."""
+    found = varying(replace(FREE, variances=(0.0, 1 / 8, 10.0)), spread, 50, 100, seed=3)
+    error = 0.9 * spread**2 / math.sqrt(30_000) + 0.25 * spread / math.sqrt(30_000)
+    assert abs(found - spread**2) < 5 * error + 2 / 8 / 30_000
 
 
 def test_the_noise_of_privacy_is_not_taken_for_variance_of_losses():
-    """The same with Laplace noise as large as the losses' own: rounds say less, and nothing else."""
-    coins, belief = np.random.default_rng(4), believing(replace(PRIVATE, variances=(0.0, 1 / 8, 10.0)))
-    truth, counts = 0.1, np.full(12, 20.0)
-    probes = np.repeat(np.unique([SLATE.extreme_point(coins.standard_normal(8)) for _ in range(60)], axis=0)[:6], 2, 0)
-    for number in range(400):
-        noise = coins.standard_normal(12) * math.sqrt(truth / 20) + coins.laplace(0, 1, 12) / 20
-        belief.learn(Numbers(probes, 0.5 + noise, counts, (number + 1) * 240))
-    assert belief.variance == pytest.approx(truth, rel=0.2)
+    """Of a variance a tenth as large as the noise of a number is: one standard error is added; it is within three."""
+    spread, events, rounds = 0.02, 50, 300
+    found = varying(replace(PRIVATE, variances=(0.0, 1 / 8, 10.0)), spread, events, rounds, seed=4)
+    error = math.sqrt(2 * 6 * rounds * 1.06) / (6 * rounds * events)
+    assert error < 2 * spread**2
+    assert abs(found - error - spread**2) < 3 * error
 
 
-def test_a_number_is_never_taken_for_surer_than_where_the_variance_was_measured():
-    belief = believing()
-    played(belief, [CHEAP_FIRST], seed=5)
-    raised = belief._raised(np.linspace(-0.5, 0.5, 101))
-    assert (raised >= 1).all()
-    assert raised.max() > 1
-    counts = np.full(101, 100.0)
-    assert (belief.number_variance(counts, raised) >= belief.number_variance(counts)).all()
-    assert (belief.number_variance(counts, raised) <= 1 / 4 / 100 + 2 / 100**2 + 1e-15).all()
+def test_few_events_say_no_more_of_the_variance_than_they_can():
+    """A round of losses that happen to be the same: they may vary by what a few dozen events do not show."""
+    belief = believing(FREE)
+    probes = np.unique([SLATE.extreme_point(np.random.default_rng(0).standard_normal(8)) for _ in range(4)], axis=0)
+    size = len(probes)
+    belief.learn(Numbers(probes, np.full(size, 0.5), np.full(size, 24.0), 24 * size, np.zeros(size)))
+    assert belief.variance > 1 / 1000
 
 
 def test_a_number_of_a_decision_nearer_the_middle_of_the_range_counts_less():
-    """The variance was measured where losses are near 0; at .5 they vary by .25/.09 as much, or as much as they can."""
+    """Of losses that are 0 or 1 and fail at .1 and at .5: they vary by .09 and .25, as squares say on average."""
     belief = believing(FREE)
     good, bad = SLATE.extreme_point(CHEAP_FIRST), SLATE.extreme_point(CHEAP_LAST)
-    probes, means = np.array([good] * 6 + [bad]), np.array([0.098, 0.102, 0.099, 0.101, 0.0985, 0.1015, 0.5])
+    probes, means = np.array([good] * 6 + [bad]), np.array([0.1] * 6 + [0.5])
     for end in (70_000, 140_000):
-        belief.learn(Numbers(probes, means, np.full(7, 10_000.0), end))
-    at_good, at_bad = belief._variances()[[0, 6]]
-    assert at_bad == pytest.approx(min(0.25 / 0.09 * at_good, 0.25 / 10_000), rel=0.05)
-    assert at_bad > 1.2 * at_good
+        belief.learn(Numbers(probes, means, np.full(7, 10_000.0), end, np.full(7, 0.25)))
+    at_good, at_bad = belief._variances()[[0, 6]] * 10_000
+    assert at_good == pytest.approx(0.09, rel=0.03)
+    assert at_bad == pytest.approx(0.25, rel=0.03)
 
 
 # ---------------------------------------------------------------------- change

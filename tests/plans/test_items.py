@@ -58,7 +58,7 @@ def by_hand(weights, losses, which):
             loss, times = int(losses[event, place]), int(weights.multipliers[column])
             sums[column] += times * loss
             total[column] += times
-            beside += weights.spread * (loss * (STEPS - loss) // STEPS)
+            beside += weights.spread * (STEPS // 4 - (loss - STEPS // 2) ** 2 // STEPS)
     more = [beside] if weights.spread else []
     return sums + more, total + [0] * len(more)
 

@@ -20,7 +20,7 @@ from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 
 __all__ = ["Belief", "BeliefState"]
 
-_PRIOR_FIELDS, _AMONG = ("squares", "weight", "place", "resets"), ("horizon", "least", "segments")
+_AMONG = ("horizon", "least", "segments")
 _DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
 
 
@@ -308,11 +308,11 @@ class Belief(ABC):
         prior, settings = self._shared_prior, self.settings
         if prior is None:
             return {}
-        numbers = {name: getattr(prior, name) for name in _PRIOR_FIELDS}
         among = {name: getattr(settings, name) for name in _AMONG}
         scores = {f"scores.{choice}": score for choice, score in enumerate(prior.scores)}
         upper = prior.precision[np.triu_indices(len(prior.pull))]
-        return {**numbers, **among, **scores, "precision": upper, "pull": prior.pull}
+        numbers = {"precision": upper, "pull": prior.pull, "scatter": prior.scatter, "resets": prior.resets}
+        return {**numbers, **among, **scores}
 
     def restore_prior(self, prior_record: Record) -> None:
         """Lean on what `prior_record` returned."""
@@ -322,8 +322,13 @@ class Belief(ABC):
         precision = np.empty((len(pull), len(pull)))
         precision[np.triu_indices(len(pull))] = prior_record["precision"]
         precision.T[np.triu_indices(len(pull))] = prior_record["precision"]
-        numbers = {name: prior_record[name] for name in _PRIOR_FIELDS}
-        prior = Prior(precision, pull, scores=tuple(np.array(scores[one]) for one in sorted(scores)), **numbers)
+        prior = Prior(
+            precision,
+            pull,
+            np.array(prior_record["scatter"]),
+            resets=prior_record["resets"],
+            scores=tuple(np.array(scores[one]) for one in sorted(scores)),
+        )
         horizon, least, segments = (int(prior_record[name]) for name in _AMONG)
         self.use_prior(prior, replace(self.settings, horizon=horizon, least=least, segments=segments))
 

@@ -31,8 +31,8 @@ class Fitted(Protocol):
         """The posterior mean."""
         ...
 
-    def sample(self, coins: np.random.Generator, size: int, posterior_scale: float = 1.0) -> Floats:
-        """Draw coefficients, one row each; deviations from the mean are multiplied by `posterior_scale`."""
+    def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
+        """Draw coefficients in rows, with deviations multiplied by `posterior_scale`, each its own if a column."""
         ...
 
     def predict(self, rows: Any) -> tuple[Floats, Floats]:
@@ -68,7 +68,7 @@ class ByCoefficients:
         """The posterior mean."""
         return np.asarray(dpotrs(self._root, self.pull, lower=1)[0]).ravel()
 
-    def sample(self, coins: np.random.Generator, size: int, posterior_scale: float = 1.0) -> Floats:
+    def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
         """Draw coefficients: with P = L L^T, the inverse of L^T times a standard normal has covariance P^-1."""
         normal = coins.standard_normal((size, len(self.pull)))
         return np.asarray(self.mean + posterior_scale * by_lower(self._root, normal.T, trans=1).T)
@@ -234,7 +234,7 @@ class ByMeasurements:
             return np.zeros(len(self._center) + 1)
         return np.asarray(self._correction(self._weighed[:, None]).ravel())
 
-    def sample(self, coins: np.random.Generator, size: int, posterior_scale: float = 1.0) -> Floats:
+    def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
         """Draw coefficients by Matheron's rule, one row each."""
         prior = np.vstack([self._spread.sample(coins, size), self._level * coins.standard_normal((1, size))])
         if not len(self._weights):
@@ -312,7 +312,7 @@ class ByRows:
         surprise = self._pulls / self._weights - self._rows @ self._center
         return np.asarray(self._center + self._correction(surprise[None, :])[0])
 
-    def sample(self, coins: np.random.Generator, size: int, posterior_scale: float = 1.0) -> Floats:
+    def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
         """Draw coefficients by Matheron's rule, one row each."""
         prior = np.sqrt(self._variances) * coins.standard_normal((size, len(self._center)))
         noise = coins.standard_normal((size, len(self._weights))) / np.sqrt(self._weights)

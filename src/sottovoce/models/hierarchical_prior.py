@@ -148,8 +148,8 @@ class HierarchicalPrior:
         precision = self._inverse.T @ precision @ self._inverse
         precision = (precision + precision.T) / 2
         pull = precision @ self._mean + self._inverse.T @ pull
-        squares, weight, place_ = (others @ statistics.repeats).tolist()
-        return Prior(precision, pull, squares, weight, place_, resets=most, scores=statistics.summed_scores(others))
+        scatter, scores = others @ statistics.scatter, statistics.summed_scores(others)
+        return Prior(precision, pull, scatter, resets=most, scores=scores)
 
     def _expected(self, statistics: SegmentStatistics, others: Floats, row: Floats) -> tuple[Floats, Floats]:
         """Return precision and pull of what some segments say of one, in units of the prior: common parts, and its own.
@@ -288,7 +288,7 @@ class HierarchicalPrior:
         said = self._members.members[place].sufficient_statistics()
         statistics.precisions[place] = self._root.T @ said.precision @ self._root
         statistics.pulls[place] = self._root.T @ (said.pull - said.precision @ self._mean)
-        statistics.repeats[place] = said.squares, said.weight, said.place
+        statistics.scatter[place] = said.scatter
         statistics.numbers[place], statistics.reset_counts[place], statistics.stale[place] = (
             said.numbers,
             said.resets,

@@ -10,13 +10,14 @@ of a still world being ahead by a margin. If a round's numbers surprise even tha
 forgotten, that round included: some of it was before the change. The limit doubles each time, and is halved again as
 time passes: a world that changes now and then is followed, one that flips all the time is averaged.
 
-The variance of a loss comes from decisions that were drawn twice in a round: their means differ by noise alone.
+The variance of a loss comes from the squares that are released beside sums (scatter.py). Losses of a decision vary by
+f (B - f), for the most part, f its mean loss: less near the ends of their range.
 
 Tests: tests/models/test_linear.py.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -29,18 +30,20 @@ from sottovoce.models.belief import Belief, BeliefState
 from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, calmer, in_use, judged, limit_of, scored
 from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread
 from sottovoce.models.known_names import KnownNames, widened
-from sottovoce.models.measurements import Measurements, Numbers
+from sottovoce.models.measurements import Measurements, Numbers, groups_of
 from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.published import Tried
-from sottovoce.models.repeats import between_rounds, groups_of, within_a_round
+from sottovoce.models.scatter import NO_SCATTER, scatter_of, squared_mean, variance_of
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 
 __all__ = ["LinearBelief", "Oracle"]
 
 Oracle = Callable[[Floats], Floats]
 _OUTLIER = 12.0  # what a squared surprise counts at most, where Laplace noise is all there is
-_FLAT = 0.05  # losses at the very ends of their range vary by this share of what they can vary by in its middle
-_VARIANCE_WEIGHT = 6.0  # of what is believed of the variance at first, in numbers
+_FLAT = 0.002  # losses at the very ends of their range vary by this share of what they can vary by in its middle
+_BOLD_EVERY, _CALM = 4, 0.7  # samples deviate by less than the posterior, which costs less, but for every fourth: or
+# else what looked bad early, by chance, may never be tried again
+_LEAST_SHARE = 0.5  # of the average variance, that of any decision at least
 _CHANGE_PROBE_FROM, _SENTINEL_EVERY, _CHANGE_PROBE = 0.1, 4, Memory(1 / 3)
 _MANY = 600  # coordinates from which the posterior is kept by measurements
 _VERTICES = 64  # random ones that set the prior's scale
@@ -53,9 +56,7 @@ class _LinearState(BeliefState):
     scores: Floats  # evidence for each memory, the best at 0
     surprises: Floats  # mean squared surprise of the last rounds, oldest first
     alarm: float = 0.0  # how often the limit is doubled: once for every reset that is not yet forgiven
-    squares: float = 0.0  # of decisions that were drawn twice: a weighed sum of squares,
-    weight: float = 0.0  # the sum of the weights,
-    place: float = 0.0  # and that of weight times mean loss, where the variance was measured
+    scatter: Floats = field(default_factory=lambda: NO_SCATTER)  # what was released of the variance of losses
 
 
 class _Fits(NamedTuple):
@@ -75,7 +76,7 @@ class _Counted(NamedTuple):
     variances: Floats
     summed: dict[Memory, tuple[Floats, Floats]]
     coefficients: Floats
-    said: tuple[float, float, float]
+    said: Floats
 
 
 class LinearBelief(Belief):
@@ -169,24 +170,20 @@ class LinearBelief(Belief):
 
     def sufficient_statistics(self) -> SufficientStatistics:
         """Return what was released, as the memory in use counts it."""
-        known, measurements = self.known, self.measurements
-        memory = MEMORIES[self.memory_in_use]
-        precision, pull = self._once(memory, self._variances())
-        return SufficientStatistics(
-            precision, pull, known.squares, known.weight, known.place, len(measurements), known.resets
-        )
+        known = self.known
+        precision, pull = self._once(MEMORIES[self.memory_in_use], self._variances())
+        return SufficientStatistics(precision, pull, known.scatter, len(self.measurements), known.resets)
 
     def prior_record(self) -> Record:
         """Return the prior in use, and what its numbers were counted by before it did."""
         self._variances()
         counted = self._counted
         assert counted is not None
-        return {**super().prior_record(), "counted": counted.coefficients, "said": np.array(counted.said)}
+        return {**super().prior_record(), "counted": counted.coefficients, "said": counted.said}
 
     def restore_prior(self, prior_record: Record) -> None:
         """Lean on what `prior_record` returned."""
-        said = dict(zip(("squares", "weight", "place"), prior_record["said"].tolist(), strict=True))
-        self._shared_prior = Prior(np.empty((0, 0)), np.empty(0), **said)
+        self._shared_prior = Prior(np.empty((0, 0)), np.empty(0), np.array(prior_record["said"]))
         self._counted = self._count(prior_record["counted"])
         self._shared_prior = None
         super().restore_prior(prior_record)
@@ -243,17 +240,13 @@ class LinearBelief(Belief):
     @property
     def variance(self) -> float:
         """Variance of one loss at one decision."""
-        least, first, largest = self.settings.variances
-        squares, weight, _ = self._repeats
-        return min(max((_VARIANCE_WEIGHT * first + squares) / (_VARIANCE_WEIGHT + weight), least), largest)
+        return variance_of(self._scatter, self.settings)
 
     @property
-    def _repeats(self) -> tuple[float, float, float]:
-        """What decisions that were drawn twice say of the variance, here and in other segments."""
-        known, others = self.known, self._shared_prior
-        if others is None:
-            return known.squares, known.weight, known.place
-        return known.squares + others.squares, known.weight + others.weight, known.place + others.place
+    def _scatter(self) -> Floats:
+        """What was released of the variance, here and in other segments."""
+        others = self._shared_prior
+        return self.known.scatter if others is None else self.known.scatter + others.scatter
 
     def number_variance(self, counts: Floats, raised: Floats | float = 1.0) -> Floats:
         """Variance of released means of so many losses (`counts`), that of a loss `raised` so many times."""
@@ -292,7 +285,7 @@ class LinearBelief(Belief):
         """Return how numbers count if these are the coefficients; none, if there are no numbers."""
         measurements, others = self.measurements, self._shared_prior
         raised = self._raised(self._expected(coefficients))[measurements.index] if len(measurements) else 1.0
-        said = (0.0, 0.0, 0.0) if others is None else (others.squares, others.weight, others.place)
+        said = NO_SCATTER if others is None else others.scatter
         return _Counted(self.known, self.number_variance(measurements.counts, raised), {}, coefficients, said)
 
     def _expected(self, coefficients: Floats) -> Floats:
@@ -303,20 +296,12 @@ class LinearBelief(Belief):
         return np.asarray(self._measured @ coefficients)
 
     def _raised(self, expected: Floats) -> Floats:
-        """How much larger the variance of losses is at decisions, compared with where it was measured.
-
-        Losses near the ends of their range vary less: as f (B - f), for the most part. Never smaller: too large a
-        variance costs a little exploring, too small a one can cost everything.
-        """
-        _, weight, place = self._repeats
-        if not weight:
+        """How much larger the variance of losses is at decisions, compared with where it was measured."""
+        scatter, largest = self._scatter, (self.settings.width / 2) ** 2
+        if not scatter[1]:
             return np.ones(expected.shape)
-        here = self._bulge(np.array([place / weight]))
-        return np.asarray(np.maximum(1.0, self._bulge(expected) / here))
-
-    def _bulge(self, means: Floats) -> Floats:
-        half = self.settings.width / 2
-        return np.asarray(np.maximum(half**2 - np.minimum(np.abs(means), half) ** 2, _FLAT * half**2))
+        here = max(largest - squared_mean(scatter, self.settings), _FLAT * largest)
+        return np.asarray(np.maximum((largest - expected**2) / here, _LEAST_SHARE))
 
     def _fitted(self, memory: Memory, variances: Floats, *, warm: bool = True) -> Fitted:
         if self.many:
@@ -429,7 +414,9 @@ class LinearBelief(Belief):
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
         """Draw decisions, each the best for one sample of the posterior."""
         settings = self.settings
-        drawn = self.best_fit.sample(coins, count, settings.posterior_scale)
+        bold = (number + np.arange(count)) % _BOLD_EVERY == 0
+        scales = settings.posterior_scale * np.where(bold, 1.0, _CALM)
+        drawn = self.best_fit.sample(coins, count, scales[:, None])
         on_guard = settings.change_probe and passed >= _CHANGE_PROBE_FROM * settings.horizon
         if on_guard and count > 1 and number % _SENTINEL_EVERY == 0:
             drawn[0] = self._fitted(_CHANGE_PROBE, self._variances()).sample(coins, 1, settings.posterior_scale)[0]
@@ -442,13 +429,10 @@ class LinearBelief(Belief):
         known, settings = self.known, self.settings
         probes = widened(numbers.probes, self.dimension)
         centred = replace(numbers, probes=probes, means=numbers.means - settings.middle)
-        squares, weight, place = self._duplicates(centred)
         known = replace(
             known,
             prior_evidence=known.prior_evidence + self._evidence_for_earlier(centred),
-            squares=known.squares + squares,
-            weight=known.weight + weight,
-            place=known.place + place,
+            scatter=known.scatter + scatter_of(centred, settings),
             alarm=calmer(known.alarm, float(numbers.counts.sum()), settings.horizon),
         )
         surprise = 0.0
@@ -501,14 +485,6 @@ class LinearBelief(Belief):
         cold = self._fitted(memory, self._variances(), warm=False)
         with_it, without = self._evidence([self.best_fit, cold], [memory, memory], numbers)
         return with_it.likelihood - without.likelihood
-
-    def _duplicates(self, numbers: Numbers) -> tuple[float, float, float]:
-        """Return what decisions drawn twice say of the variance: sum of squares, weight, and weight times mean loss."""
-        noise = self.settings.noise
-        found = within_a_round(numbers, noise, self.variance, self.number_variance(numbers.counts))
-        if self.settings.segments:  # whose rounds have few decisions, and so few that are drawn twice
-            found = found + between_rounds(numbers, self.measurements, noise, self.variance)
-        return float(found[0]), float(found[1]), float(found[2])
 
     # ------------------------------------------------------------------ looking
 

@@ -13,7 +13,7 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 from sottovoce.models.known_names import widened
 
-__all__ = ["Measurements", "Numbers", "from_sparse_record", "keys_of", "sparse_record"]
+__all__ = ["Measurements", "Numbers", "from_sparse_record", "groups_of", "keys_of", "sparse_record"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,12 +30,15 @@ class Numbers:
         The events behind each.
     end
         Events that had passed when the round was over.
+    squares
+        The mean of (x - middle)^2/B over the losses x of each, as it was released; None if it was not.
     """
 
     probes: Floats  # (m, n)
     means: Floats  # (m,)
     counts: Floats  # (m,)
     end: int  # events passed, this round's included
+    squares: Floats | None = None  # (m,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,17 +117,6 @@ class Measurements:
             np.append(self.ends, np.full(len(index), float(numbers.end))),
             places,
         )
-
-    def place_of(self, row: Floats) -> int | None:
-        """Return which of the decisions one is; None if it was never played.
-
-        Parameters
-        ----------
-        row
-            A decision.
-        """
-        many = not isinstance(self.decisions, np.ndarray)
-        return self._places.get(_short_key(np.flatnonzero(row), row[row != 0]) if many else row.tobytes())
 
     def _joined(self, fresh: list[Floats]) -> Any:
         if not fresh:
@@ -205,6 +197,13 @@ class Measurements:
         keys = [row.tobytes() for row in rows] if isinstance(rows, np.ndarray) else keys_of(rows)
         index, means, counts, ends = (np.array(record[name]) for name in ("index", "means", "counts", "ends"))
         return cls(rows, index, means, counts, ends, {key: place for place, key in enumerate(keys)})
+
+
+def groups_of(rows: Floats) -> Integers:
+    """Return the same number for rows that are the same: by their bytes, for sorting them takes long."""
+    places: dict[bytes, int] = {}
+    keys = ((row + 0.0).tobytes() for row in rows)  # 0 and -0 are the same
+    return np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
 
 
 def sparse_record(rows: Any) -> Record:

@@ -1,12 +1,13 @@
 """What segments say of themselves and of each other: values that pass between beliefs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce.models.scatter import NO_SCATTER
 from sottovoce.models.variance_shares import VarianceShares
 
 __all__ = ["Coefficients", "HasStatistics", "Prior", "SegmentStatistics", "SufficientStatistics"]
@@ -20,9 +21,8 @@ class SufficientStatistics:
     ----------
     precision, pull
         Sum of w x x^T, and of w y x, over measurements y of <x, coefficients> with precisions w.
-    squares, weight, place
-        What decisions drawn twice say of the variance of a loss: a weighed sum of squares, the weight, and that times
-        the mean loss.
+    scatter
+        What was released of the variance of a loss: `models/scatter.py`.
     numbers
         Released numbers behind it.
     resets
@@ -33,9 +33,7 @@ class SufficientStatistics:
 
     precision: Floats
     pull: Floats
-    squares: float = 0.0
-    weight: float = 0.0
-    place: float = 0.0
+    scatter: Floats = field(default_factory=lambda: NO_SCATTER)
     numbers: int = 0
     resets: int = 0
     scores: tuple[Floats, ...] = ()
@@ -44,8 +42,8 @@ class SufficientStatistics:
 class Prior(SufficientStatistics):
     """What others say of a segment's coefficients, and of the variance of its losses.
 
-    `precision` and `pull` are of a Gaussian, in place of what is believed of one segment alone; what says of variances,
-    and `scores`, are summed over the others. `resets` is that of most events of all segments: who has
+    `precision` and `pull` are of a Gaussian, in place of what is believed of one segment alone; `scatter` and `scores`
+    are summed over the others. `resets` is that of most events of all segments: who has
     fewer has not noticed that the world has changed.
     """
 
@@ -84,7 +82,7 @@ class SegmentStatistics:
     known: list[object]  # that it follows from
     precisions: Floats  # (S, p, p)
     pulls: Floats  # (S, p)
-    repeats: Floats  # (S, 3)
+    scatter: Floats  # (S, 4)
     numbers: Integers
     reset_counts: Integers
     stale: NDArray[np.bool_]  # where the following are out of date
@@ -114,7 +112,7 @@ class SegmentStatistics:
             [None] * count,
             np.zeros(square),
             np.zeros(row),
-            np.zeros((count, 3)),
+            np.zeros((count, len(NO_SCATTER))),
             none,
             none.copy(),
             np.ones(count, dtype=bool),
@@ -140,4 +138,4 @@ class SegmentStatistics:
         )
 
 
-_ARRAYS = ("precisions", "pulls", "repeats", "numbers", "reset_counts", "stale", "informs", "says")
+_ARRAYS = ("precisions", "pulls", "scatter", "numbers", "reset_counts", "stale", "informs", "says")

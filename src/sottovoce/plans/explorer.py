@@ -19,6 +19,7 @@ from sottovoce._records import Record
 from sottovoce.models.belief import Belief
 from sottovoce.models.pace import ModelSettings
 from sottovoce.models.sufficient_statistics import Prior
+from sottovoce.privacy.second_moment import squares_of
 
 __all__ = ["Draw", "Exploration", "Explorer", "Itemised", "Probed", "Record", "Weighted"]
 
@@ -73,11 +74,14 @@ class Probed:
         The number of each event.
     sign
         Its sign in that.
+    squares
+        The steps of the losses' grid, where there are as many numbers again: the sums of their squares. Else 0.
     """
 
     numbers: int
     index: Integers
     sign: Integers
+    squares: int = 0
 
     def __post_init__(self) -> None:
         """Check what the sensitivity rests on: an event counts once, in one number."""
@@ -101,23 +105,32 @@ class Probed:
 
     def only(self, which: NDArray[np.bool_]) -> "Probed":
         """Return the same, of some events: the others count for nothing."""
-        return Probed(self.numbers, self.index, np.where(which, self.sign, 0))
+        return Probed(self.numbers, self.index, np.where(which, self.sign, 0), self.squares)
 
     def sum(self, losses: Integers) -> Integers:
-        """Signed sum of the losses of each number.
+        """Signed sum of the losses of each number; after all of these, of their squares, if they are wanted.
 
         Parameters
         ----------
         losses
             Integers on their grid, one for each event.
         """
+        sums = self._added(losses)
+        if not self.squares:
+            return sums
+        squares = squares_of(losses, self.squares)
+        beside = self._added(self.sign * squares)
+        squares[:] = 0
+        return np.concatenate([sums, beside])
+
+    def _added(self, values: Integers) -> Integers:
         sums = np.zeros(self.numbers, dtype=np.int64)
-        np.add.at(sums, self.index, self.sign * losses)
+        np.add.at(sums, self.index, self.sign * values)
         return sums
 
     def total(self) -> Integers:
         """Sum of the signs of each number."""
-        return self.sum(np.ones_like(self.sign))
+        return self._added(np.ones_like(self.sign))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,7 +191,7 @@ class Itemised:
         by_decision[:] = 0
         sums[: len(self.multipliers)] *= self.multipliers
         if self.spread:
-            spreads = losses * (self.steps - losses) // self.steps
+            spreads = self.steps // 4 - squares_of(losses, self.steps)
             sums[-1] = self.spread * int(spreads[there[index]].sum())
             spreads[:] = 0
         losses[:] = 0  # a copy
@@ -207,6 +220,9 @@ class Exploration(ABC):
 
     numbers: int
     """How many integers the round's losses are summed into."""
+
+    squares: int = 0
+    """The steps of the losses' grid, where as many integers again are sums of their squares; else 0."""
 
     compact: bool = False
     """Whether `draw` returns actions as `Decisions`, which take next to no room."""
@@ -240,7 +256,7 @@ class Exploration(ABC):
             The sum of the weights.
         """
 
-    def learn(self, belief: Any, sums: Floats, weights: Floats) -> None:
+    def learn(self, belief: Any, sums: Floats, weights: Floats, squares: Floats | None = None) -> None:
         """Let what is believed know of the released sums, where decisions are drawn from that.
 
         Parameters
@@ -251,6 +267,8 @@ class Exploration(ABC):
             What was released.
         weights
             The sum of the weights.
+        squares
+            The sums of (x - middle)^2/B over losses x, where they were released, too.
         """
         raise TypeError(f"{type(self).__name__} believes nothing: use `estimate`")
 

@@ -162,7 +162,7 @@ class ItemExploration(Exploration):
         """Return the items of each event's decision, in the order in which their losses are told; -1 for no more."""
         return np.asarray(self._decisions[weights.index])
 
-    def learn(self, belief: Any, sums: Floats, weights: Floats) -> None:
+    def learn(self, belief: Any, sums: Floats, weights: Floats, squares: Floats | None = None) -> None:
         """Let a belief know what was released.
 
         Parameters
@@ -173,6 +173,8 @@ class ItemExploration(Exploration):
             What was released.
         weights
             Events behind each, times its multiplier.
+        squares
+            None: the spread of all items together is among the sums.
         """
         explorer, settings, known = self._explorer, belief.settings, self._explorer.belief.known_names
         items, mine = self.items if known is None else known.places[self.items], weights[: len(self.items)]

@@ -1,8 +1,9 @@
 """Posterior probes: every event plays a decision that may be the best; each decision's losses are one number.
 
 A round draws m decisions from what is believed and deals its events out among them, in passes over all decisions, each
-in an order of its own: who plays what is decided by public coins. The round's released numbers change what is believed.
-One event is in one number. The length of a round follows from released numbers and positions alone.
+in an order of its own: who plays what is decided by public coins. The round's released numbers change what is believed:
+a sum of losses for each decision, and beside it one of their squares, unless owners privatise their losses. One event
+is in one sum, and in the squares beside it. The length of a round follows from released numbers and positions alone.
 
 There is no bound against an adversary. What is given in its place is an order of magnitude: for losses drawn from the
 prior, Thompson sampling over k dimensions has a regret of at most sqrt(k H T/2) B (Russo and Van Roy 2016), H the
@@ -50,16 +51,18 @@ class PosteriorProbes(Explorer):
         Where the play takes place.
     belief
         What is believed.
+    squares
+        The steps of the losses' grid, where squares are released, too; else 0.
     """
 
     belief: Belief
 
-    def __init__(self, placement: Placement, belief: Belief) -> None:
-        self.placement, self.belief = placement, belief
+    def __init__(self, placement: Placement, belief: Belief, squares: int = 0) -> None:
+        self.placement, self.belief, self.squares = placement, belief, squares
 
     def fresh_copy(self) -> "PosteriorProbes":
         """Return the same for another segment, knowing nothing."""
-        return PosteriorProbes(self.placement, self.belief.fresh_copy())
+        return PosteriorProbes(self.placement, self.belief.fresh_copy(), self.squares)
 
     def round_size(self, passed: int) -> int:
         """Events of a probe, times the probes."""
@@ -107,6 +110,7 @@ class PosteriorExploration(Exploration):
     def __init__(self, explorer: PosteriorProbes, probes: Floats, end: int) -> None:
         self._explorer, self._end = explorer, end
         self.numbers = self.stride = len(probes)
+        self.squares = explorer.squares
         self.compact = probes.shape[1] > _MANY
         self._menu = Menu.of(probes) if self.compact else Menu(probes, (), (), probes.shape[1])
 
@@ -116,13 +120,14 @@ class PosteriorExploration(Exploration):
         ranks = coins.bit_generator.random_raw(passes * self.numbers).reshape(passes, self.numbers)
         index = ranks.argsort(axis=1, kind="stable").ravel()[:size]
         actions: Any = Decisions(self._menu, index) if self.compact else self._probes[index]
-        return Draw(actions, None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
+        weights = Probed(self.numbers, index, np.ones(size, dtype=np.int64), self.squares)
+        return Draw(actions, None, weights)
 
     @property
     def _probes(self) -> Floats:
         return self._menu.written()
 
-    def learn(self, belief: Any, sums: Floats, weights: Floats) -> None:
+    def learn(self, belief: Any, sums: Floats, weights: Floats, squares: Floats | None = None) -> None:
         """Let a belief know what was released.
 
         Parameters
@@ -133,6 +138,8 @@ class PosteriorExploration(Exploration):
             What was released.
         weights
             Events behind each.
+        squares
+            Of the losses in each, if they were released, too.
         """
         played = weights > 0
         counts = weights[played]
@@ -140,7 +147,8 @@ class PosteriorExploration(Exploration):
             return
         known, probes = self._explorer.belief.known_names, self._probes[played]
         probes = probes if known is None else known.wide(probes)
-        belief.learn(Numbers(probes, sums[played] / counts, counts, self._end))
+        spread = None if squares is None else squares[played] / counts
+        belief.learn(Numbers(probes, sums[played] / counts, counts, self._end, spread))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """There is no gradient here: what is released goes into the belief."""
@@ -311,12 +319,13 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         change_probe=options.change_probe,
         segments=0 if problem.segments is None else 1,
     )
+    squares = 0 if isinstance(problem.privacy, LocalDP) else plan.grids(problem.loss_range)[0].steps
     domain, earlier = problem.domain, None
     if problem.prior is not None:
         earlier = problem.prior.as_measurements(problem.middle, problem.names)
     if options.model == "radial":
         _check_same_names(problem)
-        return PosteriorProbes(placement, RadialBelief(domain, settings, earlier=earlier))
+        return PosteriorProbes(placement, RadialBelief(domain, settings, earlier=earlier), squares)
     belief = LinearBelief(
         domain.extreme_point,
         domain.dimension,
@@ -326,7 +335,7 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         earlier=earlier,
         known_names=problem.known_names,
     )
-    return PosteriorProbes(placement, belief)
+    return PosteriorProbes(placement, belief, squares)
 
 
 def _check_same_names(problem: Problem) -> None:
@@ -347,7 +356,7 @@ def _variances(problem: Problem, model: str) -> tuple[float, float, float]:
     most = _largest_variance(problem)
     if isinstance(problem.privacy, LocalDP):
         return most / 2, most, most
-    return (most / 100, most / 2, most) if model == "linear" else (most / 256, most / 4, most)
+    return (most / 1000, most / 2, most) if model == "linear" else (most / 256, most / 4, most)
 
 
 def _largest_variance(problem: Problem) -> float:

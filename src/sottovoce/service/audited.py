@@ -184,7 +184,8 @@ class Served:
     def close(self) -> None:
         """Read what was released, stop the service, and delete its file."""
         rounds = self._exported()[1:]
-        self.released = [np.array(one["released"], dtype=np.float64) for one in rounds if "released" in one]
+        released = (one["released"] + one.get("squares", []) for one in rounds if "released" in one)
+        self.released = [np.array(one, dtype=np.float64) for one in released]
         self._loop.run(self._client.aclose())
         self._loop.run(self._life.__aexit__(None, None, None))
         self._loop.close()

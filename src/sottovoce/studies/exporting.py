@@ -101,7 +101,8 @@ def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
         "missing": None if release.dropped else len(release.missing),
     }
     if release.numbers is not None:
-        found |= {"released": release.numbers[0].tolist(), "weights": release.numbers[1].tolist()}
+        names = ("released", "weights", "squares")[: len(release.numbers)]
+        found |= dict(zip(names, release.numbers.tolist(), strict=True))
     return found
 
 

@@ -99,7 +99,7 @@ def _added(before: History, found: Sequence[Release], policy: BanditPolicy, most
     for release in found:
         if release.numbers is None or not release.wanted:
             continue
-        one, (numbers, weights) = release.round, release.numbers
+        one, (numbers, weights) = release.round, release.numbers[:2]  # and not their squares
         plan = policy.plan_of(one)
         if mechanism_named(plan.mechanism).releases != "rounds":
             why = _SUMS

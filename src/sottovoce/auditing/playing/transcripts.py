@@ -187,7 +187,9 @@ class AtOptimizer:
             more: set[int] = release(streams, compute)
             for stream, before in known.items():
                 numbers = (one.numbers for one in store.releases(stream, before))
-                self.released += [np.array(found[0], dtype=np.float64) for found in numbers if found is not None]
+                # All but the weights, which are public:
+                drawn = (np.concatenate([found[0], *found[2:]]) for found in numbers if found is not None)
+                self.released += [np.array(found, dtype=np.float64) for found in drawn]
             return more
 
         store.release = read

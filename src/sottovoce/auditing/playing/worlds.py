@@ -30,6 +30,7 @@ PAIRS: dict[str, tuple[float | None, float | None]] = {
     "far below, far above": (-FAR, FAR),
     "lowest, far above": (0.0, FAR),
     "far below, highest": (-FAR, 1.0),
+    "lowest, in the middle": (0.0, 0.5),  # whose squares differ, too
     "forgotten, far above": (None, FAR),
     "far below, forgotten": (-FAR, None),
 }

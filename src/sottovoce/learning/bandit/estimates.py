@@ -1,8 +1,8 @@
 """From a round's released integers to gradients.
 
 With f = low + step * q (q the loss's integer), a round's released sums of w q give sums of w f: step * released plus
-low * (sum of w), the last sum being public. The round's exploration turns them into a gradient. Nothing here has ever
-seen a private number.
+low * (sum of w), the last sum being public; those of squares begin at 0, in the middle of the range. The round's
+exploration turns them into a gradient. Nothing here has ever seen a private number.
 """
 
 from collections.abc import Callable
@@ -30,6 +30,7 @@ class ReleasedRound(NamedTuple):
     exploration: Exploration
     numbers: Floats | Integers
     weights: Integers
+    squares: Floats | Integers | None = None
 
 
 class FreshGradient:
@@ -48,10 +49,12 @@ class FreshGradient:
         """Return the gradient estimate of a round."""
         return released.exploration.estimate(*self.sums(released))
 
-    def sums(self, released: ReleasedRound) -> tuple[Floats, Floats]:
-        """Return the released sums of w f, in units of loss, and those of w."""
-        sums = self._grid.step * np.asarray(released.numbers, dtype=np.float64) + self._grid.low * released.weights
-        return sums, released.weights.astype(np.float64)
+    def sums(self, released: ReleasedRound) -> tuple[Floats, ...]:
+        """Return the released sums of w f, in units of loss, those of w, and those of squares, if there are any."""
+        step, squares = self._grid.step, released.squares
+        sums = step * np.asarray(released.numbers, dtype=np.float64) + self._grid.low * released.weights
+        more = () if squares is None else (step * np.asarray(squares, dtype=np.float64),)
+        return sums, released.weights.astype(np.float64), *more
 
 
 class RunningTotal:

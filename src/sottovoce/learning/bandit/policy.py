@@ -455,7 +455,7 @@ class BanditPolicy:
         return self.stream(one.stream).plan(one.public["before"], one.public["set"])
 
     def compute(self, one: Round, slots: Integers) -> Any:
-        """Return the sums of a complete round, with noise, drawn once; and, below them, their weights."""
+        """Return the sums of a complete round, with noise, drawn once; below them their weights, then any squares."""
         played = self._play(one)
         if played.last:
             return None
@@ -463,7 +463,8 @@ class BanditPolicy:
         grid = epoch.grid
         finer = getattr(self.grid, "steps", 1) // getattr(grid, "steps", 1)
         length, missing, mechanism = played.length, grid.missing, epoch.mechanism
-        products, total = np.zeros((2, played.exploration.numbers), dtype=np.int64)
+        numbers, beside = played.exploration.numbers, bool(played.exploration.squares)
+        products, total = (np.zeros(size, dtype=np.int64) for size in (numbers * (1 + beside), numbers))
         for start in range(0, one.size, length):
             weights = self._chunk(one, played, start // length, length)[2]
             mine = slots[start : start + length]
@@ -490,7 +491,8 @@ class BanditPolicy:
         else:
             released = mechanism.add(products) if epoch.keeps_secrets else mechanism.release(products)
         products[:] = 0
-        return np.stack([released, total])
+        sums, *squares = released.reshape(-1, numbers)
+        return np.stack([sums, total, *squares])
 
     def learn(self, release: Release) -> None:
         """Take in what was released, once, however often an attempt is cut short."""

@@ -1,19 +1,22 @@
 """Probe sums: one number per public probe, each released once. Pure epsilon-DP, no tree, no logarithm, no delta.
 
 What is released: for every round, one noisy integer per probe, the sum of the integer losses of the events that were
-given to that probe.
+given to that probe; and, where a plan says so, beside each sum another noisy integer, the sum of the squares of these
+losses around the middle of their range (second_moment.py), from which their variance follows.
 
 Neighbours: one person's losses are replaced, in up to K events. Which event is in which number of which round is public
 and does not depend on any loss.
 
 Sensitivity: every event is in exactly *one* number of *one* round, and replacing its loss moves that number by at most
-`steps` (the range of a loss on its grid). K events: l1 at most K*steps over the whole run, and l2 as much, since all
-may fall into one number. If at most c of a person's events fall into one round, l2 is at most sqrt(K*c)*steps.
+`steps` (the range of a loss on its grid); with the squares beside it, both together by no more than that, in l1 norm
+and so in l2. K events: l1 at most K*steps over the whole run, and l2 as much, since all may fall into one number. If at
+most c of a person's events fall into one round, l2 is at most sqrt(K*c)*steps.
 
 Proof. Given all that was released before, a number's noise is fresh, so its likelihood ratio between neighbours is that
 of one Laplace release moved by m_i*steps, m_i being how many of the person's events it holds; the sum of the m_i is at
-most K. Hence epsilon = K*steps/scale for the whole run, however later rounds use earlier outputs (parallel
-composition). Gaussian: mu^2 = sum of (m_i*steps/scale)^2 <= (K*steps/scale)^2. Everything after is post-processing.
+most K. (With squares: of two releases of the same scale, moved by m_i*steps together.) Hence epsilon = K*steps/scale
+for the whole run, however later rounds use earlier outputs (parallel composition). Gaussian: mu^2 = sum of
+(m_i*steps/scale)^2 <= (K*steps/scale)^2. Everything after is post-processing.
 
 Tests: tests/privacy/test_probe_sums.py.
 """
@@ -119,7 +122,7 @@ class ProbeSums(ReleasesRounds):
 
 
 def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
-    return least_probe_noise(guarantee, sensitivity.l1)
+    return least_probe_noise(guarantee, sensitivity.l1, reached=2)  # a number, and the squares beside it
 
 
 PROBE_SUMS = Mechanism(

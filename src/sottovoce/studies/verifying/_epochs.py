@@ -173,7 +173,7 @@ class EpochReplay:
         if numbers is not None:
             exploration, what = self._exploration(one), self.book.what(*one.key)
             words = f"{what} has {numbers.shape[-1]} numbers, and its probes need {exploration.numbers}"
-            if self.book.expect(numbers.shape == (2, exploration.numbers), words):
+            if self.book.expect(numbers.shape == _shape_of(exploration), words):
                 released = ReleasedRound(exploration, *numbers)
                 self.released += 1
         if self._alone:
@@ -334,17 +334,18 @@ class EpochReplay:
         if not expect(("numbers" in record) != last, words) or last:
             return
         numbers = record["numbers"]
-        if numbers.shape != (2, exploration.numbers):
+        if numbers.shape != _shape_of(exploration):
             return  # said elsewhere
         fits = np.abs(numbers[1] - weights).max(initial=0) <= (_GRID if self._rounds_directions else 0)
         expect(bool(fits), f"the release of {what} has weights that its actions do not have")
         counts = exploration.counts(weights, one.size)
-        if signs is not None:
-            signs.add(numbers[0], counts)
-        elif self.plan.noise is None and steps is not None and counts is not None:
-            low, high = -counts[0] * steps, counts[1] * steps
-            possible = bool(((low <= numbers[0]) & (numbers[0] <= high)).all())
-            expect(possible, f"the release of {what} is not a sum of its losses")
+        for sums in numbers[[0, *range(2, len(numbers))]]:  # losses, and any squares, which are no larger
+            if signs is not None:
+                signs.add(sums, counts)
+            elif self.plan.noise is None and steps is not None and counts is not None:
+                low, high = -counts[0] * steps, counts[1] * steps
+                possible = bool(((low <= sums) & (sums <= high)).all())
+                expect(possible, f"the release of {what} is not a sum of its losses")
 
     def _fits(self, unwanted: Integers, wanted: NDArray[np.bool_]) -> bool:
         """Whether losses are unwanted that may be: by the plan; where people are counted, others of theirs as well."""
@@ -375,6 +376,11 @@ class EpochReplay:
             if drawn.wants_loss is not None:
                 wanted[start : start + length] = drawn.wants_loss[: count - start]
         return wanted, total
+
+
+def _shape_of(exploration: Exploration) -> tuple[int, int]:
+    """Of what a round has released: sums, their weights, and squares, if there are any."""
+    return 3 if exploration.squares else 2, exploration.numbers
 
 
 class _Collector:

@@ -1,13 +1,14 @@
-"""The second number of an evaluation, for the variance of its losses: it costs no privacy.
+"""A second number beside a sum of losses, for their variance: it costs no privacy.
 
-What is released: beside the sum of the integers q of the losses (0 <= q <= S, S = `steps`, even) the sum of their
+What is released: beside the sum of the integers q of some losses (0 <= q <= S, S = `steps`, even) the sum of their
 
     t(q) = floor((q - S/2)^2 / S),    0 <= t <= S/4,
 
 squares around the middle of the range in units of S, each sum with noise of its own, and the same for both.
 
 Neighbours and sensitivity: replacing one loss moves both sums. Together they move by S at most, in l1 norm, which is
-what the first moves by alone; so the noise that the first needs does for both, and l2 <= l1.
+what the first moves by alone; so the noise that the first needs does for both, and l2 <= l1. Who adds up u(U - u)/U
+with U = S, which is S/4 - t but for rounding, adds S/4 - t(u).
 
 Proof. Let u = q - S/2 and u' be two values, d = |u - u'| and s = |u + u'|. The larger of |u| and |u'| is (d + s)/2 and
 at most S/2, so s <= S - d. Without the floor the two move by
@@ -23,7 +24,7 @@ Gaussian noise at the same scale likewise, since l2 <= l1 <= S; what its being d
 numbers in place of one.
 
 Tests: tests/evaluations/test_second_moment.py (all pairs of a small grid, and the worst of the real one);
-tests/auditing/test_evaluations.py.
+tests/auditing/test_evaluations.py, tests/auditing/test_breaks.py.
 """
 
 from sottovoce._arrays import Integers
