@@ -8,8 +8,8 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
+from sottovoce._second_moment import squares_of
 from sottovoce.privacy import LossGrid
-from sottovoce.privacy.second_moment import squares_of
 from sottovoce.stats import ReleasedMean, scale
 from sottovoce.stats.scale import scale_for
 

@@ -1,7 +1,7 @@
 """The book behind `PrivateEvaluations`: each evaluation is a stream of one round, whose decision the caller chose.
 
 What is released: for every evaluation one noisy integer, the sum of the integer losses of its slots; with
-`variance=True` a second one, of their squares, which costs nothing (privacy/second_moment.py).
+`variance=True` a second one, of their squares, which costs nothing (_second_moment.py).
 
 Neighbours: one person's losses are replaced, in up to K events (`contributions`), in whichever evaluations these are.
 Which event is in which evaluation is public: slots are handed out by public coins, or as the caller says, before a loss
@@ -40,11 +40,11 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce._records import Record
+from sottovoce._second_moment import squares_of
 from sottovoce.errors import UNRECORDED, CopyRefused, HorizonReached, SottovoceError, StorageError, UnknownAction
 from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.evaluations._turns import Turn, next_turn
 from sottovoce.evaluations.evaluation import Counts
-from sottovoce.privacy.second_moment import squares_of
 from sottovoce.rounds.book import Book, HandedOut, Recorded
 from sottovoce.rounds.lease import Lease, Piece
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
+from sottovoce._second_moment import squares_of
 from sottovoce.models.belief import Belief
 from sottovoce.models.pace import ModelSettings
 from sottovoce.models.sufficient_statistics import Prior
-from sottovoce.privacy.second_moment import squares_of
 
 __all__ = ["Draw", "Exploration", "Explorer", "Itemised", "Probed", "Record", "Weighted"]
 

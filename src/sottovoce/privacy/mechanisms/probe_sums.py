@@ -2,7 +2,7 @@
 
 What is released: for every round, one noisy integer per probe, the sum of the integer losses of the events that were
 given to that probe; and, where a plan says so, beside each sum another noisy integer, the sum of the squares of these
-losses around the middle of their range (second_moment.py), from which their variance follows.
+losses around the middle of their range (_second_moment.py), from which their variance follows.
 
 Neighbours: one person's losses are replaced, in up to K events. Which event is in which number of which round is public
 and does not depend on any loss.
