@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce._printed import Printed
 from sottovoce.errors import MissingExtra
 from sottovoce.report import statement
 from sottovoce.studies import Status
@@ -63,6 +64,16 @@ def test_all_that_people_print_is_a_table_of_the_same_words_in_a_notebook(study)
         assert html.count("<th ") == html.count('<th scope="row"')
     assert '<th scope="row"' in shown["status"]._repr_html_()
     assert isinstance(shown["status"], Status)
+
+
+class Spelled(Printed):
+    def _parts(self):
+        return [("<i>", [("<a>", "<b>"), ("", "<c>")])]
+
+
+def test_everything_is_escaped():
+    assert str(Spelled()) == "<i>\n  <a>      <b>\n  <c>"
+    assert re.findall(r"&lt;(\w)&gt;", Spelled()._repr_html_()) == ["i", "a", "b", "c"]
 
 
 def test_a_block_of_actions_shows_its_first_decisions(study):
