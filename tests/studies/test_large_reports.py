@@ -5,6 +5,7 @@ import pytest
 import sottovoce as sv
 
 
+@pytest.mark.filterwarnings("ignore:.* lets next to nothing be learned")
 @pytest.mark.parametrize("channel", ["one-bit", "laplace"])
 @pytest.mark.parametrize("epsilon", [1.0, 1e-4])
 def test_reports_of_any_size_are_kept_as_they_are(url, opened, channel, epsilon):

@@ -143,7 +143,7 @@ def test_ids_that_the_study_did_not_sign_are_refused(opened, url):
     for bad in (theirs, flipped, moved, body, "", "..", "1.0.", 7, 0.5, None, b"1.0.00", good + " ", good.upper()):
         if bad == good:
             continue
-        with pytest.raises(UnknownAction, match=r"was not handed out here|the id is not one that was handed out here"):
+        with pytest.raises(UnknownAction, match=r"handed out here|the texts that ask returned here"):
             study.tell(bad, PLANTED)
         with pytest.raises(UnknownAction):
             study.forget([bad])
