@@ -17,7 +17,7 @@ import pytest
 import sottovoce as sv
 from sampling import sampled
 from sottovoce.auditing import Configuration, OwnersChannel, StudyConfiguration, align, audit
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit import policy
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.models import belief
 from sottovoce.plans import explorer, sensitivity
@@ -184,13 +184,13 @@ def test_noise_forgotten_in_one_round(monkeypatch, caught):
 
 def without_noise(monkeypatch, from_horizon):
     """Epochs of this length, and longer ones, release their sums as they are."""
-    right = Epoch.draw_noise
+    right = policy.draw_noise
 
     def draw_noise(self, sums, before):
         released = right(self, sums, before)
         return sums.copy() if self.plan.horizon >= from_horizon else released
 
-    monkeypatch.setattr(Epoch, "draw_noise", draw_noise)
+    monkeypatch.setattr(policy, "draw_noise", draw_noise)
 
 
 def test_no_noise_after_the_first_epoch(monkeypatch):
@@ -275,13 +275,13 @@ def test_a_round_that_closes_later_for_a_high_loss(monkeypatch, caught):
 
 def true_sums(monkeypatch):
     """The un-noised sums of every round, as they are complete."""
-    right, kept = Epoch.draw_noise, []
+    right, kept = policy.draw_noise, []
 
     def draw_noise(self, sums, before):
         kept.append(np.array(sums, dtype=np.float64))
         return right(self, sums, before)
 
-    monkeypatch.setattr(Epoch, "draw_noise", draw_noise)
+    monkeypatch.setattr(policy, "draw_noise", draw_noise)
     return kept
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import Configuration, StudyConfiguration, align
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit import policy
 from sottovoce.plans import sensitivity
 from sottovoce.plans.explorer import Itemised
 from sottovoce.privacy import ItemGrid, noise
@@ -103,13 +103,13 @@ def test_items_that_are_counted_twice(monkeypatch):
 
 
 def test_only_the_first_item_has_noise(monkeypatch):
-    right = Epoch.draw_noise
+    right = policy.draw_noise
 
     def draw_noise(self, sums, before):
         released = right(self, sums, before)
         return np.where(np.arange(len(sums)) == 0, released, sums)
 
-    monkeypatch.setattr(Epoch, "draw_noise", draw_noise)
+    monkeypatch.setattr(policy, "draw_noise", draw_noise)
     assert misaligned(SUBJECTS["one click"])
 
 

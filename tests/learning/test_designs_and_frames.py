@@ -5,7 +5,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit import policy
 from sottovoce.plans.explorer import Probed
 
 CHOICES = sv.domains.Hypersimplex(6, 2)
@@ -186,13 +186,13 @@ def weights_of(played):
 
 
 def spy_on_sums(monkeypatch, see):
-    draw_noise = Epoch.draw_noise
+    draw_noise = policy.draw_noise
 
     def spy(epoch, sums, *arguments):
         see(sums)
         return draw_noise(epoch, sums, *arguments)
 
-    monkeypatch.setattr(Epoch, "draw_noise", spy)
+    monkeypatch.setattr(policy, "draw_noise", spy)
 
 
 def test_directions_of_a_frame_are_tried_both_ways():

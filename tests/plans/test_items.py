@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit import policy
 from sottovoce.plans import checking, sensitivity
 from sottovoce.plans.explorer import Itemised
 from sottovoce.plans.items import ItemProbes, columns_of
@@ -112,7 +112,7 @@ def handed(monkeypatch):
         seen.append((self, np.array(sums)))
         return np.zeros(len(sums), dtype=np.int64)
 
-    monkeypatch.setattr(Epoch, "draw_noise", draw_noise)
+    monkeypatch.setattr(policy, "draw_noise", draw_noise)
     return seen
 
 

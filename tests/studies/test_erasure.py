@@ -9,7 +9,7 @@ import pytest
 from study_tools import integer_of, losses_of, path_of, place, raw, sums
 
 import sottovoce as sv
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit import policy
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.rounds.round import UNUSED
 from sottovoce.studies import delete_study, move_study
@@ -171,7 +171,7 @@ def test_the_losses_in_memory_are_overwritten_with_the_release(where, opened, sq
     study = opened(sqlite_url, **sums()) if where == "storage" else sv.PrivateBandit(**sums())
     block = study.ask(12)
     study.tell(block.ids[:11], np.arange(1, 12) / 16)
-    held, compute, draw = [], BanditPolicy.compute, Epoch.draw_noise
+    held, compute, draw = [], BanditPolicy.compute, policy.draw_noise
 
     def computed(policy, one, slots):
         assert (slots > 0).any()
@@ -184,7 +184,7 @@ def test_the_losses_in_memory_are_overwritten_with_the_release(where, opened, sq
         return draw(epoch, products, before)
 
     monkeypatch.setattr(BanditPolicy, "compute", computed)
-    monkeypatch.setattr(Epoch, "draw_noise", drawn)
+    monkeypatch.setattr(policy, "draw_noise", drawn)
     study.tell(block.ids[11], 0.5)
     slots, products = held
     assert (slots == UNUSED).all()

@@ -15,7 +15,7 @@ from study_tools import Look, ball, losses_of, path_of, sums, watch
 import sottovoce as sv
 from sottovoce._records import unpack
 from sottovoce.errors import StorageError
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit import policy
 from sottovoce.rounds.stores.sql import sqlite
 
 ENDS = ("", "-wal", "-shm")
@@ -76,7 +76,7 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url):
     study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
     ids = study.ask(8).ids
     study.tell(ids[:7], losses_of(ids[:7]))
-    before, draw, released = study.point, Epoch.draw_noise, []
+    before, draw, released = study.point, policy.draw_noise, []
     with contextlib.closing(sqlite3.connect(path_of(sqlite_url))) as outsider:
         assert outsider.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0  # all of it is in the file
 
@@ -89,7 +89,7 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url):
             put_a_copy(path_of(sqlite_url))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Epoch, "draw_noise", noted)
+        patch.setattr(policy, "draw_noise", noted)
         watch(replaced, put=patch.setattr)
         study.tell(ids[7], losses_of(ids[7:])[0])
     assert len(released) == 1

@@ -462,7 +462,7 @@ class BanditPolicy:
         epoch = played.epoch
         grid = epoch.grid
         finer = getattr(self.grid, "steps", 1) // getattr(grid, "steps", 1)
-        length, missing, mechanism = played.length, grid.missing, epoch.mechanism
+        length, missing = played.length, grid.missing
         numbers, beside = played.exploration.numbers, bool(played.exploration.squares)
         products, total = (np.zeros(size, dtype=np.int64) for size in (numbers * (1 + beside), numbers))
         for start in range(0, one.size, length):
@@ -485,11 +485,8 @@ class BanditPolicy:
             total += weights.total()
         self.before_noise()
         if played.drawn is None or played.drawn[0] != one.first:  # or a restored store has begun a round like it
-            played.drawn = one.first, mechanism.round
-        if mechanism.round > played.drawn[1]:  # a call that was cut short has drawn it
-            released = mechanism.last
-        else:
-            released = mechanism.add(products) if epoch.keeps_secrets else mechanism.release(products)
+            played.drawn = one.first, epoch.mechanism.round
+        released = draw_noise(epoch, products, played.drawn[1])
         products[:] = 0
         sums, *squares = released.reshape(-1, numbers)
         return np.stack([sums, total, *squares])
@@ -520,6 +517,14 @@ class BanditPolicy:
         """Return the decisions of a lease."""
         actions = lease.draw.actions
         return actions.shared() if isinstance(actions, Decisions) else list(actions)
+
+
+def draw_noise(epoch: Epoch, sums: Integers, before: int) -> Any:
+    """Draw the noise of the round after `before` others, once: what a call that was cut short has drawn is kept."""
+    mechanism = epoch.mechanism
+    if mechanism.round > before:
+        return mechanism.last
+    return mechanism.add(sums) if epoch.keeps_secrets else mechanism.release(sums)
 
 
 def coins_of(entropy: int, stream: int, number: int, chunk: int) -> np.random.Generator:
