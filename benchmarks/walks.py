@@ -2,7 +2,8 @@
 
 A function counts each time that it is entered; so do comprehensions and generators. A change of file is a call from one
 file to another. Warm: the call before it was of the same kind. A tell that releases (in memory) or closes (in a study)
-is the one that completes a round. A statement that commits by itself is a transaction.
+is the one that completes a round. A statement that commits by itself is a transaction. Of pairs of calls with blocks,
+the mean of many is shown.
 """
 
 import os
@@ -24,7 +25,9 @@ AIMS = {
     "memory, tell that releases": "100 calls, 12 files",
     "study, warm tell": "40 calls, 8 files",
     "study, tell that closes": "150 calls, 15 files, 2 transactions",
+    "study, ask and tell 256": "",
 }
+PAIRS = 1000
 OPTIONS = {"horizon": 100_000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 1}
 
 
@@ -97,8 +100,19 @@ def in_a_study():
         study.close()
 
 
+def in_blocks():
+    """Yield the mean of many pairs of calls, from the first event of a long study on."""
+    with tempfile.TemporaryDirectory() as folder:
+        url, losses = f"sqlite:///{Path(folder) / 'blocks.db'}", np.linspace(0.0, 1.0, 256)
+        study = sv.Study.open(url, name="walks", domain=sv.domains.Ball(10), **{**OPTIONS, "horizon": 10**7})
+        walk = walked(lambda: [study.tell(study.ask(256).ids, losses) for _ in range(PAIRS)])
+        name, calls, functions, files, changes, transactions, aim = walk.row("study, ask and tell 256")
+        yield name, calls // PAIRS, functions, files, changes // PAIRS, f"{transactions / PAIRS:.2f}", aim
+        study.close()
+
+
 def main():
-    rows = [*in_memory(), *in_a_study()]
+    rows = [*in_memory(), *in_a_study(), *in_blocks()]
     show("walks", "Own frames of one call", ["", "calls", "functions", "files", "changes", "transactions", "aim"], rows)
 
 
