@@ -80,8 +80,20 @@ def test_open_rounds_end_as_they_were_asked_and_their_losses_count():
     for one in (first, rest):
         optimizer.tell(one.ids, answered(optimizer, one.chosen, world))
     counted = optimizer.posterior()
-    assert counted.events.sum() == 4 * (len(first) + len(rest) + 1)
+    old = 4 * (len(first) + len(rest) + 1)
+    assert counted.events.sum() == old
     assert set(counted.others) == set(NAMES[:10])
+    optimizer.tell(later.ids, answered(optimizer, later.chosen, world))
+    assert optimizer.posterior().events.sum() > old + 3 * 64  # and rounds of the new set beside them
+
+
+def test_single_actions_of_a_round_that_has_begun_speak_its_names():
+    optimizer = make()
+    optimizer.ask(5)
+    optimizer.change(domain=CHOSEN(NAMES[20:40], k=4))
+    action = optimizer.ask()
+    assert set(action.chosen) <= set(NAMES[:20])
+    assert repr(action).startswith(f"Action(id={action.id}, chosen=['item ")
 
 
 def test_a_block_in_which_the_set_changes_has_no_rows_and_says_what_each_event_plays():

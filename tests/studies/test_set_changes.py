@@ -12,7 +12,7 @@ import sottovoce as sv
 from children import Child
 from sottovoce._records import checksum, pack, unpack
 from sottovoce.errors import ConfigurationMismatch, StudyBehind
-from sottovoce.studies import move_study
+from sottovoce.studies import Catalogue, move_study
 
 DRINKS = ["tea", "coffee", "cocoa", "milk", "water", "juice", "mate", "chai"]
 CHOSEN = sv.domains.Hypersimplex
@@ -57,8 +57,9 @@ def test_all_processes_follow_with_their_next_round_and_verify_agrees(changing, 
     changing.change(domain=SECOND)
     assert set(held.chosen) <= set(THIRD.labels)
     work(other)  # to its end
-    assert names(work(other)) <= set(SECOND.labels)
-    assert names(work(changing)) <= set(SECOND.labels)
+    for study in (other, changing):
+        asked = work(study)
+        assert (asked.dimension, {len(one) for one in asked.chosen}) == (6, {2})
     assert other.domain.labels == SECOND.labels
     other.tell(held.id, {})
     work(other, 3)
@@ -67,6 +68,19 @@ def test_all_processes_follow_with_their_next_round_and_verify_agrees(changing, 
     assert changing.statement(verify=True).verification.ok
     assert [one["epoch"] for one in other.export()["rounds"]][:4] == [0, 0, 1, 1]
     assert len(other.history().means) == len(other.export()["rounds"])
+
+
+def test_a_change_between_the_look_of_a_process_and_its_lease_is_followed(changing, url, opened, monkeypatch):
+    other = opened(url, name="study")
+    work(other)
+    reserve = other._store.reserve
+
+    def later(*arguments):
+        changing.change(domain=SECOND)
+        reserve(*arguments)
+
+    monkeypatch.setattr(other._store, "reserve", later)
+    assert other.ask(5).dimension == SECOND.dimension != THIRD.dimension
 
 
 def test_a_set_that_was_never_played_is_passed_over(url, opened):
@@ -134,6 +148,11 @@ def test_a_storage_that_went_back_has_the_set_of_then(url, opened):
 
 
 def test_a_study_is_found_by_the_set_that_it_began_with_and_by_the_one_that_it_has(changing, url, opened):
+    with Catalogue(url) as listed:
+        assert listed.entries()[0].domain == repr(THIRD)
+        changing.change(domain=SECOND)
+        assert listed.entries()[0].domain == repr(SECOND)
+        changing.change(domain=THIRD)
     for domain in (FIRST, THIRD):
         assert opened(url, name="study", domain=domain).domain.labels == THIRD.labels
     with pytest.raises(ConfigurationMismatch, match="domain is"):

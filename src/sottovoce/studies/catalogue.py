@@ -1,10 +1,11 @@
 """What studies a storage holds: public facts of each, read without opening any of them."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
 from sottovoce._records import Record, part, unpack
+from sottovoce.domains.specification import build
 from sottovoce.models import promises_in
 from sottovoce.privacy.guarantees import Guarantee, guarantee_from_dict
 from sottovoce.privacy.promise import UNSPENT, spent_words
@@ -81,9 +82,9 @@ class StudyEntry:
 
 @dataclass(frozen=True)
 class _Making:
-    """What never changes of a study."""
+    """What hardly ever changes of a study; `mark` is another once it has."""
 
-    secret: bytes
+    mark: bytes
     domain: str
     horizon: int | None
     guarantee: Guarantee
@@ -128,16 +129,21 @@ class Catalogue:
         return self._base.transaction(self._entries)
 
     def _entries(self) -> tuple[StudyEntry, ...]:
-        found = self._base.run("SELECT book, name, secret FROM sottovoce_books WHERE kind = 'study' ORDER BY name")
+        found = self._base.run(
+            "SELECT book, name, secret, changes FROM sottovoce_books WHERE kind = 'study' ORDER BY name"
+        )
         counts = counts_of_all(self._base)
-        for book, _, secret in found:
-            if book not in self._known or self._known[book].secret != bytes(secret):
-                self._known[book] = self._making(book)
-        return tuple(_entry(name, self._known[book], counts[book]) for book, name, _ in found)
+        for book, _, secret, changes in found:
+            mark = bytes(secret) + bytes(changes)
+            if book not in self._known or self._known[book].mark != mark:
+                self._known[book] = self._making(book, mark)
+        return tuple(_entry(name, self._known[book], counts[book]) for book, name, *_ in found)
 
-    def _making(self, book: int) -> "_Making":
-        ((made, secret),) = self._base.run("SELECT made, secret FROM sottovoce_books WHERE book = ?", book)
-        return _making(bytes(secret), unpack(bytes(made)))
+    def _making(self, book: int, mark: bytes) -> "_Making":
+        ((made, common),) = self._base.run("SELECT made, common FROM sottovoce_books WHERE book = ?", book)
+        found = _making(mark, unpack(bytes(made)))
+        sets = () if common is None else unpack(bytes(common))["sets"]
+        return replace(found, domain=repr(build(sets[-1]["domain"]))) if sets else found
 
     def close(self) -> None:
         """Close the connection."""
@@ -164,14 +170,14 @@ def list_studies(url: str) -> tuple[StudyEntry, ...]:
         return catalogue.entries()
 
 
-def _making(secret: bytes, record: Record) -> _Making:
+def _making(mark: bytes, record: Record) -> _Making:
     made, simulated = part(record, "configuration"), bool(record["simulated"])
     guarantee = guarantee_from_dict(made["privacy"])
     private = bool(guarantee.private) and not simulated
     prior = part(made, "prior")
     bare = private and bool(prior) and not all(one.private for one in promises_in(prior))
     words = f"{guarantee}{' (PRIOR NOT PRIVATE)' if bare else ''}"
-    return _Making(secret, made["domain_name"], made["horizon"], guarantee, words, simulated, private)
+    return _Making(mark, made["domain_name"], made["horizon"], guarantee, words, simulated, private)
 
 
 def _entry(name: str, made: _Making, counts: BookCounts) -> StudyEntry:
