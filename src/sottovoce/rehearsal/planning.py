@@ -63,7 +63,7 @@ def plan(
     >>> chosen.forecast.share.central < 0.5  # of the regret of never learning
     True
     >>> print(str(chosen).splitlines()[0])
-    Forecast for 3,000 events (and where four worlds of five should lie)
+    Forecast for 3,000 events, if the best decision is better than an average one by so much of the loss range
     """
     hints, times = hints_of(contrast, scatter), _times(rehearse)
     made = unrehearsed(domain, FIRST_EPOCH if horizon is None else horizon, loss_range, privacy, **options)

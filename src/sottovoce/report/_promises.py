@@ -95,7 +95,7 @@ def _sureness(epsilon: float) -> str:
     Examples
     --------
     >>> [_sureness(one) for one in (1e-5, 0.1, 1.0, 3.0, 10.0, 1000.0)]
-    ['50.0002%', '52%', '73%', '95%', '99.995%', '100%']
+    ['50.0003%', '52%', '73%', '95%', '99.995%', '100%']
     """
     low, high = math.tanh(epsilon / 2) / 2, math.exp(-epsilon) / (1 + math.exp(-epsilon))
     digits = max(0, -math.floor(math.log10(100 * max(min(low, high), 1e-12)))) if min(low, high) < 0.01 else 0
