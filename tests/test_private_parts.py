@@ -11,6 +11,8 @@ ALLOWED = {
     ("auditing/playing/transcripts.py", "_store"),  # audits see what is released
     ("domains/combinators/affine.py", "_hull"),  # within the room of sets
     ("domains/design.py", "_hull"),
+    ("models/convex.py", "_pairs"),  # of its base, models/radial_fits.py
+    ("service/study_workers/answers.py", "_items"),  # of actions: in the order in which their losses are told
     ("service/endpoints/studies.py", "_forecaster"),  # worlds are played while the study answers others
 }
 

@@ -86,7 +86,7 @@ def test_without_hints_it_says_what_each_contrast_would_bring(usual):
         (0.01, 0.1), (0.03, 0.17), (0.1, 0.3), (0.3, 0.46)
     ]  # fmt: skip
     shares = [one.share.central for one in said.cases]
-    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > shares[1] > max(shares[2:])
     assert said.cases[2].share == said.share
     assert "  if 3%    " in str(said)
     assert "sv.plan(..., contrast=, scatter=)" in str(said)
