@@ -136,6 +136,16 @@ def tails(seeds):
     show("regret_tails", title, ["", *(f"{events:g}, ε {privacy}" for events, privacy in kinds)], rows)
 
 
+def few(seeds):
+    """What is lost at few events, as a shop has them."""
+    kinds = [(events, privacy) for events in HORIZONS[:2] for privacy in PRIVACY]
+    tasks = [(name, "posterior", privacy, events, seed) for name in SETS for events, privacy in kinds for seed in seeds]
+    found = gathered(regret, tasks)
+    rows = [(name, *(milli(found[name, "posterior", privacy, events]) for events, privacy in kinds)) for name in SETS]
+    title = f"Few events: regret per event, thousandths, mean / worst of {len(seeds)} seeds"
+    show("regret_few", title, ["", *(f"{events:,}, ε {privacy}" for events, privacy in kinds)], rows)
+
+
 def speed():
     environment = sv.lab.NoisyLinear(SETS["5 of 20"](), seed=1)
 
@@ -164,8 +174,11 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--tails", action="store_true", help="more sets, horizons; how bad the worst run is")
     parser.add_argument("--only-tails", action="store_true")
+    parser.add_argument("--few", action="store_true", help="10,000 and 100,000 events, and nothing else")
     given = parser.parse_args()
-    if given.only_tails:
+    if given.few:
+        few(range(FIRST_SEED, FIRST_SEED + given.seeds))
+    elif given.only_tails:
         tails(range(FIRST_SEED, FIRST_SEED + given.seeds))
     else:
         main(given.seeds, with_tails=given.tails)
