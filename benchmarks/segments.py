@@ -5,7 +5,8 @@ told exactly how many events each segment will have. Regret is against the best 
 
 `python -m benchmarks segments` plays what is missing and shows all. It takes more than an hour; so pieces can be played
 one by one, `python -m benchmarks.segments --worlds moderate --seeds 2`, and add up in results/benchmarks/segments.json,
-which `--show` shows. `--speed` measures how quick 200 segments are beside none.
+which `--show` shows. `--speed` measures how quick 200 segments are beside none, `--few` plays segments that are much
+alike with few events, beside one decision for all.
 """
 
 import argparse
@@ -162,6 +163,30 @@ def all_seeds(found):
     return sorted({seed for one in found if (seed := int(one.split(" | ")[2])) >= FIRST_SEED})
 
 
+# ---------------------------------------------------------------------- few events
+
+
+def few(seeds, events=(2_000, 20_000, 100_000)):
+    """Compare with one decision for all, where there are few events and segments are much alike."""
+    rows = []
+    for horizon in events:
+        for segments in (8, 21):
+            for differ in (0.0, 0.05, 0.2):
+                lost = {"segments": [], "one for all": []}
+                for seed in seeds:
+                    problem = sv.lab.problems.Editions(segments=segments, differ=differ, seed=seed)
+                    for way, each in lost.items():
+                        run = sv.lab.simulate(WAYS[way](problem, seed, horizon=horizon), problem.environment)
+                        each.append(run.regret_per_event)
+                mine, other = map(np.array, lost.values())
+                ratio = judged(float(mine.mean() / other.mean()), 1.03)
+                rows.append(
+                    (horizon, segments, differ, *map(milli, (mine, other)), ratio, f"{(mine / other).max():.2f}")
+                )
+    title = f"Regret per event, thousandths, mean / worst of {len(seeds)} seeds; epsilon = 1"
+    show("segments_few", title, ["events", "segments", "differ", *lost, "ratio of means", "worst"], rows)
+
+
 # ---------------------------------------------------------------------- speed
 
 
@@ -246,13 +271,16 @@ if __name__ == "__main__":
     parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--anew", nargs="*", choices=list(WAYS), default=[], metavar="WAY", help="play these once more")
     parser.add_argument("--show", action="store_true", help="show what was played, and play nothing")
+    parser.add_argument("--few", action="store_true", help="play few events of segments that are much alike")
     parser.add_argument("--speed", action="store_true", help="measure speed, and nothing else")
     parser.add_argument("--repeats", type=int, default=3, help="of each measurement of speed, of which the best counts")
     given = parser.parse_args()
     if given.anew:  # what they do has changed
         known = kept(RESULTS / "segments.json")
         keep(RESULTS / "segments.json", {one: it for one, it in known.items() if one.split(" | ")[1] not in given.anew})
-    if given.speed:
+    if given.few:
+        few(range(given.first, given.first + given.seeds))
+    elif given.speed:
         speed(given.events, given.repeats)
     elif given.show:
         table(RESULTS / "segments.json", given.events)

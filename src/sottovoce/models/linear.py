@@ -415,11 +415,11 @@ class LinearBelief(Belief):
         """Draw decisions, each the best for one sample of the posterior."""
         settings = self.settings
         bold = (number + np.arange(count)) % _BOLD_EVERY == 0
-        scales = settings.posterior_scale * np.where(bold, 1.0, _CALM)
+        scales = settings.sample_scale * np.where(bold, 1.0, _CALM)
         drawn = self.best_fit.sample(coins, count, scales[:, None])
         on_guard = settings.change_probe and passed >= _CHANGE_PROBE_FROM * settings.horizon
         if on_guard and count > 1 and number % _SENTINEL_EVERY == 0:
-            drawn[0] = self._fitted(_CHANGE_PROBE, self._variances()).sample(coins, 1, settings.posterior_scale)[0]
+            drawn[0] = self._fitted(_CHANGE_PROBE, self._variances()).sample(coins, 1, settings.sample_scale)[0]
         return np.array([self.best_for(row) for row in drawn])
 
     # ------------------------------------------------------------------ learning

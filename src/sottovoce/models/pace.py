@@ -11,6 +11,7 @@ _AT_FIRST = 2.0  # what the least events of a number are divided by, for the fir
 _EARLY = 0.1  # of the events that were asked, those of numbers under way, about
 _FASTER, _LONGER = 0.75, 1.3  # how rounds grow, and how long they may be, as powers of the crowd
 _CROWD = 20  # segments from which each has fewer rounds than it would have alone
+_OWN, _ROOT, _LEAST_SCALE = 200_000, 6, 0.5  # events of a segment from which it explores as if alone; else their root
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,17 @@ class ModelSettings:
     heavy: bool = True
     change_probe: bool = False
     segments: int = 0
+
+    @property
+    def sample_scale(self) -> float:
+        """What deviations of a posterior sample are multiplied by: less, where a segment has few events of its own.
+
+        Rounds of all segments are under way at once, so that they explore for each other; and what a small one finds
+        out by itself comes too late to be of use to it.
+        """
+        if not self.segments:
+            return self.posterior_scale
+        return self.posterior_scale * min(1.0, max(_LEAST_SCALE, (self.horizon / _OWN) ** (1 / _ROOT)))
 
     def among(self, segments: int, asked: int, share: float, variance: float) -> "ModelSettings":
         """Return what holds for one of several segments.
