@@ -28,6 +28,12 @@ PRIVATE = ModelSettings(
 FREE = replace(PRIVATE, noise=0.0, heavy=False)
 
 
+def test_a_segment_with_few_events_explores_less_than_one_with_many_or_alone():
+    scales = [replace(PRIVATE, segments=21, horizon=events).sample_scale for events in (300, 60_000, 10**6)]
+    assert scales == sorted(scales)
+    assert scales[0] < scales[1] < scales[2] == replace(PRIVATE, horizon=300).sample_scale == 1.0
+
+
 def believing(settings=PRIVATE, domain=SLATE, **given):
     return LinearBelief(domain.extreme_point, domain.dimension, settings, **given)
 

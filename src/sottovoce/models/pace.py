@@ -11,7 +11,7 @@ _AT_FIRST = 2.0  # what the least events of a number are divided by, for the fir
 _EARLY = 0.1  # of the events that were asked, those of numbers under way, about
 _FASTER, _LONGER = 0.75, 1.3  # how rounds grow, and how long they may be, as powers of the crowd
 _CROWD = 20  # segments from which each has fewer rounds than it would have alone
-_OWN, _ROOT, _LEAST_SCALE = 200_000, 6, 0.5  # events of a segment from which it explores as if alone; else their root
+_OWN, _ROOT, _LEAST_SCALE = 200_000, 6, 0.7  # events of a segment from which it explores as if alone; else their root
 
 
 @dataclass(frozen=True)
