@@ -66,7 +66,8 @@ class ModelSettings:
         """
         if not self.segments:
             return self.posterior_scale
-        return self.posterior_scale * min(1.0, max(_LEAST_SCALE, (self.horizon / _OWN) ** (1 / _ROOT)))
+        own: float = (self.horizon / _OWN) ** (1 / _ROOT)
+        return self.posterior_scale * min(1.0, max(_LEAST_SCALE, own))
 
     def among(self, segments: int, asked: int, share: float, variance: float) -> "ModelSettings":
         """Return what holds for one of several segments.
