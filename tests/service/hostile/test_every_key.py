@@ -18,14 +18,14 @@ PUBLIC = {"/health", "/ready", "/sottovoce.js", "/sottovoce.d.ts", "/login", "/p
 PUBLIC |= {"/dashboard/static/{file}"}
 READING = (
     *("list", "status", "definition", "recommend", "plan", "posterior", "saved-posterior", "fit-check", "privacy"),
-    *("statement", "outstanding", "export", "metrics"),
+    *("statement", "outstanding", "export", "metrics", "forecast"),
 )
 WHO = {  # which roles a route wants, of which one will do; what is not here fails the tests
     "ask": {"ask"},
     "tell": {"tell"},
     "forget": {"tell"},
     "channel": {"ask", "tell", "read"},
-    "create": {"admin"},
+    **{name: {"admin"} for name in ("create", "change", "erase-people")},
     **{name: {"read"} for name in READING},
     **{f"evaluations {name}": {"admin"} for name in ("create", "open", "close", "abandon")},
     **{f"evaluations {name}": {"read"} for name in ("status", "results", "result", "evaluation")},
