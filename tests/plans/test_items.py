@@ -332,3 +332,15 @@ def test_multipliers_that_are_chosen_are_always_accepted(number):
     if (multipliers != RESOLUTION).any():
         assert far <= RESOLUTION * grid.l1
         assert far >= 0.7 * RESOLUTION * grid.l1
+
+
+def test_of_many_items_each_is_sampled_more_narrowly():
+    """The best of many samples lies farther out: with one width for all, most rounds would try items by chance."""
+
+    def scale(items):
+        problem = {"horizon": 10_000, "privacy": sv.PureDP(1.0), "integral": True, "feedback": "items"}
+        return sv.PrivateBandit(
+            sv.domains.Hypersimplex(items, 5), loss_range=(0.0, 1.0), **problem
+        ).plan.posterior_scale
+
+    assert scale(20) == scale(60) > scale(300) > scale(1000) > 0.4

@@ -34,6 +34,7 @@ from sottovoce.privacy import RESOLUTION, ItemGrid, Mechanism, check_multipliers
 __all__ = ["ITEMS", "ItemExploration", "ItemOptions", "ItemProbes"]
 
 _PROBES, _TEMPER = 16, 0.8
+_FEW_ITEMS, _NARROWER = 60, 0.14  # of more items the best sample lies farther out: samples of each are narrower
 _FIRST, _EARLY, _LEAST_FIRST = 20.0, 1 / 30, 64  # events of the first round: times noise; of the horizon; at least
 _SURE = 0.15  # what an item counts for at least that all decisions show, against one that is in doubt
 
@@ -300,8 +301,9 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
     n, k = problem.domain.dimension, problem.domain.most_chosen
     own = noise.deviation / RESOLUTION / problem.width
     first = max(_LEAST_FIRST, round(min(_FIRST * own * n / k, _EARLY * problem.horizon)))
+    scale = _TEMPER * min(1.0, (_FEW_ITEMS / n) ** _NARROWER)
     options = ItemOptions(
-        chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("posterior_scale") or _TEMPER
+        chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("posterior_scale") or scale
     )
     return [[ItemDraft(problem, problem.placement("plain"), options, options.first_events, mechanism)]]
 
