@@ -181,5 +181,5 @@ def test_a_port_that_is_taken_is_said_instead(sqlite_url, capsys):
         main(["serve", "--storage", sqlite_url, "--dev", "--port", str(taken.getsockname()[1])])
     said = capsys.readouterr().err
     assert ended.value.code == 2
-    assert "nobody else may listen at port" in said
+    assert "cannot listen at port" in said
     assert "serving at" not in said
