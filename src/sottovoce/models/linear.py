@@ -41,8 +41,9 @@ __all__ = ["LinearBelief", "Oracle"]
 Oracle = Callable[[Floats], Floats]
 _OUTLIER = 12.0  # what a squared surprise counts at most, where Laplace noise is all there is
 _FLAT = 0.002  # losses at the very ends of their range vary by this share of what they can vary by in its middle
-_BOLD_EVERY, _CALM = 4, 0.7  # samples deviate by less than the posterior, which costs less, but for every fourth: or
-# else what looked bad early, by chance, may never be tried again
+_BOLD_EVERY = 4  # samples deviate by less than the posterior, which costs less, but for every fourth: or else what
+# looked bad early, by chance, may never be tried again; where there is more to lose by that, by not so much less
+_CALM, _CALM_IF_LONG, _LONG = 0.7, 0.85, 100_000
 _LEAST_SHARE = 0.5  # of the average variance, that of any decision at least
 _CHANGE_PROBE_FROM, _SENTINEL_EVERY, _CHANGE_PROBE = 0.1, 4, Memory(1 / 3)
 _MANY = 600  # coordinates from which the posterior is kept by measurements
@@ -415,7 +416,8 @@ class LinearBelief(Belief):
         """Draw decisions, each the best for one sample of the posterior."""
         settings = self.settings
         bold = (number + np.arange(count)) % _BOLD_EVERY == 0
-        scales = settings.sample_scale * np.where(bold, 1.0, _CALM)
+        calm = _CALM if settings.horizon <= _LONG else _CALM_IF_LONG
+        scales = settings.sample_scale * np.where(bold, 1.0, calm)
         drawn = self.best_fit.sample(coins, count, scales[:, None])
         on_guard = settings.change_probe and passed >= _CHANGE_PROBE_FROM * settings.horizon
         if on_guard and count > 1 and number % _SENTINEL_EVERY == 0:
