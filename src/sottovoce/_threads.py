@@ -63,15 +63,16 @@ _LIMIT = _Limit()
 
 
 class _SingleThreaded(AbstractContextManager[None]):
-    """The limit, set by the first one inside and lifted by the last."""
+    """The limit, set by the first one inside and lifted by the last.
+
+    The lock is taken and let go of on one line: an interrupt between two would leave it held.
+    """
 
     def __enter__(self) -> None:
-        with _LIMIT.lock:
-            _LIMIT.begin(self)
+        with _LIMIT.lock: _LIMIT.begin(self)  # noqa: E701  # fmt: skip
 
     def __exit__(self, *exception: object) -> None:
-        with _LIMIT.lock:
-            _LIMIT.end(self)
+        with _LIMIT.lock: _LIMIT.end(self)  # noqa: E701  # fmt: skip
 
 
 def single_threaded() -> AbstractContextManager[None]:
