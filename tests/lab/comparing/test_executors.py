@@ -2,7 +2,10 @@
 
 import math
 import multiprocessing
+import sys
+import threading
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 import standins
@@ -129,3 +132,41 @@ def test_one_thread_for_all_who_are_inside():
         assert threads() == {1}
         second.__exit__(None, None, None)
         assert threads() == {3}
+
+
+def test_an_interrupt_at_any_line_of_the_limit_keeps_nobody_out():
+    def inside():
+        with single_threaded():
+            pass
+
+    lines = interrupted(inside, None)
+    assert lines > 10
+    for number in range(1, lines + 1):
+        with suppress(KeyboardInterrupt):  # after another one there may be fewer lines
+            interrupted(inside, number)
+        again = threading.Thread(target=inside, daemon=True)
+        again.start()
+        again.join(600)
+        assert not again.is_alive(), f"the lock is held after an interrupt before line {number}"
+
+
+def interrupted(call, number):
+    """Count the lines of the limit that a call executes; raise before one of them."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        if not frame.f_code.co_filename.endswith("_threads.py"):
+            return None
+        if event == "line":
+            count += 1
+            if count == number:
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(None)
+    return count
