@@ -157,6 +157,15 @@ class DPKLUCB(DPIMED):
     """DP-KLUCB (Azize et al.): the arm whose mean may be the best, by a divergence that knows the noise.
 
     See `DPIMED`: the index is the largest q with n d(mean, q) at most log t, and the largest index is played.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> learner = sv.lab.baselines.DPKLUCB(
+    ...     sv.domains.Simplex(3), horizon=1_000, loss_range=(0.0, 1.0), privacy=sv.PureDP(epsilon=1.0), seed=1
+    ... )
+    >>> learner.ask_round().x.sum(axis=0)
+    array([1., 1., 1.])
     """
 
     name: ClassVar[str] = "dp-klucb"

@@ -204,6 +204,9 @@ class SqlStore(Losses):
             if lease.draw.wanted is not None
         )
         waiting = wanted - closed - unused - (left - useless)
+        if returned:  # some of what was given back may take no loss: count what waits, slot by slot
+            places = self.waiting() & PLACE
+            waiting = int(np.count_nonzero((places >= first) & (places < first + size)))
         return OpenRound(one, reserved - returned - left, waiting, full_at, full_time, closed - missing, missing)
 
     def waiting(self, limit: int | None = None) -> Integers:
