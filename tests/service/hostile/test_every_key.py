@@ -74,7 +74,9 @@ class Caller:
 
 
 @pytest.fixture
-def call(sqlite_url):
+def call(sqlite_url, monkeypatch):
+    making = sv.Study._forecaster  # which is seconds of work
+    monkeypatch.setattr(sv.Study, "_forecaster", lambda study, times: making(study, 0.01))
     for name in ("spring", "autumn", "a/b"):
         sv.Study.open(sqlite_url, name=name, **small_study()).close()
     sv.PrivateEvaluations(storage=sqlite_url, name="gone", loss_range=(0.0, 1.0), privacy=sv.NoPrivacy()).close()
