@@ -14,6 +14,7 @@ from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.policy import coins_of
 from sottovoce.models.measurements import Numbers
+from sottovoce.models.scatter import NO_SCATTER, scatter_of
 from sottovoce.plans.explorer import Exploration, Explorer, Itemised, Weighted
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
@@ -239,13 +240,18 @@ class EpochReplay:
         belief, since = self._epoch.explorer.belief, stored["explorer.since"]
         assert belief is not None
         told = [*self._carried, *(one for one in self._told[: self.stored] if one is not None)]
-        measurements = belief.measurements
+        measurements, scatter = belief.measurements, NO_SCATTER
         for one in told:
             if one.end > since:
-                measurements = measurements.add(replace(one, means=one.means - belief.settings.middle))
-        for name, value in measurements.record().items():
-            same = is_close(value, stored[f"explorer.measurements.{name}"])
-            self.book.expect(same, f"{what}: explorer.measurements.{name} does not follow from the released rounds")
+                centred = replace(one, means=one.means - belief.settings.middle)
+                measurements = measurements.add(centred)
+                scatter = scatter + scatter_of(centred, belief.settings)
+        found = {f"measurements.{name}": value for name, value in measurements.record().items()}
+        if "explorer.scatter" in stored:
+            found["scatter"] = scatter
+        for name, value in found.items():
+            same = is_close(value, stored[f"explorer.{name}"])
+            self.book.expect(same, f"{what}: explorer.{name} does not follow from the released rounds")
 
     # ------------------------------------------------------------------ rounds
 
