@@ -98,7 +98,7 @@ def test_a_study_plays_what_memory_plays_reopens_and_is_verified(tmp_path, segme
     with sv.Study.open(url, name="s") as study:
         assert np.array_equal(turns(study, 2), expected[1])
         assert study.recommend(segment=keys[names[0]]).items == memory.recommend(segment=keys[names[0]]).items
-        assert study.verify().ok
+        assert study.verify().ok, str(study.verify())
 
 
 def test_looking_changes_nothing_that_is_played():

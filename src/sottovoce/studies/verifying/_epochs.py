@@ -240,14 +240,15 @@ class EpochReplay:
         belief, since = self._epoch.explorer.belief, stored["explorer.since"]
         assert belief is not None
         told = [*self._carried, *(one for one in self._told[: self.stored] if one is not None)]
-        measurements, scatter = belief.measurements, NO_SCATTER
+        measurements, scatter, scattered = belief.measurements, NO_SCATTER, "explorer.scatter" in stored
         for one in told:
             if one.end > since:
                 centred = replace(one, means=one.means - belief.settings.middle)
                 measurements = measurements.add(centred)
-                scatter = scatter + scatter_of(centred, belief.settings)
+                if scattered:  # of linear losses
+                    scatter = scatter + scatter_of(centred, belief.settings)
         found = {f"measurements.{name}": value for name, value in measurements.record().items()}
-        if "explorer.scatter" in stored:
+        if scattered:
             found["scatter"] = scatter
         for name, value in found.items():
             same = is_close(value, stored[f"explorer.{name}"])
