@@ -72,7 +72,8 @@ def _shown_above(module: ModuleType) -> bool:
 def names_of(module: str) -> tuple[Name, ...]:
     """Return the public names of a module in order, those of modules and of the version left out."""
     found = importlib.import_module(module)
-    values = {name: getattr(found, name) for name in found.__all__ if name != "__version__"}
+    listed = getattr(found, "__all__", [name for name in vars(found) if not name.startswith("_")])
+    values = {name: getattr(found, name) for name in listed if name != "__version__"}
     return tuple(
         Name(module, name, _definition(found, name, value))
         for name, value in values.items()

@@ -22,7 +22,7 @@ import sottovoce
 import storages
 import system
 
-settings.register_profile("sottovoce", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("sottovoce", deadline=None, derandomize="CI" in os.environ, max_examples=40)
 settings.load_profile("sottovoce")
 
 # pytest loads a file whose examples it runs a second time unless its module is there: there would be two of each class.

@@ -42,7 +42,7 @@ def sampled(cases, few, ids=None):
     names = [None] * len(cases) if ids is None else [ids(case) for case in cases] if callable(ids) else list(ids)
     if isinstance(few, int):
         kept = {round(place * (len(cases) - 1) / max(few - 1, 1)) for place in range(few)}
-    elif isinstance(few, list):
+    elif isinstance(few, list | range):
         kept = set(few)
     else:
         kept = {place for place, name in enumerate(names) if name in few}

@@ -20,7 +20,7 @@ class Server:
     """A server on a free port of the loopback, with its full durability: it can be stopped, copied and put back."""
 
     def __init__(self, initdb):
-        self.folder = Path(tempfile.mkdtemp(prefix="sottovoce-postgres-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="sottovoce-postgres-", dir=_memory()))
         self.data = self.folder / "data"
         account = _account()
         if account is not None:
@@ -29,7 +29,7 @@ class Server:
         self._quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "cwd": self.folder, **who}
         name = "tester"
         subprocess.run(
-            [initdb, "-D", self.data, "-U", name, "--auth=trust", "--encoding=UTF8", "--no-locale"],
+            [initdb, "-D", self.data, "-U", name, "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"],
             check=True,
             stderr=subprocess.PIPE,
             **self._quiet,
@@ -86,6 +86,12 @@ def own_server(system_program):
         yield server
 
 
+def _memory():
+    """Where waiting for the disk takes no time: a killed process loses no more there than on a disk."""
+    memory = Path("/dev/shm")
+    return memory if os.access(memory, os.W_OK) else None
+
+
 def _account():
     if os.geteuid() != 0:
         return None
@@ -134,9 +140,8 @@ def postgres_url(postgres_server):
 
 @pytest.fixture
 def shelf():
-    """Return a folder in memory, where there is such a thing: a killed process loses no more there than on a disk."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+    """Return a folder in memory, where there is such a thing."""
+    with tempfile.TemporaryDirectory(dir=_memory()) as folder:
         yield Path(folder)
 
 

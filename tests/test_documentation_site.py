@@ -184,6 +184,7 @@ def typed():
     return module
 
 
+@pytest.mark.long
 def test_every_command_has_its_section_with_all_its_options_and_no_other_is_there(site, typed):
     page = (site / "reference" / "command-line.html").read_text(encoding="utf-8")
     sections = dict(re.findall(r"<h2 id=[^>]*>(sottovoce [\w -]+)<a(.*?)(?=<h2 |\Z)", page, re.DOTALL))
@@ -194,6 +195,7 @@ def test_every_command_has_its_section_with_all_its_options_and_no_other_is_ther
         assert {option for option in options if option.startswith("--")} == set(re.findall("<code>(--[a-z-]+)", table))
 
 
+@pytest.mark.long
 def test_every_call_and_problem_of_the_service_is_on_its_page(site, tmp_path):
     page = (site / "reference" / "http.html").read_text(encoding="utf-8")
     app = create_app(Settings(storage=f"sqlite:///{tmp_path}/a.db"))
@@ -205,6 +207,7 @@ def test_every_call_and_problem_of_the_service_is_on_its_page(site, tmp_path):
     assert sorted(rows) == sorted((kind.name, str(kind.status)) for kind in KINDS.values())
 
 
+@pytest.mark.long
 def test_shared_options_are_described_once(site, typed):
     page = (site / "reference" / "command-line.html").read_text(encoding="utf-8")
     for group in typed.SHARED:

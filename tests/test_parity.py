@@ -6,15 +6,13 @@ and without segments, and compares all that is answered, refusals included.
 
 import contextlib
 import inspect
-import socket
-import threading
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
-import uvicorn
 
 import sottovoce as sv
+from in_thread import answering
 from sottovoce.client import RemoteStudy, Told
 from sottovoce.service.app import create_app
 from sottovoce.service.settings import Settings
@@ -41,7 +39,7 @@ ADDED = {  # arguments that a form takes besides
     (RemoteStudy, "ask_round"): {"x"},
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
-    *("open", "created", "verify", "statement", "history", "report", "ask_in_parts", "keyed_hash", "tell_each"),
+    *("open", "created", "verify", "statement", "history", "ask_in_parts", "keyed_hash", "tell_each"),
 }
 
 
@@ -280,18 +278,9 @@ def stored(segments, url):
 def served(segments, url):
     with stored(segments, url):
         pass  # it is there
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        app = create_app(Settings(storage=url, dev=True, simulated=sv.SimulatedNoise(7)))
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            where = f"http://127.0.0.1:{listening.getsockname()[1]}"
-            with sv.connect(where, study="spring", raw_losses=True) as remote:
-                yield remote
-        finally:
-            server.should_exit = True
-            thread.join(600)
+    app = create_app(Settings(storage=url, dev=True, simulated=sv.SimulatedNoise(7)))
+    with answering(app) as where, sv.connect(where, study="spring", raw_losses=True) as remote:
+        yield remote
 
 
 @pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["one for all", "segments"])

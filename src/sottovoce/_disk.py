@@ -1,9 +1,10 @@
 """Making sure that what was written outlives a crash, names of files included."""
 
 import os
+from collections.abc import Callable
 from os import PathLike
-
-__all__ = ["sync_folder"]
+from pathlib import Path
+from typing import Any
 
 
 def sync_folder(folder: str | PathLike[str]) -> None:
@@ -15,3 +16,18 @@ def sync_folder(folder: str | PathLike[str]) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def write_atomically(path: str | PathLike[str], content: bytes | Callable[[Path], Any]) -> Path:
+    """Write bytes, or what a function writes to the path it is given: after a crash it is all there, or not at all."""
+    path = Path(path)
+    partial = path.with_name(f"{path.name}.partial")
+    if callable(content):
+        content(partial)
+    else:
+        partial.write_bytes(content)
+    with partial.open("r+b") as written:
+        os.fsync(written.fileno())
+    partial.replace(path)  # a reader never sees half a file
+    sync_folder(path.absolute().parent)  # the new name, too, must outlive a crash
+    return path

@@ -13,8 +13,6 @@ from sottovoce.plans.options import OptimizerOptions, spelled_out
 from sottovoce.playing import play
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 
-__all__ = ["Minimized", "minimize"]
-
 
 @dataclass(frozen=True, slots=True)
 class Minimized:

@@ -45,12 +45,9 @@ from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Book, HandedOut
-from sottovoce.rounds.people import hashed, people_of, people_uncounted
-from sottovoce.rounds.round import Shape
+from sottovoce.rounds.people import people_for, people_of, people_uncounted
+from sottovoce.rounds.round import Shape, TextIds
 from sottovoce.rounds.store import WAITING, Store
-from sottovoce.rounds.text_ids import TextIds
-
-__all__ = ["Optimizer"]
 
 
 class Optimizer(Book):
@@ -74,7 +71,6 @@ class Optimizer(Book):
     repeat = "error"
     """What a second loss for one action does."""
 
-    _person_key: bytes | None = None  # that people are hashed with, where they are counted
     _texts: TextIds | None = None  # ids as callers know them, where they are no plain numbers
 
     def __init__(
@@ -91,6 +87,7 @@ class Optimizer(Book):
         self._problem_calls = calls_of_this_thread() - calls  # of the oracle, to see whether the set is one at all
         self.seed, self._entropy = seed, entropy
         self._local = isinstance(configuration.privacy, LocalDP)
+        self._most_losses = configuration.privacy.contributions
         self._itemised = configuration.feedback == "items"
         self._attentive = self._local or self._itemised
         kind = BanditPolicy if configuration.segments is None else SegmentPolicy
@@ -146,42 +143,24 @@ class Optimizer(Book):
             return next(iter(self._actions(self._ask_block(1, stream, people=self._hashed([person])))))
         if segment is not None and not isinstance(self._policy, SegmentPolicy):
             raise no_segments()
-        given = people_of(person)
         if size is None:
-            size = len(several(segment) if given is None else given)
+            size = len(people_of(person) or several(segment))
         count = whole("size", size)
-        if given is not None and len(given) != count:
-            raise ValueError(f"person must be a list with one for each of {count} actions, got {len(given)}")
+        people = people_for(count, person)
         streams = self._streams_of(count, segment)
-        return self._actions(self._ask_block(count, streams, people=self._hashed(given)))
+        return self._actions(self._ask_block(count, streams, people=self._hashed(people)))
 
-    @overload
-    def _hashed(self, people: None) -> None: ...
-
-    @overload
-    def _hashed(self, people: list[str]) -> list[bytes]: ...
-
-    def _hashed(self, people: list[str] | None) -> list[bytes] | None:
-        """Return all that is kept of people; from the first of them on, they are counted."""
-        if people is None:
-            return None
-        if not self._counted or self._person_key is None:
-            if self._policy.resumed:
-                raise people_uncounted()
-            self._person_key = self._store.people_key(self._configuration.privacy.contributions)
-            self._counted = True
-        return [hashed(self._person_key, one) for one in people]
+    def _hashed(self, people: Sequence[str] | None) -> list[bytes] | None:
+        if people is not None and self._policy.resumed:
+            raise people_uncounted()
+        return super()._hashed(people)
 
     def erase_people(self) -> int:
         """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
 
         For the end: nobody is asked any more after it. Losses of actions that were asked before can still be told.
         """
-        with self._lock: return self._erase_people()  # noqa: E701  # fmt: skip
-
-    def _erase_people(self) -> int:
-        self._person_key = None
-        return self._store.erase_people()
+        return self._erase_people()
 
     def ask_round(
         self, most: int | None = None, *, segment: Any = None, person: Sequence[str] | None = None
@@ -210,9 +189,8 @@ class Optimizer(Book):
         self._close_overdue()
         if are_several(segment):
             events = several(segment)
-            if person is not None and len(person) != len(events):
-                raise ValueError(f"person must be a list with one for each of {len(events)} events, got {len(person)}")
-            return self._ask_until_an_end(list(events[:most]), self._hashed(person))
+            people = self._hashed(people_for(len(events), person))
+            return self._ask_until_an_end(list(events[:most]), people)
         stream, people = self._stream_of(segment), self._hashed(person)
         if people is not None:
             most = len(people) if most is None else min(most, len(people))

@@ -11,8 +11,6 @@ from sottovoce.learning import Actions, PrivateBandit
 from sottovoce.models import Segment
 from sottovoce.privacy import PrivacyStatement, local
 
-__all__ = ["BLOCK", "LocalReports", "SegmentedWorld", "World", "play"]
-
 BLOCK = 8192  # events played at once: large enough for numpy, small enough for the cache
 _FEW = 16  # events whose segments are looked up at least
 

@@ -2,8 +2,6 @@
 
 from typing import ClassVar, Self
 
-import numpy as np
-
 from sottovoce.domains import Simplex
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import NoisyLinear
@@ -19,9 +17,6 @@ class Shops(DecisionProblem):
 
     def __init__(self, *, shops: int = 3, seed: int = 0) -> None:
         self.environment = NoisyLinear(Simplex(shops), seed=seed)
-
-    def draw(self, axes, point) -> None:
-        axes.bar(np.arange(len(point)), point)
 
     def explain(self, point) -> list[tuple[str, str]]:
         return [(f"shop {i + 1}", f"{share:.0%}") for i, share in enumerate(point)]

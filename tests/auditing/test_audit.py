@@ -33,7 +33,6 @@ QUICK = [
 SOME = {
     "frames, patience of 1, probe-sums",
     "sphere, tree, 2 events a person",
-    "frames, local, one-bit",
 }
 
 

@@ -16,12 +16,13 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
+from sottovoce import _sums
+from sottovoce._sums import Probed
 from sottovoce.auditing import Configuration, OwnersChannel, StudyConfiguration, align, audit
 from sottovoce.learning.bandit import policy
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.models import belief
-from sottovoce.plans import explorer, sensitivity
-from sottovoce.plans.explorer import Probed
+from sottovoce.plans import sensitivity
 from sottovoce.plans.frames import FrameExploration
 from sottovoce.plans.posterior import PosteriorExploration
 from sottovoce.privacy import MECHANISMS, LossGrid, grid, noise
@@ -167,7 +168,7 @@ def test_squares_without_noise(monkeypatch, subject):
 
 def test_squares_that_are_not_paid_for(monkeypatch):
     """Thrice the squares around the middle: from an end to the middle, both numbers move by more than the range."""
-    monkeypatch.setattr(explorer, "squares_of", lambda losses, steps: 3 * (losses - steps // 2) ** 2 // steps)
+    monkeypatch.setattr(_sums, "squares_of", lambda losses, steps: 3 * (losses - steps // 2) ** 2 // steps)
     assert misaligned(BELIEVING)
 
 
@@ -224,7 +225,7 @@ def leaking(monkeypatch, where):
     monkeypatch.setattr(FrameExploration, "draw", draw)
 
 
-@pytest.mark.parametrize("where", sampled([slice(None), slice(0, 1), slice(1, None), slice(-1, None)], 2, str))
+@pytest.mark.parametrize("where", sampled([slice(None), slice(0, 1), slice(1, None), slice(-1, None)], 1, str))
 def test_the_true_sum_in_actions(monkeypatch, where):
     """In all of them, in the first, in all but the first, in the last."""
     leaking(monkeypatch, where)

@@ -50,7 +50,7 @@ def found(subject, schedule="single", most=2):
 
 def on(subjects):
     """Run a test on all of them, and quickly on one in memory and one in SQL."""
-    some = {name for name in ("optimizer", "study with segments", "stored evaluations") if name in subjects}
+    some = {name for name in ("optimizer", "study", "stored evaluations") if name in subjects}
     return pytest.mark.parametrize("subject", sampled(subjects.values(), some, subjects))
 
 

@@ -6,9 +6,9 @@ Broken sources are seeded, so what happens to them is a fact. Real noise fails t
 import threading
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.auditing import check_noise
 from sottovoce.auditing._noise_streams import NoiseStream
 from sottovoce.auditing.noise_checks import _distribution_function, judge
@@ -112,7 +112,7 @@ def test_noise_that_a_child_inherits_is_seen():
 LAPLACE, GAUSSIAN = Noise("laplace", 1000.0), Noise("gaussian", 1000.0)
 
 
-@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN, Noise("laplace", 5.0), Noise("gaussian", 9.0)])
+@every("noise", [LAPLACE, GAUSSIAN, Noise("laplace", 5.0), Noise("gaussian", 9.0)])
 def test_right_draws_pass_and_wrong_scales_do_not(noise):
     right = [[stream(drawn(noise, (1500, 2), seed), noise)] for seed in (1, 2)]
     assert not failed(judge(right, 0.999))
@@ -146,7 +146,7 @@ def test_a_bit_that_is_too_sharp_is_seen():
     assert not failed(judge([[NoiseStream("bits", one, None, 0.2)] for one in bits], 0.999))
 
 
-@pytest.mark.parametrize("noise", [Noise("laplace", 3.0), Noise("gaussian", 4.0)])
+@every("noise", [Noise("laplace", 3.0), Noise("gaussian", 4.0)])
 def test_the_distribution_function_sums_the_probabilities(noise):
     support = np.arange(-400, 401)
     share = np.abs(support) / noise.scale if noise.family == "laplace" else (support / noise.scale) ** 2 / 2

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.cli.abtest_released import Released
 from sottovoce.cli.abtest_rows import Rows
 from sottovoce.privacy import read_ledger
@@ -110,6 +111,10 @@ def test_a_page_is_written(command, events, tmp_path):
     assert plain["differences"][0]["words"] in page
     assert "NOT PRIVATE" in page
     assert "sottovoce abtest run events.csv --arms A,B" in page
+    found(command, *RUN, "--direction", "maximize", "--report", "page.html")  # the same numbers
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for words in ("B gains ", "most reward", "above 0 gains more", "--direction maximize"):
+        assert words in page
 
 
 # ---------------------------------------------------------------------- once
@@ -124,7 +129,7 @@ def test_a_second_run_releases_nothing_and_says_the_same(command, events):
     assert other["arms"] != first["arms"]
 
 
-@pytest.mark.parametrize("change", [("--epsilon", "2"), ("--loss-range", "0,2"), ("--schedule", "100,100")])
+@every("change", [("--epsilon", "2"), ("--loss-range", "0,2"), ("--schedule", "100,100")])
 def test_what_was_released_is_not_released_with_other_settings(command, events, change):
     found(command, *RUN)
     code, out, err = command(*RUN, *change)
@@ -162,7 +167,7 @@ def test_stages_are_released_one_after_another_each_event_in_one(command, events
     assert found(command, *RUN, *schedule)["notes"] == ["Rows beyond the schedule are not in it."]
 
 
-@pytest.mark.parametrize("change", [("--confidence", "0.8"), ("--pairs", "all"), ("--schedule", "100,100,900")])
+@every("change", [("--confidence", "0.8"), ("--pairs", "all"), ("--schedule", "100,100,900")])
 def test_what_is_looked_for_is_fixed_before_the_first_look(command, events, change):
     found(command, *RUN, "--schedule", "100,400")
     code, _, err = command(*RUN, "--schedule", "100,400", *change)
@@ -437,7 +442,7 @@ def test_a_damaged_record_is_refused(command, events, tmp_path):
 SECRET = "0.7351946"
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "where"),
     [
         (f"arm,loss\nA,{SECRET}x\n", "line 2: its loss is not a finite number"),
@@ -516,7 +521,7 @@ def test_reports_of_local_privacy_are_told_as_such(command, events):
     assert (code, err) == (2, "error: line 2: its report is not a report that the channel sends\n")
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "message"),
     [
         (("--arms", "A"), "arms must be two names at least"),

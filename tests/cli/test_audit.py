@@ -3,6 +3,7 @@ import json
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.auditing import Configuration, run_all
 from sottovoce.cli import main
 from sottovoce.service import audited
@@ -121,7 +122,7 @@ def test_an_interrupt_keeps_what_was_finished(command, only, monkeypatch, tmp_pa
     assert not json.loads((tmp_path / "results" / "audit" / "audit.json").read_text())["complete"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "message"),
     [
         (["--mechanism", "bush"], "mechanism must be one of 'probe-sums'"),

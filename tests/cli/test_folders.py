@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from sampling import every
 from sottovoce.cli import main
 
 QUICK = ("--horizon", "300", "--simulated-noise")
@@ -47,7 +48,7 @@ def test_nor_is_the_report_of_another_command(tmp_path, capsys):
     assert (tmp_path / "report.html").read_text() == "precious"
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+@every("words", COMMANDS)
 def test_a_folder_that_cannot_be_is_refused_before_anything_runs(words, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -57,7 +58,7 @@ def test_a_folder_that_cannot_be_is_refused_before_anything_runs(words, tmp_path
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="a folder that not even root can write to")
-@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+@every("words", COMMANDS)
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(words, capsys):
     assert call(*words, "--out", "/proc/self/results") == 1
     assert "cannot be written to" in capsys.readouterr().err

@@ -8,6 +8,7 @@ import pytest
 import typer
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.cli.app import app
 from sottovoce.cli.options import Options
 from sottovoce.options import OPTIONS
@@ -64,8 +65,8 @@ def literals(kind):
 SMALL = ("--domain", "box:2", "--horizon", "400")
 
 
-@pytest.mark.parametrize("words", ALL, ids=" ".join)
-@pytest.mark.parametrize(
+@every("words", ALL)
+@every(
     ("options", "error"),
     [
         (("--domain", "cube:3"), "domain must be written like one of"),

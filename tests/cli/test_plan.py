@@ -3,6 +3,7 @@ import json
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.plans import outlook
 from sottovoce.plans.outlook import horizon_needed
 from sottovoce.plans.problem import Problem
@@ -82,7 +83,7 @@ def test_options_reach_the_plan(command, options, words):
     assert words in out
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         (("--domain", "cube:3"), "cube:3"),

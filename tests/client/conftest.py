@@ -3,7 +3,6 @@
 import contextlib
 import json
 import math
-import socket
 import threading
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,9 +10,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-import uvicorn
 
 import sottovoce as sv
+from in_thread import answering
 from sottovoce.client import Retries
 from sottovoce.service.app import create_app
 from sottovoce.service.settings import Settings
@@ -237,17 +236,6 @@ def static():
 def serving():
     """`with serving(storage, port=0, **settings) as url`: the real service, in a thread."""
 
-    @contextlib.contextmanager
-    def serve(storage, port=0, **settings):
-        with socket.create_server(("127.0.0.1", port)) as listening:
-            app = create_app(Settings(storage=storage, **settings))
-            server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=5))
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-            thread.start()
-            try:
-                yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-            finally:
-                server.should_exit = True
-                thread.join(600)
-
-    return serve
+    return lambda storage, port=0, **settings: answering(
+        create_app(Settings(storage=storage, **settings)), port, timeout_graceful_shutdown=5
+    )

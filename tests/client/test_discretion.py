@@ -6,6 +6,7 @@ import traceback
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import InvalidLoss, SottovoceError
 
 LOSS = 0.715517155
@@ -23,7 +24,7 @@ def shown(problem):
     return "\n".join(found)
 
 
-@pytest.mark.parametrize("fault", ["before", "after", 429, 503, 500, 422, 200, (429, {"Retry-After": "999"})])
+@every("fault", ["before", "after", 429, 503, 500, 422, 200, (429, {"Retry-After": "999"})])
 def test_no_error_holds_a_loss_or_a_key(connected, stand_in, fault):
     remote = connected()
     action = remote.ask()
@@ -31,6 +32,7 @@ def test_no_error_holds_a_loss_or_a_key(connected, stand_in, fault):
     stand_in.faults.extend([fault] * 5)
     with pytest.raises(SottovoceError) as raised:
         remote.tell(action.id, LOSS)
+    stand_in.faults.clear()
     words = shown(raised.value) + "".join(traceback.format_exception(raised.value))
     assert not any(mark in words for mark in MARKS)
     assert raised.value.__context__ is None
@@ -71,7 +73,7 @@ def test_nothing_that_is_printed_holds_the_key(connected, tmp_path):
     assert not any("sssss" in repr(part) for part in parts)
 
 
-@pytest.mark.parametrize("key", ["", "with space", "sssss\n", "sssssü", 7, b"sssss"])
+@every("key", ["", "with space", "sssss\n", "sssssü", 7, b"sssss"])
 def test_a_key_that_is_none_is_not_shown(key):
     with pytest.raises(ValueError, match="key must be the text") as raised:
         sv.connect("https://decide.example", study="spring", key=key)

@@ -16,11 +16,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx2
-import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.cli import main
 
 PAGE = Path(__file__).resolve().parents[2] / "examples" / "page"
@@ -184,7 +184,7 @@ def test_a_page_whose_script_was_replaced_does_nothing(browser, tmp_path):
         assert shown(browser) == sent(browser) == []
 
 
-@pytest.mark.parametrize("name", ["index.html", "page.js"])
+@every("name", ["index.html", "page.js"])
 def test_the_page_has_no_inline_script(name):
     text = (PAGE / name).read_text()
     assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|<style|\sstyle=|javascript:|innerHTML", text)

@@ -9,6 +9,7 @@ import pytest
 
 import sottovoce as sv
 from item_reports import PRIVATE, shown, wrong_reports
+from sampling import every
 from sottovoce.client._item_losses import ItemsShown
 from sottovoce.client._wire import Tell, checked_losses
 
@@ -26,9 +27,10 @@ def in_order(clicks):
 
 
 @pytest.mark.usefixtures("items")
-@pytest.mark.parametrize("size", [None, 3])
+@every("size", [None, 3])
 def test_a_message_is_as_long_whatever_was_clicked(connected, stand_in, size):
     remote = connected()
+    stand_in.requests.clear()
     for clicks in CLICKS:
         for told in (clicks, in_order(clicks)):
             asked = remote.ask(size)

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.client._wire import LOSS_WIDTH, loss_text
 
 RUN = """
@@ -130,7 +131,7 @@ def test_frequencies_are_right(page, epsilon):
         assert abs(ups - size * chance) < 6.5 * math.sqrt(size * chance * (1 - chance))
 
 
-@pytest.mark.parametrize("loss", ["NaN", "Infinity", '"0.5"', "null", "undefined", "[0.5]", "{}", "1n"])
+@every("loss", ["NaN", "Infinity", '"0.5"', "null", "undefined", "[0.5]", "{}", "1n"])
 def test_what_is_no_loss_is_refused(page, loss):
     with pytest.raises(RuntimeError, match="not a finite number"):
         page(f"return library.privatise({loss}, new library.OneBitChannel([0, 1], 1));")
@@ -239,7 +240,7 @@ def test_an_ask_is_repeated_and_gets_one_action(page, stand_in, key, fault):
     assert len(set(keys)) == len(stand_in.asked) == 1
 
 
-@pytest.mark.parametrize(
+@every(
     "answer",
     [
         (409, {"type": "/problems/study-behind", "detail": "no"}),
@@ -269,9 +270,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"), [*REFUSED, *(({"epsilon": one}, RANGE) for one in (0, -1, 8.1, 30, "1", None))]
-)
+@every(("options", "words"), [*REFUSED, *(({"epsilon": one}, RANGE) for one in (0, -1, 8.1, 30, "1", None))])
 def test_a_page_says_itself_what_the_service_may_have(page, stand_in, key, options, words):
     with pytest.raises(RuntimeError, match=words):
         page(CONNECT, {"key": key, "options": options})
@@ -287,9 +286,7 @@ def test_what_a_service_says_of_a_channel_is_no_channel(page):
         page("library.channelFrom(given, 0.9);", CHANNEL.to_dict())
 
 
-@pytest.mark.parametrize(
-    "channel", [None, *(CHANNEL.to_dict() | {"epsilon": epsilon} for epsilon in (1.0000001, 1.1, 7.9, 8.1, 30))]
-)
+@every("channel", [None, *(CHANNEL.to_dict() | {"epsilon": epsilon} for epsilon in (1.0000001, 1.1, 7.9, 8.1, 30))])
 def test_a_service_that_wants_more_than_was_agreed_gets_nothing(page, stand_in, key, channel):
     stand_in.channels = {"spring": channel}
     with pytest.raises(RuntimeError, match="the local privacy that was agreed on"):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.client import TellQueue
 from sottovoce.client._reports import KeptReports
 from sottovoce.client.tell_queue import Destination
@@ -39,7 +40,7 @@ def test_a_raw_loss_is_refused_in_the_words_of_a_study_and_nothing_is_sent(local
     assert not stand_in.bodies("tell")
 
 
-@pytest.mark.parametrize("report", [0.25, 0, 2, np.nan, 1e300])
+@every("report", [0.25, 0, 2, np.nan, 1e300])
 def test_what_is_no_report_is_refused_here(local, stand_in, report):
     remote = local()
     with pytest.raises(InvalidLoss, match=r"Is it a raw loss\?"):
@@ -157,8 +158,8 @@ def test_who_does_not_say_what_may_be_spent_spends_nothing(connected, stand_in):
     assert not stand_in.bodies("tell")
 
 
-@pytest.mark.parametrize("claimed", [1.0000001, 7.9, 8.1, 30.0])
-@pytest.mark.parametrize("at", ["connect", "tell"])
+@every("claimed", [1.0000001, 7.9, 8.1, 30.0])
+@every("at", ["connect", "tell"])
 def test_a_service_that_says_another_epsilon_is_not_obeyed(connected, stand_in, claimed, at):
     stand_in.channels = {"spring": CHANNEL.to_dict() | {"epsilon": claimed}}
     remote = connected(privacy=sv.LocalDP(1.0)) if at == "connect" else connected(raw_losses=False)
@@ -169,7 +170,7 @@ def test_a_service_that_says_another_epsilon_is_not_obeyed(connected, stand_in, 
     assert not stand_in.bodies("tell")
 
 
-@pytest.mark.parametrize("kind", ["one-bit", "laplace"])
+@every("kind", ["one-bit", "laplace"])
 def test_nobody_can_agree_to_a_report_that_hides_nothing(connected, stand_in, kind):
     """At epsilon = 8 a bit is right in 2,981 of 2,982 cases; above it there is no privacy to speak of."""
     fine = {"kind": kind, "loss_range": [0.0, 1.0], "epsilon": 8.0} | ({"bits": 16} if kind == "laplace" else {})
@@ -180,7 +181,7 @@ def test_nobody_can_agree_to_a_report_that_hides_nothing(connected, stand_in, ki
     assert not stand_in.bodies("tell")
 
 
-@pytest.mark.parametrize("fault", [409, 404, 500, 200, (200, {"Content-Type": "text/html"})])
+@every("fault", [409, 404, 500, 200, (200, {"Content-Type": "text/html"})])
 def test_an_answer_that_is_not_understood_does_not_set_raw_losses_free(connected, stand_in, fault):
     """Any other refusal that was taken for "no channel" would send raw losses to a study with local privacy."""
     remote = connected()
@@ -191,7 +192,7 @@ def test_an_answer_that_is_not_understood_does_not_set_raw_losses_free(connected
     assert not stand_in.bodies("tell")
 
 
-@pytest.mark.parametrize(
+@every(
     "kind", ["study-behind", "state-refused", "configuration-mismatch", "horizon-reached", "malformed", "no-channels"]
 )
 def test_nor_does_another_problem(connected, stand_in, kind):
@@ -203,7 +204,7 @@ def test_nor_does_another_problem(connected, stand_in, kind):
     assert not stand_in.bodies("tell")
 
 
-@pytest.mark.parametrize("plain", [{}, {"kind": "none"}, {"kind": "one-bit"}, {"kind": "one-bit", "loss_range": "ab"}])
+@every("plain", [{}, {"kind": "none"}, {"kind": "one-bit"}, {"kind": "one-bit", "loss_range": "ab"}])
 def test_a_channel_that_is_none_is_an_error(local, stand_in, plain):
     stand_in.channels["spring"] = plain
     with pytest.raises(ServiceError, match="not a channel"):

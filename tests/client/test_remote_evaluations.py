@@ -45,6 +45,18 @@ def conduct(evaluations):
     return met, [(one.number, one.events, one.total, one.mean, one.standard_error) for one in evaluations.results]
 
 
+def test_the_service_counts_people(storage, serving):
+    create(storage, privacy=sv.PureDP(1.0, contributions=2))
+    with serving(storage, dev=True) as url, sv.connect(url, evaluations="checkout", raw_losses=True) as remote:
+        one = remote.open(events=9)
+        assert remote.assign(person="ada").wants_loss
+        assert [met.wants_loss for met in remote.assign(3, person=["ada", "ada", "grace"])] == [True, False, True]
+        one.tell([0.5, 0.5], person=["grace", "grace"])
+        one.tell(0.5, ids=one.assign(person="ada"))
+        assert len(one.outstanding) == 3  # ada's two, and one of grace's: what is beyond is dropped
+        assert remote.erase_people() == 2
+
+
 def test_over_http_and_in_memory_evaluations_go_the_same_way(storage, serving):
     making = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 3, "noise": sv.SimulatedNoise(5)}
     expected = conduct(sv.PrivateEvaluations(**making))

@@ -6,37 +6,11 @@ import socket
 import ssl
 import sys
 
-import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import ServiceError, StudyNotFound, UnknownAction
-
-
-def test_ask_and_tell(connected, stand_in):
-    remote = connected()
-    action = remote.ask()
-    assert (action.chosen, action.wants_loss, action.x.tolist()) == (["tea"], True, [1.0, 0.0, 0.0, 0.0])
-    assert repr(action) == f"Action(id={action.id!r}, chosen=['tea'], wants_loss=True)"
-    assert remote.tell(action.id, 0.1) == (1, 0, 0, 0)
-    assert stand_in.told == {action.id: 0.1}
-
-
-def test_blocks(connected, stand_in):
-    remote = connected()
-    actions = remote.ask(3)
-    assert actions.ids.shape == (3,)
-    assert actions.x.shape == (3, 4)
-    assert actions.wants_loss.all()
-    assert actions.chosen == [["tea"], ["coffee"], ["cocoa"]]
-    assert [repr(one) for one in actions][
-        1
-    ] == f"Action(id={str(actions.ids[1])!r}, chosen=['coffee'], wants_loss=True)"
-    assert remote.tell(actions.ids, np.array([0.1, 0.2, 1 / 3])).recorded == 3
-    assert list(stand_in.told.values()) == [0.1, 0.2, 1 / 3]
-    again = pickle.loads(pickle.dumps(actions))
-    assert again.chosen == actions.chosen
-    assert isinstance(actions, sv.Actions)
 
 
 def test_few_of_many_travel_as_few(connected):
@@ -51,7 +25,7 @@ def test_few_of_many_travel_as_few(connected):
         remote.ask(x="none")
 
 
-@pytest.mark.parametrize(
+@every(
     "x",
     [
         None,
@@ -91,22 +65,6 @@ def test_nothing_to_tell_sends_nothing(connected, stand_in):
     assert not stand_in.bodies("tell")
 
 
-def test_forget_outstanding_status_and_recommendation(connected):
-    remote = connected()
-    actions = remote.ask(3)
-    assert remote.forget(actions.ids[:1]) == 1
-    found = remote.outstanding()
-    assert found.ids.tolist() == actions.ids[1:].tolist()
-    assert found.ages.tolist() == [1, 0]
-    assert remote.status().asked == remote.status()["asked"] == 3
-    assert "asked" in str(remote.status())
-    recommended = remote.recommend()
-    assert recommended.chosen == [recommended.words]
-    assert recommended.x.sum() == 1
-    with pytest.raises(AttributeError, match="said nothing of 'nonsense'"):
-        remote.status().nonsense  # noqa: B018
-
-
 def test_errors_are_the_librarys_with_the_services_words(connected, key, stand_in):
     with pytest.raises(UnknownAction, match="not handed out by this study; nothing was recorded"):
         connected().tell("1.0.0.000000000000", 0.5)
@@ -120,7 +78,7 @@ def test_errors_are_the_librarys_with_the_services_words(connected, key, stand_i
         connected().status()
 
 
-@pytest.mark.parametrize("name", ["spring, round 2", "a/b", "ü?#%", "..x"])
+@every("name", ["spring, round 2", "a/b", "ü?#%", "..x"])
 def test_names_of_studies_are_written_so_that_they_arrive(connected, stand_in, name):
     stand_in.channels = {name: None}
     assert connected(study=name).status().name == name
@@ -133,7 +91,7 @@ def test_the_only_study_need_not_be_named(connected, stand_in):
         connected(study=None)
 
 
-@pytest.mark.parametrize(
+@every(
     ("url", "words"),
     [
         ("http://decide.example", "would carry losses and the key in clear"),
@@ -154,7 +112,7 @@ def test_addresses_that_are_refused(url, words):
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@every(
     ("url", "base"),
     [
         ("https://decide.example/", "https://decide.example"),
@@ -194,7 +152,7 @@ def test_a_remote_study_need_not_be_closed(stand_in, key, monkeypatch):
     assert [one.fileno() for one in made] == [-1]
 
 
-@pytest.mark.parametrize("study", ["", ".", "..", 7])
+@every("study", ["", ".", "..", 7])
 def test_names_that_are_none(study):
     with pytest.raises(ValueError, match="study must be the name"):
         sv.connect("https://decide.example", study=study)

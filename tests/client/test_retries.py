@@ -8,6 +8,7 @@ from email.utils import formatdate
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.client import Retries
 from sottovoce.client.retries import told_to_wait
 from sottovoce.errors import ServiceAway, ServiceError, StorageError
@@ -42,8 +43,9 @@ def test_a_tell_is_repeated_to_the_last_byte_and_counts_once(connected, stand_in
     assert stand_in.told == dict(zip(actions.ids.tolist(), [0.25, 0.5], strict=True))
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 500, 301, 204])
+@every("status", [400, 401, 403, 404, 409, 413, 422, 500, 301, 204])
 def test_other_answers_are_not_repeated(connected, stand_in, status):
+    stand_in.requests.clear()
     stand_in.faults.append((status, {"Location": "http://127.0.0.1:9/elsewhere"}))
     with pytest.raises(ServiceError, match="check the address"):
         connected().ask()
@@ -93,7 +95,7 @@ def test_waits_double_are_bounded_and_never_the_same():
     assert 3.0 <= retries.wait(0, 3.0) <= 3.5
 
 
-@pytest.mark.parametrize("header", ["", "soon", "-1", "1.5", "²", "Wed, 99 Foo 2015", "9" * 400])
+@every("header", ["", "soon", "-1", "1.5", "²", "Wed, 99 Foo 2015", "9" * 400])
 def test_what_a_header_says_is_understood_or_passed_over(header):
     found = told_to_wait(header)
     assert found is None or found >= 0
@@ -128,7 +130,7 @@ def test_a_forked_child_has_connections_of_its_own(connected, stand_in):
     assert (len(mine), len(stand_in.asked)) == (20, 41)
 
 
-@pytest.mark.parametrize("wrong", [{"attempts": 0}, {"first": 0}, {"longest": -1}])
+@every("wrong", [{"attempts": 0}, {"first": 0}, {"longest": -1}])
 def test_retries_that_make_no_sense(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Retries(**wrong)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.client._wire import LOSS_WIDTH, Tell, checked_ids, checked_losses, loss_text
 from sottovoce.errors import InvalidLoss, UnknownAction
 
@@ -38,7 +39,7 @@ def test_every_loss_takes_the_same_room_and_is_read_back_to_the_last_bit(loss):
     assert same(json.loads(loss_text(loss)), loss) or loss == 0  # JSON readers may give -0.0 as they like
 
 
-@pytest.mark.parametrize("loss", EXTREMES)
+@every("loss", EXTREMES)
 def test_extremes_as_well(loss):
     assert len(loss_text(loss)) == LOSS_WIDTH
     assert same(json.loads(loss_text(loss)), loss)
@@ -76,7 +77,7 @@ def test_halves_are_all_of_it_in_order():
     assert first.late == second.late == "drop"
 
 
-@pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf])
+@every("loss", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_refused(loss):
     with pytest.raises(InvalidLoss, match="not a finite number"):
         checked_losses([0.5, loss], ("a", "b"))

@@ -57,6 +57,7 @@ def test_through_http_and_directly_a_study_goes_the_same_way(storage, serving, t
         over_http, recommended_there = play(remote, 40)
         assert (over_http == asked).all()
         assert status["round"] > 5
+        assert "SIMULATED NOISE" in remote.report(tmp_path / "page.html").read_text()
         there = remote.status()
         assert {name: there[name] for name in ("round", "asked", "told", "point")} == {
             name: status[name] for name in ("round", "asked", "told", "point")

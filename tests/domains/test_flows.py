@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from sampling import every
 from sottovoce.domains import Custom, Flows, Paths
-from sottovoce.domains._solvers.network_simplex import Tree, optimize
+from sottovoce.domains._solvers.min_cost_flow import Tree, optimize
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 

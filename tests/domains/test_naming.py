@@ -80,7 +80,7 @@ def cost_for(domain, seed):
     return domain.believable(np.random.default_rng(seed).standard_normal(domain.dimension))
 
 
-@pytest.mark.parametrize("family", all_domains(), ids=lambda family: family.__name__)
+@every("family", all_domains())
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**32), share=st.floats(0.1, 0.9))
 def test_a_decision_follows_from_what_is_said_of_it(family, seed, share):

@@ -52,6 +52,24 @@ def test_a_subclass_with_one_method_passes_the_check():
     check_domain(Subclass(1, integer=True))
 
 
+def test_answers_within_a_millionth_of_the_extent_pass_and_others_say_what_to_set():
+    slate = Hypersimplex(8, 3)
+
+    def stopped(share):
+        """Return an oracle that stops before the optimum, elsewhere for every cost."""
+
+        def oracle(cost):
+            best, farthest = slate.extreme_point(cost), slate.extreme_point(-cost)
+            return best + share * (0.5 + 0.5 * np.sin(1e3 * cost.sum())) * (farthest - best)
+
+        return Custom(oracle, 8)
+
+    assert 1e-9 < check_domain(stopped(1e-8)).off < 1e-8
+    assert 1e-7 < check_domain(stopped(9e-7)).off < 1e-6
+    with pytest.raises(DomainError, match="mip_rel_gap': 0"):
+        check_domain(stopped(1e-4))
+
+
 @pytest.mark.long
 @every("plan", ["auto", "worst-case", "paper"])
 @every("settings", [{}, {"losses": "linear"}, {"integral": True}])

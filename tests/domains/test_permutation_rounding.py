@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 import sottovoce as sv
 from sampling import every
 from sottovoce.domains import BasePolytope, Domain, Permutahedron
-from sottovoce.domains._solvers.transfers import swapped, transfers
+from sottovoce.domains._geometry.permutations import swapped, transfers
 from sottovoce.domains.set_functions import ConcaveOfCardinality
 from sottovoce.errors import DomainError
 

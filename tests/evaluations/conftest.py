@@ -1,4 +1,4 @@
-"""Evaluations in memory, in a file and on a server: what is said of them holds for each."""
+"""Evaluations in memory and in a file: what is said of them holds for both; test_stored.py has servers as well."""
 
 import sqlite3
 from contextlib import ExitStack, closing, contextmanager
@@ -23,12 +23,10 @@ def _opening(storage):
         yield open_them
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "file"])
 def storage(request):
     """None for memory, or the URL of a storage."""
-    if request.param == "memory":
-        return None
-    return request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
+    return None if request.param == "memory" else request.getfixturevalue("sqlite_url")
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import (
     AlreadyTold,
     CopyRefused,
@@ -206,19 +207,19 @@ def test_refused_calls_change_nothing_and_show_no_loss(evaluate):
     assert "0.625" not in repr(one) + repr(evaluations) + repr(vars(one))
 
 
-@pytest.mark.parametrize("events", [0, -3, 2.5, True, 2**50])
+@every("events", [0, -3, 2.5, True, 2**50])
 def test_events_must_be_countable(events):
     with pytest.raises((TypeError, ValueError), match="events"):
         in_memory().open(events=events)
 
 
-@pytest.mark.parametrize("privacy", [1.0, sv.PureDP, None, "PureDP"])
+@every("privacy", [1.0, sv.PureDP, None, "PureDP"])
 def test_privacy_must_be_a_guarantee(privacy):
     with pytest.raises(TypeError, match="privacy must be a guarantee"):
         sv.PrivateEvaluations(RANGE, privacy)
 
 
-@pytest.mark.parametrize("loss_range", [(1.0, 0.0), 3.0, (0.0, float("inf")), (0, 1, 2), (0.0, 1e200)])
+@every("loss_range", [(1.0, 0.0), 3.0, (0.0, float("inf")), (0, 1, 2), (0.0, 1e200)])
 def test_a_range_must_be_one(loss_range):
     with pytest.raises((TypeError, ValueError), match="loss_range"):
         sv.PrivateEvaluations(loss_range, PURE)

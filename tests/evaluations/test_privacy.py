@@ -7,6 +7,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.privacy import LossGrid
 
 STEPS = LossGrid(0.0, 1.0).steps
@@ -65,7 +66,7 @@ def test_replacing_one_loss_moves_one_number_by_the_steps_of_the_grid_at_most():
     assert worst == STEPS
 
 
-@pytest.mark.parametrize("guarantee", GUARANTEES, ids=str)
+@every("guarantee", GUARANTEES)
 def test_the_noise_is_the_least_that_keeps_the_guarantee(guarantee):
     """Against dp-accounting, for a person with all events in one evaluation: within the claim, and not far below."""
     noise = sv.PrivateEvaluations((0.0, 1.0), guarantee).privacy.noise

@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce._second_moment import squares_of
+from sottovoce._sums import squares_of
 from sottovoce.privacy import LossGrid
 from sottovoce.stats import ReleasedMean, scale
 from sottovoce.stats.scale import scale_for
@@ -17,7 +17,7 @@ STEPS = LossGrid(0.0, 1.0).steps
 RANGE = (-1.0, 3.0)
 
 
-@pytest.mark.parametrize("steps", [2, 4, 6, 64, 100, 512])
+@every("steps", [2, 4, 6, 64, 100, 512])
 def test_sum_and_squares_together_move_by_the_steps_of_the_grid_at_most(steps):
     """All pairs of losses; and no less: were the squares half as large again, it would not hold."""
     q = np.arange(steps + 1)
@@ -96,9 +96,7 @@ def test_each_number_has_a_noise_of_its_own_and_is_released_once():
     assert len(source.drawn) == 2
 
 
-@pytest.mark.parametrize(
-    "guarantee", [sv.PureDP(0.3, 2), sv.ZCDP(0.1), sv.ApproxDP(1.0, 1e-3), sv.ApproxDP(0.2, 1e-6, 3)]
-)
+@every("guarantee", [sv.PureDP(0.3, 2), sv.ZCDP(0.1), sv.ApproxDP(1.0, 1e-3), sv.ApproxDP(0.2, 1e-6, 3)])
 def test_the_noise_of_the_sum_is_what_it_would_be_alone(guarantee):
     alone, both = (
         sv.PrivateEvaluations((0.0, 1.0), guarantee, variance=squares).privacy.noise for squares in (False, True)
@@ -201,7 +199,7 @@ def test_losses_that_seem_to_be_all_the_same_do_not_pose_as_certain():
     assert np.mean(held) >= 0.95 - 0.062
 
 
-@pytest.mark.parametrize("people", ["halves", "spread out", "all the same"])
+@every("people", ["halves", "spread out", "all the same"])
 def test_the_variance_is_estimated_and_pulled_up_by_little(people):
     results = evaluated("pure, 1", people, 60, 2000)
     found = np.array([one.variance for one in results]) / 16.0

@@ -167,36 +167,6 @@ def test_threads_share_evaluations(url, opened, plain):
     assert opened_here[0].result.events == 45
 
 
-class Failing:
-    """Noise whose first draw ends in an error of the storage."""
-
-    simulated = True
-
-    def __init__(self):
-        self.drawn = []
-
-    def sampler(self, noise):
-        return self
-
-    def draw(self, size):
-        self.drawn.append(10**9 * (len(self.drawn) + 1))
-        if len(self.drawn) == 1:
-            raise sv.errors.StorageError("the line is cut")
-        return np.full(size, self.drawn[-1], dtype=np.int64)
-
-
-def test_the_noise_of_a_release_that_fails_is_shown_to_nobody(url, opened):
-    """It is drawn afresh by whoever comes next; what is committed is read by all, and drawn once."""
-    noise = Failing()
-    evaluations = opened(url, loss_range=(0.0, 1.0), privacy=sv.PureDP(0.1), noise=noise)
-    evaluation = evaluations.open(events=3)
-    evaluation.tell([0.5, 0.5, 0.5])  # on record, whatever comes of the release
-    assert evaluation.result.total == noise.drawn[1] + 3 * GRID // 2
-    assert opened(url, noise=noise).evaluation(0).result.total == evaluation.result.total
-    evaluation.close()
-    assert len(noise.drawn) == 2
-
-
 def test_losses_are_gone_from_the_files_with_the_release(sqlite_url, opened):
     evaluations = opened(sqlite_url, loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0))
     evaluation = evaluations.open(events=40)

@@ -91,8 +91,8 @@ def test_what_was_told_survives_and_any_process_goes_on(url, opened, plain, exec
     assert execute(url, "SELECT 1 FROM sottovoce_chunks") == []
 
 
-def test_each_id_counts_once_and_a_call_is_all_or_nothing(url, opened, plain):
-    evaluations = opened(url, **plain)
+def test_each_id_counts_once_and_a_call_is_all_or_nothing(sqlite_url, opened, plain):
+    evaluations = opened(sqlite_url, **plain)
     evaluation, other = evaluations.open(events=5), evaluations.open(events=5)
     ids = evaluation.assign(size=3)
     evaluation.tell(0.5, ids=ids[0])
@@ -111,15 +111,15 @@ def test_each_id_counts_once_and_a_call_is_all_or_nothing(url, opened, plain):
             evaluation.tell(losses, ids=these)
     assert sorted(evaluation.outstanding) == sorted(ids[1:])
     assert evaluation.remaining == 2
-    repeating = opened(url, repeat="ignore").evaluation(0)
+    repeating = opened(sqlite_url, repeat="ignore").evaluation(0)
     repeating.tell([1.0, 0.25], ids=ids[:2])  # the first has its loss: that counts
     evaluation.tell(0.0, ids=ids[2])
     evaluation.tell([0.0, 0.0])
     assert evaluation.result.total * evaluation.result.scale.step == pytest.approx(0.75)
 
 
-def test_patience_counts_people_of_all_processes(url, opened, plain):
-    evaluations, elsewhere = opened(url, **plain, patience=6), opened(url)
+def test_patience_counts_people_of_all_processes(sqlite_url, opened, plain):
+    evaluations, elsewhere = opened(sqlite_url, **plain, patience=6), opened(sqlite_url)
     evaluation = evaluations.open(events=4)
     ids = evaluation.assign(size=4)
     evaluation.tell([1.0] * 3, ids=ids[:3])
@@ -158,8 +158,8 @@ def test_an_evaluation_is_ended_with_those_who_were_assigned(url, opened, plain,
     assert evaluations.assign().evaluation is other
 
 
-def test_what_was_passed_is_compared_with_what_is_stored(url, opened, plain):
-    opened(url, **plain)
+def test_what_was_passed_is_compared_with_what_is_stored(sqlite_url, opened, plain):
+    opened(sqlite_url, **plain)
     for change, words in (
         ({"privacy": sv.PureDP(1.0)}, "privacy is NoPrivacy"),
         ({"loss_range": (0.0, 2.0)}, "loss_range is"),
@@ -168,34 +168,34 @@ def test_what_was_passed_is_compared_with_what_is_stored(url, opened, plain):
         ({"noise": sv.SimulatedNoise(1)}, "noise is real"),
     ):
         with pytest.raises(ConfigurationMismatch, match=words):
-            opened(url, **change)
-    opened(url, **plain)
+            opened(sqlite_url, **change)
+    opened(sqlite_url, **plain)
     with pytest.raises(StudyNotFound, match="to create them, pass loss_range, privacy"):
-        opened(url, name="others")
+        opened(sqlite_url, name="others")
 
 
-def test_a_name_is_either_of_a_study_or_of_evaluations(url, opened, plain):
-    opened(url, **plain)
+def test_a_name_is_either_of_a_study_or_of_evaluations(sqlite_url, opened, plain):
+    opened(sqlite_url, **plain)
     making = {"domain": sv.domains.Simplex(3), "horizon": 100, "loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy()}
     for call in (
-        lambda: sv.Study.open(url, name="trials"),
-        lambda: sv.Study.open(url, name="trials", **making),
-        lambda: sv.studies.verify_stored(url, "trials"),
-        lambda: sv.studies.state_stored(url, "trials"),
+        lambda: sv.Study.open(sqlite_url, name="trials"),
+        lambda: sv.Study.open(sqlite_url, name="trials", **making),
+        lambda: sv.studies.verify_stored(sqlite_url, "trials"),
+        lambda: sv.studies.state_stored(sqlite_url, "trials"),
     ):
         with pytest.raises(ConfigurationMismatch, match="name='trials' is taken by evaluations"):
             call()
-    sv.Study.open(url, name="spring", **making).close()
+    sv.Study.open(sqlite_url, name="spring", **making).close()
     with pytest.raises(ConfigurationMismatch, match="name='spring' is taken by a study"):
-        opened(url, name="spring")
-    with sv.studies.Catalogue(url) as catalogue:
+        opened(sqlite_url, name="spring")
+    with sv.studies.Catalogue(sqlite_url) as catalogue:
         assert [one.name for one in catalogue.entries()] == ["spring"]
         assert [one.name for one in catalogue.entries()] == ["spring"]
 
 
 @pytest.mark.parametrize("privacy", [sv.PureDP(2.0), sv.ApproxDP(2.0, 1e-6), sv.ZCDP(0.5), sv.LocalDP(2.0)])
-def test_all_guarantees(privacy, url, opened):
-    evaluations = opened(url, loss_range=(0.0, 1.0), privacy=privacy)
+def test_all_guarantees(privacy, sqlite_url, opened):
+    evaluations = opened(sqlite_url, loss_range=(0.0, 1.0), privacy=privacy)
     evaluation = evaluations.open(events=2000)
     losses = np.full(2000, 0.25)
     if isinstance(privacy, sv.LocalDP):
@@ -210,21 +210,21 @@ def test_all_guarantees(privacy, url, opened):
     json.dumps(evaluations.export())
 
 
-def test_a_ledger_is_charged_once(url, opened, tmp_path):
+def test_a_ledger_is_charged_once(sqlite_url, opened, tmp_path):
     ledger = sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
     making = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
-    opened(url, **making, ledger=ledger)
+    opened(sqlite_url, **making, ledger=ledger)
     assert len(ledger.entries) == 1
-    opened(url, ledger=ledger).open(events=3).tell([0.5] * 3)
-    opened(url, ledger=ledger).open(events=3).tell([0.5] * 3)
+    opened(sqlite_url, ledger=ledger).open(events=3).tell([0.5] * 3)
+    opened(sqlite_url, ledger=ledger).open(events=3).tell([0.5] * 3)
     assert [(one.used, one.guarantee) for one in ledger.entries] == [(True, sv.PureDP(1.0))]
 
 
-def test_they_are_not_copied(url, opened, plain):
+def test_they_are_not_copied(sqlite_url, opened, plain):
     import copy
     import pickle
 
-    evaluations = opened(url, **plain)
+    evaluations = opened(sqlite_url, **plain)
     for one in (evaluations, evaluations.open(events=3)):
         for copied in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(CopyRefused):
@@ -307,8 +307,8 @@ def test_damage_is_noticed(sqlite_url, opened, plain, execute):
         opened(sqlite_url)
 
 
-def test_printing_shows_no_loss_and_works_after_the_end(url, opened, plain):
-    evaluations = opened(url, **plain)
+def test_printing_shows_no_loss_and_works_after_the_end(sqlite_url, opened, plain):
+    evaluations = opened(sqlite_url, **plain)
     evaluation = evaluations.open(events=3)
     evaluation.tell(0.125)
     assert repr(evaluation) == "Evaluation(0, events=3, assigned=1, open)"

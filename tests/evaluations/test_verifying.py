@@ -8,9 +8,9 @@ from sottovoce._records import pack, unpack
 
 
 @pytest.fixture
-def lived(url, opened, plain, eager):
+def lived(sqlite_url, opened, plain, eager):
     """Evaluations that were released, given up, ended, abandoned, and are open; two processes at work."""
-    evaluations, others = opened(url, **plain, patience=16), opened(url)
+    evaluations, others = opened(sqlite_url, **plain, patience=16), opened(sqlite_url)
     whole, ended, dropped, late, going = (evaluations.open(events=size) for size in (10, 40, 20, 3, 50))
     waiting = [evaluations.assign() for _ in range(30)]
     for one, person in waiting[:-3]:
@@ -27,13 +27,13 @@ def lived(url, opened, plain, eager):
     return evaluations
 
 
-def test_it_invents_nothing(lived, url, opened):
+def test_it_invents_nothing(lived, sqlite_url, opened):
     found = lived.verify()
     assert found.ok, str(found)
     assert (found.released, found.abandoned, found.open) == (len(lived.results), 1, len(lived.open_evaluations))
     lived.close()
-    assert opened(url).verify().ok
-    again = opened(url, restored=True).verify()
+    assert opened(sqlite_url).verify().ok
+    again = opened(sqlite_url, restored=True).verify()
     assert again.ok, str(again)
     assert again.open == 0
 
@@ -50,18 +50,18 @@ def test_it_invents_nothing(lived, url, opened):
         ("UPDATE sottovoce_rounds SET open = 1 WHERE stream = 0", "is open, and has a release"),
     ],
 )
-def test_it_finds_what_was_changed(change, words, lived, url, execute):
-    execute(url, change)
+def test_it_finds_what_was_changed(change, words, lived, sqlite_url, execute):
+    execute(sqlite_url, change)
     found = lived.verify()
     assert not found.ok
     assert any(words in one for one in found.faults), str(found)
 
 
-def test_it_finds_a_release_that_was_changed_with_its_checksum(lived, url, execute):
-    ((data,),) = execute(url, "SELECT released FROM sottovoce_releases WHERE stream = 0")
+def test_it_finds_a_release_that_was_changed_with_its_checksum(lived, sqlite_url, execute):
+    ((data,),) = execute(sqlite_url, "SELECT released FROM sottovoce_releases WHERE stream = 0")
     changed = unpack(bytes(data))
     changed["numbers"][1] += 1
-    execute(url, "UPDATE sottovoce_releases SET released = ? WHERE stream = 0", pack(changed))
+    execute(sqlite_url, "UPDATE sottovoce_releases SET released = ? WHERE stream = 0", pack(changed))
     assert any("chain" in one for one in lived.verify().faults)
 
 

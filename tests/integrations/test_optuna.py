@@ -1,5 +1,6 @@
 """Optuna with private values: every sampler, any direction, batches, budgets, callbacks, errors, Ctrl-C."""
 
+import functools
 import logging
 import pickle
 import threading
@@ -12,7 +13,8 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.errors import InvalidLoss, LedgerExceeded, RefusedCall
-from sottovoce.integrations.optuna import estimates, private_optimize, tell
+from sottovoce.integrations import optuna as integration
+from sottovoce.integrations.optuna import estimates, tell
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 SECRET = 0.7362514
@@ -41,6 +43,9 @@ def same(trial):
     return trial
 
 
+private_optimize = functools.partial(integration.private_optimize, suggest=same)
+
+
 def states(study):
     return [trial.state.name for trial in study.trials]
 
@@ -61,8 +66,7 @@ SAMPLERS = {
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
-@pytest.mark.parametrize("name", SAMPLERS)
-@pytest.mark.parametrize("at_once", [1, 3])
+@every("name, at_once", [("tpe", 1), *((name, 3) for name in SAMPLERS)])
 def test_every_sampler_is_told_the_mean_of_its_trials_people(name, at_once):
     """Against a recount, whatever order people come in; grids end by themselves when they are done."""
     study, met = study_of(SAMPLERS[name]()), {}
@@ -112,7 +116,6 @@ def test_blocks_of_people_give_the_same_as_one_by_one():
 
 def test_nothing_that_was_heard_counts_as_the_middle():
     def serve_block(trial, size):
-        trial.suggest_float("x", 0, 1)
         return [None, 0.0, None, 1.0][:size]
 
     for serve, block in ((lambda trial: None, None), (serve_block, 4)):
@@ -156,7 +159,6 @@ def test_a_study_that_maximises_is_told_gains():
     assert outcome.best_params == study.best_params
 
     def fails(trial):
-        trial.suggest_float("x", 0, 1)
         raise ValueError(SECRET)
 
     private_optimize(study, fails, plain(), events_per_trial=5, trials=1, catch=ValueError)
@@ -253,24 +255,10 @@ def test_parameters_chosen_beforehand_reach_serve_in_place_of_the_trial():
     assert list(met[-1]) == ["x"]
 
 
-def later(trial, people=[]):  # noqa: B006
-    people.append(0)
-    trial.suggest_float("x", 0, 1)
-    if len(people) == 3:
-        trial.suggest_float("theirs", 0, 1)
-    return 0.5
-
-
-def otherwise(trial, people=[]):  # noqa: B006
-    people.append(0)
-    return trial.suggest_float("x", 0, len(people))
-
-
 @every(
     "serve, words",
     [
-        (later, "'theirs' was suggested after people"),
-        (otherwise, "'x' was suggested twice"),
+        (lambda trial: trial.suggest_float("theirs", 0, 1), "'theirs' was suggested while people"),
         (lambda trial: trial.report(SECRET, 1), "pruning is refused"),
         (lambda trial: trial.should_prune(), "pruning is refused"),
         (lambda trial: trial.set_user_attr("loss", SECRET), "cannot set attributes"),
@@ -282,11 +270,6 @@ def test_what_would_store_something_of_a_person_is_refused_even_if_errors_are_ca
         private_optimize(study, serve, plain(), events_per_trial=9, trials=2, catch=(Exception,))
     assert states(study) == ["FAIL"]
     assert str(SECRET) not in repr(study.trials)
-
-
-def test_serve_reaches_neither_the_study_nor_what_is_stored():
-    with pytest.raises(AttributeError, match="no 'study'"):
-        private_optimize(study_of(), lambda trial: trial.study, plain(), events_per_trial=1, trials=1)
 
 
 def test_pruning_by_a_loss_is_refused_and_its_words_are_dropped():
@@ -315,7 +298,7 @@ def test_an_error_fails_what_is_open_releases_nothing_of_it_and_is_the_callers_a
     study, evaluations, people = study_of(), simulated(), []
 
     def serve(trial):
-        people.append(trial.suggest_float("x", 0, 1))
+        people.append(trial.params["x"])
         if len(people) == 8 * at_once:
             if error is InvalidLoss:
                 return float("nan")
@@ -338,7 +321,7 @@ def test_errors_that_are_caught_count_as_the_worst_loss_of_that_person():
     people = []
 
     def serve(trial):
-        people.append(trial.suggest_float("x", 0, 1))
+        people.append(trial.params["x"])
         if len(people) % 4 == 0:
             raise TimeoutError
         return 0.0

@@ -14,7 +14,7 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 FILES = {
     str(path)
     for path in Path(sv.integrations.__file__).parent.rglob("*.py")
-    if path.name not in ("_shrinking.py", "outcome.py", "_served_trial.py")  # which change nothing
+    if path.name not in ("outcome.py",)  # which change nothing
 }
 
 

@@ -91,23 +91,6 @@ def stored(study):
     return [([getattr(one, name) for name in names], sorted(one.user_attrs), one.value is None) for one in study.trials]
 
 
-@every("privacy", [sv.PureDP(1.0), sv.ZCDP(0.5), sv.LocalDP(1.0)])
-def test_where_noise_is_real_parameters_are_chosen_before_anybody_is_served(privacy):
-    """What `serve` suggests could depend on the first person, and is stored as it is."""
-    met, study = [], optuna.create_study()
-
-    def serve(trial):
-        met.append(trial.suggest_float("x", 0.0, 1.0))
-        if 0.3 > 0.2:  # what somebody lost
-            trial.suggest_float("lost", 0.0, 1.0)
-        return 0.3
-
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), privacy)
-    with pytest.raises(TypeError, match="suggest="):
-        private_optimize(study, serve, evaluations, events_per_trial=3, trials=1)
-    assert (met, study.trials) == ([], [])
-
-
 def meddle_by_name(trial, loss):
     trial.suggest_float("low" if loss < 0.5 else "high", 0.0, 1.0)
 

@@ -7,7 +7,7 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.integrations.optuna import estimates, private_optimize
-from sottovoce.integrations.optuna._shrinking import shrunk
+from sottovoce.integrations.optuna.outcome import shrunk
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -45,17 +45,22 @@ def test_nothing_to_learn_from_changes_nothing(means, errors):
     assert shrunk(np.array(means), np.array(errors))[0].tolist() == means
 
 
+def chosen(trial):
+    trial.suggest_float("x", 0, 1)
+    return trial
+
+
 def test_finalists_meet_other_people_together_and_the_best_of_them_is_taken():
     study, met = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=2)), []
     coins = np.random.default_rng(3)
 
     def serve(trial):
         met.append(trial.number)
-        return coins.random() < 0.3 + 0.5 * trial.suggest_float("x", 0, 1)
+        return coins.random() < 0.3 + 0.5 * trial.params["x"]
 
     evaluations = sv.PrivateEvaluations((0, 1), sv.PureDP(1.0), noise=sv.SimulatedNoise(1))
     settings = {"events_per_trial": 30, "trials": 12, "finalists": 3, "events_per_finalist": 100}
-    outcome = private_optimize(study, serve, evaluations, **settings)
+    outcome = private_optimize(study, serve, evaluations, suggest=chosen, **settings)
     final = outcome.estimates[:3]
     assert outcome.events == 12 * 30 + 300 == len(met)
     assert sorted(set(met[-300:])) == sorted(one.number for one in final)
@@ -74,14 +79,14 @@ def test_an_error_among_finalists_leaves_the_search_as_it_is():
     study, people = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=2)), []
 
     def serve(trial):
-        people.append(trial.suggest_float("x", 0, 1))
+        people.append(trial.params["x"])
         if len(people) > 25:
             raise KeyboardInterrupt
         return people[-1]
 
     evaluations = sv.PrivateEvaluations((0, 1), sv.NoPrivacy())
     with pytest.raises(KeyboardInterrupt):
-        private_optimize(study, serve, evaluations, events_per_trial=5, trials=4, finalists=2)
+        private_optimize(study, serve, evaluations, suggest=chosen, events_per_trial=5, trials=4, finalists=2)
     assert [trial.state.name for trial in study.trials] == ["COMPLETE"] * 4
     assert evaluations.open_evaluations == ()
     assert len(evaluations.results) == 4

@@ -150,25 +150,25 @@ class TestRefusals:
         rest = finish(optimizer)
         assert np.array_equal(np.concatenate([self.actions.x, rest]), REFERENCE)
 
-    @pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf"), "3.14159x", None, 1j, [0.1, 0.2]])
+    @every("bad", [float("nan"), float("inf"), -float("inf"), "3.14159x", None, 1j, [0.1, 0.2]])
     def test_a_loss_that_is_no_number(self, optimizer, bad):
         with pytest.raises(InvalidLoss) as caught:
             optimizer.tell(3, bad)
         assert_silent(caught.value, bad)
 
-    @pytest.mark.parametrize("bad", [float("nan"), float("inf"), "3.14159x", 1j])
+    @every("bad", [float("nan"), float("inf"), "3.14159x", 1j])
     def test_a_block_with_one_bad_loss_is_refused_whole(self, optimizer, bad):
         with pytest.raises(InvalidLoss) as caught:
             optimizer.tell([1, 2, 3], [0.123456, bad, 0.5])
         assert_silent(caught.value, bad)
         assert "123456" not in str(caught.value)
 
-    @pytest.mark.parametrize("ids", [10, -1, 10**9, [3, 10], [-1, 2], 2**70])
+    @every("ids", [10, -1, 10**9, [3, 10], [-1, 2], 2**70])
     def test_an_id_that_was_never_handed_out(self, optimizer, ids):
         with pytest.raises(UnknownAction):
             optimizer.tell(ids, 0.123456 if np.ndim(ids) == 0 else [0.123456, 0.5])
 
-    @pytest.mark.parametrize("ids", [1.0, "a", [0.5], [True], None])
+    @every("ids", [1.0, "a", [0.5], [True], None])
     def test_an_id_that_is_no_integer(self, optimizer, ids):
         with pytest.raises(UnknownAction):
             optimizer.tell(ids, 0.5 if np.ndim(ids) == 0 else [0.5])
@@ -177,13 +177,13 @@ class TestRefusals:
         with pytest.raises(AlreadyTold, match="twice"):
             optimizer.tell([4, 5, 4], [0.1, 0.2, 0.3])
 
-    @pytest.mark.parametrize("losses", [[0.1], [0.1, 0.2, 0.3], 0.5, [[0.1, 0.2]]])
+    @every("losses", [[0.1], [0.1, 0.2, 0.3], 0.5, [[0.1, 0.2]]])
     def test_shapes_that_differ(self, optimizer, losses):
         with pytest.raises(ValueError, match=r"losses must have the shape of ids, \(2,\)") as caught:
             optimizer.tell([1, 2], losses)
         assert "0.1" not in str(caught.value)
 
-    @pytest.mark.parametrize("size", [0, -1, 2.5, "all"])
+    @every("size", [0, -1, 2.5, "all"])
     def test_a_size_that_is_none(self, optimizer, size):
         with pytest.raises((ValueError, TypeError), match="size must be"):
             optimizer.ask(size=size)

@@ -5,8 +5,8 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
+from sottovoce._sums import Probed
 from sottovoce.learning.bandit import policy
-from sottovoce.plans.explorer import Probed
 
 CHOICES = sv.domains.Hypersimplex(6, 2)
 RANGE = (-1.0, 3.0)

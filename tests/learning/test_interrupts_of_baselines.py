@@ -120,24 +120,3 @@ def test_a_call_of_a_baseline_may_be_cut_short_at_any_line(what, again):
     assert len(cut) > 10
     for number in cut:
         cut_short(template, call, mine, number, again=again)
-
-
-def test_a_copy_of_a_baseline_has_losses_of_its_own():
-    one = asked(Recorder(), 9, [1, 2])
-    other = copy.deepcopy(one)
-    tell(other, [0, 3])
-    assert waiting(one) == {0, 3, *range(4, 9)}
-    assert one.learned == []
-    assert other.learned == [(0, (0.0, 0.01, 0.02, 0.03))]
-
-
-def test_what_was_forgotten_comes_too_late():
-    made = asked(Recorder(), 9, [1, 2])
-    assert made.forget([0, 3, 4]) == 3
-    for ids in (0, 4, [5, 4]):  # of a round that is closed, and of one that is open
-        with pytest.raises(RoundClosed, match="too late"):
-            tell(made, ids)
-    made.tell([5, 4, 0], [0.05, 0.7, 0.7], late="drop")
-    assert waiting(made) == {6, 7, 8}
-    with pytest.raises(AlreadyTold):
-        tell(made, 1)

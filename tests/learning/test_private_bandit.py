@@ -306,7 +306,7 @@ class TestOneCopyOnly:
     def real(self):
         return make(noise=sv.SecureNoise())
 
-    @pytest.mark.parametrize("attempt", [copy.copy, copy.deepcopy, pickle.dumps])
+    @every("attempt", [copy.copy, copy.deepcopy, pickle.dumps])
     def test_real_noise_refuses_to_be_copied(self, real, attempt):
         with pytest.raises(CopyRefused, match="two noises"):
             attempt(real)

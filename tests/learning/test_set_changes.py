@@ -7,6 +7,7 @@ import pytest
 from benchmarks.catalogues import lost
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import InvalidLoss
 
 NAMES = [f"item {i}" for i in range(40)]
@@ -163,7 +164,7 @@ def test_features_come_with_the_new_set():
         make().change(domain=CHOSEN(NAMES[5:25], k=4), features=rows[5:25])
 
 
-@pytest.mark.parametrize(
+@every(
     ("options", "domain", "words"),
     [
         ({}, CHOSEN(20, 4), "the new set, .*, has no names"),

@@ -47,7 +47,7 @@ def optimizer(domain, *, plan="auto", **options):
     )
 
 
-@pytest.mark.parametrize("name", CHOICES)
+@every("name", CHOICES)
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 700))
 def test_indices_are_where_a_decision_is_one(name, seed, size):

@@ -79,11 +79,17 @@ def test_where_nothing_can_be_said_nothing_is(monkeypatch):
 def test_of_several_segments_each_has_to_be_good_enough():
     optimizer = made(segments=["x", "y"])
     play(optimizer, 480, segment=["x"] * 400 + ["y"] * 80)
-    stated = {one: optimizer.enough(segment=one).shortfall for one in "xy"}
-    better, worse = sorted(stated, key=stated.get)
-    between = sum(stated.values()) / 2 / 2.0
-    assert optimizer.enough(within=between, segment=better)
-    alone, both = optimizer.enough(within=between, segment=worse), optimizer.enough(within=between)
-    assert (bool(alone), bool(both)) == (False, False)
-    times = 480 / optimizer.sizes[worse]
-    assert both.more == pytest.approx(times * alone.more, rel=0.2)  # so many events hold one of that segment
+    few = optimizer.enough(within=0.9 / 80**0.5, segment="y")
+    assert not few
+    assert few.shortfall < few.within  # as far as others have shown
+    assert (few.more, "has 80 events of its own, and takes 99 to" in few.why) == (19, True)
+    play(optimizer, 1920, segment=["x"] * 1600 + ["y"] * 320)
+    said = {
+        within: [optimizer.enough(within=within, segment=one) for one in "xy"] for within in (0.03, 0.06, 0.12, 0.3)
+    }
+    for within, each in said.items():
+        together = optimizer.enough(within=within)
+        assert bool(together) == all(each)
+        worst = max(2400 / optimizer.sizes[name] * one.more for name, one in zip("xy", each, strict=True))
+        assert together.more == pytest.approx(worst, rel=0.2)  # so many events hold those of that segment
+    assert {bool(one) for each in said.values() for one in each} == {True, False}

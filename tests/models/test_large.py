@@ -1,10 +1,13 @@
 """Many coordinates: what is kept of decisions is as large as their entries, not as there are coordinates."""
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import sottovoce as sv
 from sottovoce._records import pack, unpack
-from sottovoce.models import Measurements, Numbers
+from sottovoce.models import LinearBelief, Measurements, ModelSettings, Numbers
+from sottovoce.models.changes import MEMORIES
+from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, sums_of_offsets
 
 MANY = 5_000
 
@@ -62,3 +65,34 @@ def test_a_study_of_many_coordinates_is_small_and_can_be_verified(tmp_path):
         assert study.verify().ok
     with sv.Study.open(url, name="one") as again:
         assert again.recommend().to_dict() == found
+
+
+def test_the_cheaper_form_of_the_posterior_is_taken_and_both_say_the_same():
+    """By measurements while these are fewer than coordinates, by coefficients later; covariances are always shown."""
+    settings = ModelSettings(10**5, 1.0, 0.5, 1.0, (1 / 400, 1 / 8, 1 / 4), 40, 8, 0.1, 0.02, 1.0)
+    size, coins = 320, np.random.default_rng(0)
+    belief = LinearBelief(lambda cost: np.isin(np.arange(size), np.argsort(cost)[:9]).astype(float), size, settings)
+    forms = []
+    for end in range(1, 11):
+        rows = np.array([belief.oracle(row) for row in coins.standard_normal((40, size))])
+        belief.learn(Numbers(rows, coins.uniform(size=40), np.full(40, 50.0), 2_000 * end))
+        fit = belief.best_fit
+        forms.append(type(fit))
+        other = belief._of_coefficients(MEMORIES[belief.memory_in_use], belief._variances())
+        np.testing.assert_allclose(fit.mean, other.mean, rtol=1e-6, atol=1e-9)
+        offsets = np.column_stack([rows - belief.center, np.ones(40)])
+        for found, expected in zip(fit.predict(belief._rows(rows)), other.predict(offsets), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+        assert belief._in_units()[1].shape == (size + 1, size + 1)
+    assert forms == [ByMeasurements] * forms.count(ByMeasurements) + [ByCoefficients] * forms.count(ByCoefficients)
+    assert 3 < forms.count(ByMeasurements) < 10
+
+
+def test_sums_over_entries_that_are_not_0_are_those_of_whole_rows():
+    rows, coins = slates(30)[:, :400], np.random.default_rng(1)
+    center, weights, pulls = coins.uniform(size=400), coins.uniform(size=30), coins.standard_normal(30)
+    offsets = np.column_stack([rows - center, np.ones(30)])
+    for given in (rows, csr_array(rows)):
+        precision, pull = sums_of_offsets(given, center, weights, pulls)
+        np.testing.assert_allclose(precision, (offsets.T * weights) @ offsets, atol=1e-12)
+        np.testing.assert_allclose(pull, offsets.T @ pulls, atol=1e-12)

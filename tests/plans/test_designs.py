@@ -154,7 +154,7 @@ class TestUnbiased:
 class TestRounds:
     BLOCKS = ((12,), (5, 4, 3), (1,) * 12)
 
-    @pytest.mark.parametrize("blocks", BLOCKS, ids=str)
+    @every("blocks", BLOCKS)
     def test_an_exact_number_explores_one_in_each_stride_and_only_these_report(self, placement, blocks):
         coins, probe = np.random.default_rng(5), VertexProbes(placement).draw(np.random.default_rng(5))
         designs = designs_on(placement, OneProbe(probe))

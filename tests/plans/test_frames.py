@@ -12,7 +12,7 @@ from scipy import stats
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.plans.explorer import Probed
+from sottovoce._sums import Probed
 from sottovoce.plans.frames import Frames, haar_frame
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
@@ -77,7 +77,7 @@ def mean_and_error(rows):
 
 
 class TestDirections:
-    @pytest.mark.parametrize("count", [1, 2, 3])
+    @every("count", [1, 2, 3])
     def test_frames_are_orthonormal_in_the_direction_space(self, placement, count):
         frame = haar_frame(placement.working, count, np.random.default_rng(0))
         np.testing.assert_allclose(frame @ frame.T, np.eye(count), atol=1e-12)
@@ -136,7 +136,7 @@ BOTH_PLAYS = [((12,), "inside"), ((4, 8), "around"), ((4, 3), "inside"), ((4, 1)
 class TestUnbiased:
     """The mean of the estimate is the gradient of the round's smoothed losses, summed over its events."""
 
-    @pytest.mark.parametrize(("blocks", "play"), BOTH_PLAYS, ids=str)
+    @every(("blocks", "play"), BOTH_PLAYS)
     def test_linear_losses_that_change_from_event_to_event(self, placement, blocks, play):
         coins, size = np.random.default_rng(4), sum(blocks)
         explorer = frames_on(placement, 2, size, play, middle=1.0)
@@ -155,7 +155,7 @@ class TestUnbiased:
         assert (np.abs(mean - expected) <= 6 * error).all()
         assert error.max() < 0.1 * np.linalg.norm(expected)  # sharp enough to see a factor n/d, or a lost pair
 
-    @pytest.mark.parametrize(("blocks", "play"), BOTH_PLAYS[:3], ids=str)
+    @every(("blocks", "play"), BOTH_PLAYS[:3])
     def test_quadratic_losses(self, placement, blocks, play):
         """Smoothing 1/2 x'Ax adds a constant, so the gradient stays Ax at the point that is played."""
         coins, n = np.random.default_rng(5), placement.domain.dimension
@@ -200,7 +200,7 @@ class TestUnbiased:
 
 
 class TestNumbers:
-    @pytest.mark.parametrize("blocks", BLOCKS, ids=str)
+    @every("blocks", BLOCKS)
     def test_each_event_is_in_exactly_one_number(self, placement, blocks):
         explorer, coins = frames_on(placement, 3, sum(blocks)), np.random.default_rng(8)
         exploration, draws = draw_round(explorer, placement.working.center, coins, blocks)

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
+from sottovoce._sums import Itemised
 from sottovoce.learning.bandit import policy
 from sottovoce.plans import checking, sensitivity
-from sottovoce.plans.explorer import Itemised
 from sottovoce.plans.items import ItemProbes, columns_of
 from sottovoce.privacy import RESOLUTION, ItemGrid, LossGrid
 from sottovoce.privacy.mechanisms.item_sums import weighted_l1
@@ -182,7 +183,7 @@ def sums_of(handed):
 CASES = [(name, how) for name in SETS for how in RANGES if name in ("k of n", "one of n") or how in ("clicks", "times")]
 
 
-@pytest.mark.parametrize(("name", "how"), CASES)
+@every(("name", "how"), CASES)
 def test_one_person_moves_the_sums_of_one_round_no_farther_than_its_noise_is_for(handed, name, how):
     domain, (loss_range, most) = SETS[name], RANGES[how]
     chosen = play(optimizer(domain, loss_range, most, sv.PureDP(1.0)), "arrays", {})
@@ -213,10 +214,8 @@ def test_one_person_moves_the_sums_of_one_round_no_farther_than_its_noise_is_for
         assert farthest >= 0.9 * RESOLUTION * grid.l1
 
 
-@pytest.mark.parametrize(
-    "privacy", [sv.ZCDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.ApproxDP(1.0, 0.01), sv.PureDP(1.0, contributions=3)]
-)
-@pytest.mark.parametrize("most", [None, 1.0, 1.5])
+@every("privacy", [sv.ZCDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.ApproxDP(1.0, 0.01), sv.PureDP(1.0, contributions=3)])
+@every("most", [None, 1.0, 1.5])
 def test_other_noise_and_several_events_of_a_person(handed, privacy, most):
     domain, count = sv.domains.Hypersimplex(7, 5), privacy.contributions
     made = optimizer(domain, (0.0, 1.0), most, privacy)
@@ -243,8 +242,8 @@ def test_other_noise_and_several_events_of_a_person(handed, privacy, most):
         assert np.abs(moved).sum() >= 0.99 * count * RESOLUTION * grid.l1
 
 
-@pytest.mark.parametrize("how", ["clicks", "times"])
-@pytest.mark.parametrize("name", SETS)
+@every("how", ["clicks", "times"])
+@every("name", SETS)
 def test_sums_are_the_same_however_losses_are_told(handed, name, how):
     domain, (loss_range, most) = SETS[name], RANGES[how]
     found = []

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.plans.explorer import Weighted
+from sottovoce._sums import Weighted
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Sphere, Spheres
 

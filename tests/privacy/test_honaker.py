@@ -21,7 +21,7 @@ def nodes(length):
     return sorted(found, key=lambda node: (node[1], -node[0]))
 
 
-@pytest.mark.parametrize("length", range(1, 71))
+@every("length", range(1, 71))
 def test_every_released_node_is_known_and_a_round_reaches_no_more_than_stated(monkeypatch, no_noise, length):
     """Rounds hold powers of two, so that a sum says which rounds are in it."""
     exact = [1 << (t % 60) for t in range(length)]

@@ -13,9 +13,9 @@ from hypothesis.extra import numpy as hnp
 
 import sottovoce as sv
 from sampling import every
+from sottovoce._sums import Probed, Weighted
 from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.learning.bandit.reports import ReportGrid
-from sottovoce.plans.explorer import Probed, Weighted
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
 from sottovoce.privacy import DirectionGrid, ExactSum, HonakerSums, LossGrid, Noise, ProbeSums, SimulatedNoise
@@ -143,7 +143,7 @@ def test_what_is_released_is_within_its_range(pairs):
             add(sums, noise)
 
 
-@pytest.mark.parametrize("wrong", [LEAST, MOST, LARGEST_SUM + 1, -LARGEST_SUM - 1])
+@every("wrong", [LEAST, MOST, LARGEST_SUM + 1, -LARGEST_SUM - 1])
 def test_no_mechanism_takes_a_number_outside_its_proof(wrong, make, mechanism):
     made = make(8, 2, Silent(), 1.0)
     with pytest.raises(OverflowError):
@@ -152,7 +152,7 @@ def test_no_mechanism_takes_a_number_outside_its_proof(wrong, make, mechanism):
     assert np.array_equal(made.add(np.array([0, 1])), [0.0, 1.0])
 
 
-@pytest.mark.parametrize("sign", [1, -1])
+@every("sign", [1, -1])
 def test_no_mechanism_wraps_around(sign, make, mechanism):
     """Vectors that each fit, and whose sums do not: the last is refused, and none comes out with the other sign."""
     made, total = make(40, 1, Silent(), 1.0), 0.0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from sampling import every
-from sottovoce.plans.explorer import Itemised
+from sottovoce._sums import Itemised
 from sottovoce.privacy import (
     ITEM_SUMS,
     RESOLUTION,

@@ -114,7 +114,7 @@ def test_refunds_end_with_the_first_tell(open_ledger):
             act("nobody")
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "error"),
     [
         ({"name": "run", "guarantee": NoPrivacy()}, ValueError),

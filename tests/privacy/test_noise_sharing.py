@@ -213,7 +213,7 @@ def test_a_draw_within_a_draw_gets_noise_of_its_own():
     assert repeated(values) == 0
 
 
-def in_child(work, seconds=30):
+def in_child(work, seconds=600):
     """Return what a forked child writes; it dies if it hangs."""
     reader, writer = os.pipe()
     child = os.fork()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling import every
-from sottovoce.plans.explorer import Probed
+from sottovoce._sums import Probed
 from sottovoce.privacy import (
     PROBE_SUMS,
     ZCDP,
@@ -91,7 +91,7 @@ def moved_with_squares(steps):
     return np.unique(np.abs(sums[:, None] - sums)[..., [1, 3]].reshape(-1, 2), axis=0)
 
 
-@pytest.mark.parametrize("steps", [4, 16, 64])
+@every("steps", [4, 16, 64])
 def test_squares_beside_a_sum_are_free(steps):
     """Every pair of moves, composed by dp-accounting, spends no more than the sum alone: by either family of noise."""
     moves = moved_with_squares(steps)

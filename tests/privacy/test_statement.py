@@ -40,7 +40,7 @@ def test_promises_survive_being_written_down(guarantee):
     assert guarantee_from_dict(guarantee.to_dict()) == guarantee
 
 
-@pytest.mark.parametrize("guarantee", PROMISES[:-1])
+@every("guarantee", PROMISES[:-1])
 def test_contributions_are_stated_and_no_markup_is_shown(guarantee):
     said = " ".join(str(statement_of(guarantee)).split())
     assert f"(contributions = {guarantee.contributions})" in said
@@ -48,7 +48,7 @@ def test_contributions_are_stated_and_no_markup_is_shown(guarantee):
     assert "`" not in said
 
 
-@pytest.mark.parametrize(
+@every(
     ("guarantee", "horizon", "words"),
     [
         (PureDP(10.0), 100, None),

@@ -12,7 +12,7 @@ from sampling import every
 from sottovoce.projection import blended_pairwise, minimum_norm_point, project
 from sottovoce.projection._active_atoms import ActiveAtoms
 from sottovoce.projection._atom_pool import AtomPool
-from sottovoce.projection._pairwise_kernels import enter, exchange
+from sottovoce.projection.pairwise import enter, exchange
 
 
 def choose(k):

@@ -3,9 +3,9 @@
 import re
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.report import ab_test_report
 from sottovoce.report._forest import Interval, forest
 
@@ -51,7 +51,7 @@ def test_looks_are_drawn_if_there_were_any(tmp_path):
     assert 'id="looks"' not in written(tmp_path)[1]
 
 
-@pytest.mark.parametrize(
+@every(
     ("settings", "banner"),
     [({}, True), ({"noise": sv.SecureNoise()}, False), ({"privacy": sv.NoPrivacy()}, True)],
 )

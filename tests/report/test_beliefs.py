@@ -7,7 +7,7 @@ import numpy as np
 import sottovoce as sv
 from sottovoce.report import run_report, statement
 from sottovoce.report.html._beliefs import show_belief
-from sottovoce.report.html._learned import look_learned
+from sottovoce.report.html.learned import look_learned
 
 COSTS = np.linspace(0.1, 0.6, 8)
 

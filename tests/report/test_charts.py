@@ -13,9 +13,9 @@ from sampling import every
 from sottovoce.lab import Cell, Result
 from sottovoce.lab.summary import price_of, summarise
 from sottovoce.report._canvas import canvas
-from sottovoce.report._charts import Axis, Curve, bar_chart, line_chart, swatch
-from sottovoce.report._numbers import joined, short, significant
+from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._promises import promise_of
+from sottovoce.report.numbers import joined, short, significant
 
 positive = st.floats(1e-6, 1e6)
 numbers = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6)
@@ -83,13 +83,6 @@ def test_words_in_charts_are_escaped():
     chart = line_chart([evil], Axis("<i>"), Axis("<u>"), '"><script>')
     assert not re.search("<b>|<i>|<u>|<script>", chart)
     assert "&lt;b&gt;&amp;" in chart
-
-
-def test_bars_have_marks_where_the_other_vector_is():
-    chart = bar_chart(np.array([1.0, -2.0]), np.array([2.0, -2.0]), "title")
-    assert chart.count('class="bar c0"') == 2
-    assert chart.count('class="line ink"') == 2
-    assert "coordinate 1: −2.00, best −2.00" in chart
 
 
 def test_the_ninth_line_is_dashed():

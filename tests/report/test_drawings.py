@@ -3,16 +3,13 @@
 import re
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
-from sampling import every, sampled
+from sampling import every
 from sottovoce.domains import all_domains
-from sottovoce.report.html._drawings import draw_decision
-from sottovoce.report.html._layout import laid_out
-from sottovoce.report.html.parts import templates
+from sottovoce.report.html._drawings import draw_decision, laid_out
+from sottovoce.report.html.page import templates
 
-EVERY = [(kind, place) for kind in all_domains() for place in range(len(kind.examples()))]
 STREETS = [
     ("home", "park"),
     ("home", "mill"),
@@ -28,16 +25,16 @@ def shown(drawing):
     return templates().from_string(source).render(it=drawing)
 
 
-@pytest.mark.parametrize(("kind", "place"), sampled(EVERY, 30))
-def test_every_set_can_be_drawn(kind, place):
-    domain = kind.examples()[place]
-    vertex = domain.extreme_point(np.abs(np.random.default_rng(place).normal(size=domain.dimension)))
-    for point in (vertex, domain.middle):
-        drawn = draw_decision(domain, point)
-        page = shown(drawn)
-        assert drawn.words
-        assert page.strip()
-        assert " style=" not in page
+@every("kind", all_domains())
+def test_every_set_can_be_drawn(kind):
+    for domain in kind.examples():
+        vertex = domain.extreme_point(np.abs(np.random.default_rng(0).normal(size=domain.dimension)))
+        for point in (vertex, domain.middle):
+            drawn = draw_decision(domain, point)
+            page = shown(drawn)
+            assert drawn.words
+            assert page.strip()
+            assert " style=" not in page
 
 
 def test_a_slate_shows_the_best_first_and_all_that_is_not_shown():

@@ -27,5 +27,5 @@ def test_a_page_names_the_decision_and_what_is_believed(tmp_path):
     (chosen,) = environment.domain.chosen(optimizer.point)
     assert run.details.decision == chosen.replace("\n", " ")
     assert "From the best on: " in text
-    assert "<title>cocoa &amp; milk: " in text
+    assert '<span class="what">cocoa &amp; milk</span>' in text
     assert f"  decision        {run.details.decision}" in str(run)

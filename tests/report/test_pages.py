@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from html import unescape
 from itertools import pairwise
 
 import numpy as np
@@ -28,26 +27,21 @@ def page(request, make_sweep, make_run, read_page, tmp_path_factory):
     return read_page(path)
 
 
-def pictures(page):
-    return [base64.b64decode(one.attributes["src"].partition("base64,")[2]) for one in page.tags("img")]
-
-
 def test_nothing_is_loaded_from_anywhere(page):
     for one in page.tags():
         for name in ("src", "href", "xlink:href", "action", "poster", "data", "srcset"):
             value = one.attributes.get(name)
-            assert value is None or value.startswith(("data:image/", "#")), (one.name, name, value[:80])
-    assert not re.search(r"https?://|url\(|@import|//[a-z]+\.[a-z]", re.sub(r"base64,[A-Za-z0-9+/=]+", "", page.source))
-    for picture in pictures(page):
-        assert not re.search(rb"href=\"(?!#)|url\((?!#)|<script", picture)
+            assert value is None or value.startswith("#"), (one.name, name, value[:80])
+    assert not re.search(r"https?://|url\(|@import|//[a-z]+\.[a-z]", page.source)
 
 
 def test_the_decision_is_drawn_twice_with_words(page):
-    images = page.tags("img")
-    assert len(images) == 2
-    assert [b"<svg" in picture for picture in pictures(page)] == [True, True]
-    assert pictures(page)[0] != pictures(page)[1]
-    assert all(len(one.attributes["alt"]) > 30 for one in images)
+    figures = [one for box in page.tags("div", "pictures") for one in box.all("figure")]
+    assert len(figures) == 2
+    drawn = [[bar.text for bar in one.all("li")] for one in figures]
+    assert all(drawn)
+    assert drawn[0] != drawn[1]
+    assert all(list(one.all("dl")) for one in figures)
 
 
 def test_no_script_may_run_but_the_pages_own(page):
@@ -111,6 +105,6 @@ def test_text_of_problems_is_escaped(make_run, read_page, tmp_path):
     page = read_page(path)
     assert len(page.tags("script")) == 1
     assert not page.tags("b")
-    assert all(one.attributes["src"].startswith("data:") for one in page.tags("img"))
+    assert not page.tags("img")
     assert "<img src=x onerror=alert(2)>" in page.text
-    assert '"><b>much</b>' in unescape(page.tags("img")[0].attributes["alt"])
+    assert '"><b>much</b>' in page.text

@@ -1,12 +1,11 @@
 """One algorithm, one colour: in figures and on pages."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 import sottovoce as sv
-from sottovoce.lab import ALGORITHMS, problems
+from sottovoce.lab import ALGORITHMS
 from sottovoce.plans.outlook import outlook
 from sottovoce.plans.problem import Problem
 from sottovoce.report import run_report, sweep_report
@@ -48,7 +47,8 @@ def test_no_privacy_has_one_colour_everywhere(free_first, make_sweep, grid_of, r
     (free,) = (text for text in _regret.draw(runs, labels).axes[0].texts if text.get_text().startswith("free"))
     assert free.get_color() == colour(NO_PRIVACY)
     found = outlook(Problem(sv.domains.Ball(3), 100_000, (0.0, 1.0), sv.PureDP(epsilon=1.0)), points=3)
-    (named,) = (text for text in _plan.draw_plan(found).axes[1].texts if text.get_text() == "no privacy")
+    legend = _plan.draw_plan(found).axes[1].get_legend()
+    (named,) = (text for text in legend.get_texts() if text.get_text() == "no privacy")
     assert named.get_color() == colour(NO_PRIVACY)
 
 
@@ -97,11 +97,3 @@ def test_two_runs_of_one_algorithm_share_its_colour_and_differ_in_their_dashes()
     numbers = run_colours(runs)
     assert {number % len(SHADES) for number in numbers} == {0}
     assert len({dashes(number) for number in numbers}) == 3
-
-
-def test_pictures_of_problems_have_no_colour_of_an_algorithm_but_that_of_the_decision():
-    """What people want, and what is best, is drawn in ink: orange there would read as "no privacy"."""
-    taken = {shade.light for shade in SHADES[1:]} - {SHADES[5].light}
-    source = "".join(path.read_text().lower() for path in Path(problems.__file__).parent.rglob("*.py"))
-    assert not [shade for shade in taken if shade in source]
-    assert SHADES[0].light in source

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from sampling import every
 from sottovoce.lab import Result, Sweep
 from sottovoce.lab.reproduction.extent import Extent, judge, reproduction_grid
 from sottovoce.lab.reproduction.paper_claims import WORDS, Base
@@ -117,7 +118,7 @@ def test_nothing_at_all_can_be_drawn_and_written(tmp_path):
     assert "no runs were finished" in paths[2].read_text()
 
 
-@pytest.mark.parametrize("axis", ["horizon", "dimension", "1/epsilon"])
+@every("axis", ["horizon", "dimension", "1/epsilon"])
 def test_algorithms_have_the_colours_of_all_other_pictures(sweep, axis):
     (axes,) = draw(sweep.results, SCALE, axis).axes
     drawn = {text.get_text(): text.get_color() for text in axes.texts}

@@ -1,11 +1,10 @@
 """The page of a run says what the run says."""
 
-import re
-
 import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.report import run_report
 
 ENVIRONMENT = sv.lab.MovingTarget(sv.domains.Ball(3))
@@ -97,12 +96,11 @@ def test_a_point_without_a_problem_is_shown_as_bars(read_page, tmp_path):
     run, optimizer = played(sv.NoPrivacy())
     best = ENVIRONMENT.comparator(2_000).point
     page = read_page(run_report(run, tmp_path / "report.html", points=[optimizer.point], best=best))
-    bars = page.tags("path", "bar")
-    assert len(bars) == 3
-    corners = [re.findall(r"[ML]([-\d.]+) ([-\d.]+)", one.attributes["d"]) for one in bars]
-    heights = np.array([np.ptp([float(y) for _, y in one]) for one in corners])
+    bars = page.tags("rect", "bar")
+    assert len(bars) == 2 * 3  # learned, and best
+    widths = np.array([float(one.attributes["width"].rstrip("%")) for one in bars[:3]])
     np.testing.assert_allclose(
-        heights / heights.max(), np.abs(optimizer.point) / np.abs(optimizer.point).max(), atol=0.01
+        widths / widths.max(), np.abs(optimizer.point) / np.abs(optimizer.point).max(), atol=0.01
     )
 
 
@@ -127,7 +125,7 @@ def test_an_interrupted_run_says_so_and_is_not_held_against_its_plan(read_page, 
     assert not [one for one in page.tags("table") if one.attributes["id"] == "predictions"]
 
 
-@pytest.mark.parametrize("name", ["labels", "plans", "points"])
+@every("name", ["labels", "plans", "points"])
 def test_lists_of_another_length_are_refused(make_run, tmp_path, name):
     with pytest.raises(ValueError, match=f"{name} must be as many as runs, got 2 for 1"):
         run_report(make_run(), tmp_path / "r.html", **{name: [None, None]})

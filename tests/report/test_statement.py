@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.auditing import Findings, findings_record, read_audit
 from sottovoce.auditing.results.check import Check
 from sottovoce.cli.app import main
@@ -207,10 +208,13 @@ def test_a_promise_that_protects_hardly_anybody_is_warned_of_by_all(tmp_path, co
     with pytest.warns(UserWarning, match=r"lets next to nothing be learned from 10 events") as said:
         sv.PrivateBandit(sv.domains.Simplex(4), **facts)
     assert said[0].filename == __file__
+    with pytest.warns(UserWarning, match="epsilon = 11 protects hardly anybody") as said:
+        sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(11.0))
+    assert said[0].filename == __file__
     assert "next to nothing" in sv.plan(sv.domains.Simplex(4), 10, (0.0, 1.0), sv.PureDP(0.01), rehearse=False).notes[0]
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"audits": 3}', "[" * 100_000, '{"audits": [{}], "checks": []}'])
+@every("content", ["", "[]", "{}", '{"audits": 3}', "[" * 100_000, '{"audits": [{}], "checks": []}'])
 def test_what_is_no_audit_is_refused(tmp_path, content):
     (tmp_path / "audit.json").write_text(content)
     with pytest.raises(ValueError, match="is not what `sottovoce audit` writes"):

@@ -6,7 +6,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.report import run_report
-from sottovoce.report.html._learned import look_learned
+from sottovoce.report.html.learned import look_learned
 
 BANNERS = [f"banner {i}" for i in range(40)]
 
@@ -70,5 +70,17 @@ def test_a_run_counts_coordinates_from_0_and_tells_a_bound_if_its_plan_promises_
         run = sv.lab.simulate(optimizer, world)
         page = run_report(run, tmp_path / "run.html", plans=[optimizer.plan], points=[optimizer.point]).read_text()
         assert ("At worst, the plan promised" in page) == promised
-        assert "coordinate 0: " in page
-        assert "coordinate 2: " not in page
+        assert "coordinate 0<" in page
+        assert "coordinate 2<" not in page
+
+
+def test_a_catalogue_that_changed_is_shown_as_it_is_now(tmp_path):
+    """Decisions that had what is gone are not compared with a model of what is there."""
+    with opened(tmp_path, domain=sv.domains.Hypersimplex(BANNERS[:12], k=3)) as study:
+        for first, charts in ((0, 2), (2, 2), (15, 1)):  # the last set has none of what was there before
+            study.change(domain=sv.domains.Hypersimplex(BANNERS[first : first + 12], k=3))
+            study.ask_round()  # which finishes as it was asked
+            found = look_learned(study)
+            assert [len(belief.charts) for _, belief in found.beliefs] == ([charts] if found.beliefs else [])
+            play(study, np.linspace(0.2, 0.5, 12))
+            study.report(tmp_path / "page.html")

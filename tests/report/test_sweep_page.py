@@ -117,8 +117,8 @@ def test_the_curve_ends_at_the_mean_with_its_standard_error(page, sweep):
 def test_failed_and_missing_cells_are_shown_with_the_reason(page):
     failed = page.table("failures")
     assert [[text for _, text in row] for row in failed] == [
-        ["ball:dimension=3", "default", "0.1", "1000", "1", "LookupError: no such <b>thing</b>"],
-        ["ball:dimension=3", "no-privacy", "inf", "1000", "2", "LookupError: no such <b>thing</b>"],
+        ["ball:dimension=3", "default", "0.1", "1,000", "1", "LookupError: no such <b>thing</b>"],
+        ["ball:dimension=3", "no-privacy", "∞", "1,000", "2", "LookupError: no such <b>thing</b>"],
     ]
     assert "1 of 24 cells has not been run" in page.text
     assert not page.tags("b")

@@ -53,7 +53,7 @@ def test_a_code_decides_and_no_word(problem, words):
     assert "0.123" not in str(found)
 
 
-@pytest.mark.parametrize("code", [sqlite3.SQLITE_CORRUPT_INDEX, sqlite3.SQLITE_NOTADB])
+@every("code", [sqlite3.SQLITE_CORRUPT_INDEX, sqlite3.SQLITE_NOTADB])
 def test_damage_is_told_by_its_code(code):
     assert isinstance(explained(of_sqlite(code), "the storage"), StudyDamaged)
 

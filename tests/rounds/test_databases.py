@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sampling import every
 from sottovoce.errors import StorageError
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
@@ -36,7 +37,7 @@ def test_a_third_kind_of_database_is_a_class_and_a_line(shelf: Path, monkeypatch
         assert book.store.closed()[0] == 1
 
 
-@pytest.mark.parametrize(
+@every(
     ("url", "words"),
     [
         ("mysql://root:secret@host/x", "one of kind 'mysql', which is not supported"),
@@ -53,7 +54,7 @@ def test_any_other_kind_is_refused_at_the_door(url: Any, words: str) -> None:
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///x.db?mode=memory"])
+@every("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///x.db?mode=memory"])
 def test_a_database_in_memory_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="does not survive"):
         open_database(url)

@@ -3,13 +3,12 @@
 import contextlib
 import socket
 import sys
-import threading
 from pathlib import Path
 
 import httpx2
 import pytest
-import uvicorn
 
+from in_thread import answering
 from sottovoce.service.app import create_app
 from sottovoce.service.settings import Settings
 
@@ -23,31 +22,15 @@ class Served:
 
     def __init__(self, **settings):
         self.app = create_app(Settings(**{"dev": True, **settings}))
-        self.server = uvicorn.Server(uvicorn.Config(self.app, log_level="critical", access_log=False, lifespan="on"))
-        self.socket = socket.socket()
-        self.socket.bind(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
-        self.client = httpx2.Client(base_url=self.url, timeout=60)
+        self._running = contextlib.ExitStack()
 
     def start(self):
-        started, startup = threading.Event(), self.server.startup
-
-        async def announced(sockets=None):
-            await startup(sockets)
-            started.set()
-
-        self.server.startup = announced
-        self.thread.start()
-        assert started.wait(600), "the service did not start"
+        self.url = self._running.enter_context(answering(self.app))
+        self.client = self._running.enter_context(httpx2.Client(base_url=self.url, timeout=600))
         return self
 
     def stop(self):
-        self.client.close()
-        self.server.should_exit = True
-        self.thread.join(600)
-        self.socket.close()
-        assert not self.thread.is_alive()
+        self._running.close()
 
     def create(self, name="spring", **changes):
         """Create a study of six drinks, of which two are chosen; rounds of a dozen events or so."""
@@ -90,6 +73,12 @@ def serve():
             return served
 
         yield started
+
+
+@pytest.fixture
+def served(serve, sqlite_url):
+    """Return a service with an empty storage."""
+    return serve(storage=sqlite_url)
 
 
 @pytest.fixture

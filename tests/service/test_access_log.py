@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
+from sampling import every
 from sottovoce.service.access_log import AccessLog, Answered, logging_config
 from sottovoce.service.app import create_app
 from sottovoce.service.body_limit import BodyLimit
@@ -141,7 +142,7 @@ def test_an_error_is_answered_and_logged_by_type_and_place(logged):
     assert LOSS not in answer.text + out.getvalue() + err.getvalue()
 
 
-@pytest.mark.parametrize(
+@every(
     ("method", "path"),
     [
         ("GET", f"/studies/spring/status?loss={LOSS}"),

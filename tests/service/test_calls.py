@@ -1,13 +1,15 @@
 """What can be called over HTTP, and what comes back."""
 
 import json
+from functools import partial
 from urllib.parse import quote
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
-from sampling import sampled
+from sampling import every
+from sottovoce.rehearsal import NotRehearsed
 from sottovoce.service.endpoints.models import Tell
 from sottovoce.studies import Study, delete_study, move_study
 
@@ -101,28 +103,27 @@ def test_the_same_key_the_same_action(spring):
     assert spring.look("status")["asked"] == 2
 
 
-def test_a_repeated_request_survives_the_service(serve, url):
-    served = serve(storage=url)
+def test_a_repeated_request_survives_the_service(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
     served.create()
     block = served.ask(size=3, headers={"Idempotency-Key": "k"})
     served.stop()
-    other = serve(storage=url)
+    other = serve(storage=sqlite_url)
     assert other.ask(size=3, headers={"Idempotency-Key": "k"}) == block
     assert other.look("status")["asked"] == 3
 
 
-def test_what_is_in_hand_is_given_back_when_the_service_stops(serve, url):
-    served = serve(storage=url)
+def test_what_is_in_hand_is_given_back_when_the_service_stops(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
     served.create()
     for _ in range(40):  # so often that the desk reserves for calls to come
         served.ask()
     served.stop()
-    with Study.open(url, name="spring") as study:
+    with Study.open(sqlite_url, name="spring") as study:
         assert study.status().asked == 40
 
 
-def test_the_end_of_the_horizon(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
+def test_the_end_of_the_horizon(served):
     served.create(horizon=30)
     assert len(served.ask(size=29)["actions"]) == 29
     said = problem(served.client.post("/studies/spring/ask", json={"size": 2718}), "horizon-reached")
@@ -162,8 +163,7 @@ def test_released_values_only(spring):
     assert [one["name"] for one in spring.client.get("/studies").json()["studies"]] == ["spring"]
 
 
-def test_names_of_all_kinds(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
+def test_names_of_all_kinds(served):
     for name in ("a/b", "50 %", "frühling", "a?b#c", "status", "x" * 200):
         served.create(name)
         path = f"/studies/{quote(name, safe='')}"
@@ -178,6 +178,8 @@ def test_creating_says_what_is_wrong_without_repeating_it(spring):
         ({"horizon": "a secret"}, "horizon"),
         ({"privacy": {"epsilon": -77.25}}, "epsilon"),
         ({"privacy": {"epsilon": 1.0, "rho": 77.25}}, "exclude each other"),
+        ({"privacy": {}}, "epsilon, or rho, or none"),
+        ({"privacy": {"local": True, "contributions": 77}}, "epsilon, or rho, or none"),
         ({"domain": "a secret"}, "domain"),
         ({"domain": "simplex:77777777777"}, "whole numbers"),
         ({"domain": {"a secret": 1}}, "domain"),
@@ -192,15 +194,42 @@ def test_creating_says_what_is_wrong_without_repeating_it(spring):
         assert "secret" not in answer.text
         assert "77" not in answer.text
     created = spring.client.post("/studies", json=wish)
-    assert (created.status_code, created.json()["created"]) == (201, True)
+    assert (created.status_code, created.json()["created"], created.json()["warnings"]) == (201, True, [])
     assert spring.client.post("/studies", json=wish).status_code == 200
     differing = problem(spring.client.post("/studies", json=wish | {"horizon": 777}), "configuration-mismatch")
     assert "horizon" in differing["detail"]
     assert "777" not in differing["detail"]
 
 
-def test_local_privacy_wants_reports(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
+@pytest.mark.filterwarnings("ignore:epsilon = 100 protects hardly anybody")  # in the process of the service
+def test_creating_warns_of_a_promise_that_protects_hardly_anybody(served):
+    privacy = {"epsilon": 100.0}
+    wish = {"name": "a", "domain": "simplex:4", "horizon": 100, "privacy": privacy}
+    for path, body in (("studies", wish), ("evaluations", {"name": "b", "privacy": privacy})):
+        (warned,) = served.client.post(f"/{path}", json=body).json()["warnings"]
+        assert warned.startswith("epsilon = 100 protects hardly anybody")
+
+
+def test_a_forecast_is_played_once_for_each_release(spring, monkeypatch):
+    played = []
+
+    def play(times):
+        played.append(times)
+        raise NotRehearsed("it is said once")
+
+    monkeypatch.setattr(Study, "_forecaster", lambda study, times: partial(play, times))
+    for rehearse in (0.3, 0.5, 0.3):
+        refused = spring.client.get(f"/studies/spring/forecast?rehearse={rehearse}")
+        assert problem(refused, "state-refused")["detail"] == "it is said once"
+    assert played == [0.5]
+    while not spring.look("status")["round"]:
+        block = [action["id"] for action in spring.ask(size=4)["actions"]]
+        spring.tell(ids=block, losses=[0.5] * 4)
+    spring.client.get("/studies/spring/forecast?rehearse=0.5")
+    assert played == [0.5, 0.5]
+
+
+def test_local_privacy_wants_reports(served):
     served.create(privacy={"epsilon": 1.0, "local": True})
     channel = sv.local.channel_from_dict(served.look("channel"))
     one = served.ask()["id"]
@@ -211,16 +240,15 @@ def test_local_privacy_wants_reports(serve, sqlite_url):
     problem(served.tell(id=served.ask()["id"], report=3), "invalid-loss")
 
 
-@pytest.mark.parametrize("together", sampled([5, 1], 1))
-def test_through_http_and_directly_the_same_trajectory(serve, url, together):
+def test_through_http_and_directly_the_same_trajectory(serve, sqlite_url):
     """Equal seeds and simulated noise: the same actions, and the same released numbers."""
     losses = np.random.default_rng(4).random(240)
-    served = serve(storage=url, simulated=5)
+    served = serve(storage=sqlite_url, simulated=5)
     served.create("http", seed=3)
     options = {"losses": "linear", "integral": True, "plan": "auto", "probes": 4, "least_events": 5}
     labels = ["tea", "coffee", "cocoa", "milk", "water", "juice"]
     study = Study.open(
-        url,
+        sqlite_url,
         name="direct",
         domain=sv.domains.Hypersimplex(labels, 2),
         horizon=10_000,
@@ -231,18 +259,11 @@ def test_through_http_and_directly_the_same_trajectory(serve, url, together):
         **options,
     )
     with study:
-        for start in range(0, 240, together):
-            mine = losses[start : start + together].tolist()
-            if together == 1:
-                here, there = [study.ask()], [served.ask("http")]
-                study.tell(here[0].id, mine[0])
-                served.tell("http", id=there[0]["id"], loss=mine[0])
-            else:
-                block, there = study.ask(together), served.ask("http", size=together)["actions"]
-                here = list(block)
-                study.tell(block.ids, mine)
-                served.tell("http", ids=[one["id"] for one in there], losses=mine)
-            assert [one.chosen for one in here] == [one["chosen"] for one in there]
+        for mine in losses.reshape(48, 5).tolist():
+            here, there = study.ask(5), served.ask("http", size=5)["actions"]
+            study.tell(here.ids, mine)
+            served.tell("http", ids=[one["id"] for one in there], losses=mine)
+            assert here.chosen == [one["chosen"] for one in there]
         assert study.round > 3
         mine = study.export()["rounds"]
     theirs = [json.loads(line) for line in served.client.get("/studies/http/export").text.splitlines()[1:]]
@@ -258,8 +279,8 @@ def test_a_study_with_simulated_noise_can_only_be_looked_at(serve, sqlite_url):
     problem(plain.client.post("/studies/spring/ask"), "state-refused")
 
 
-def test_studies_take_turns_where_few_can_be_open(serve, url):
-    served = serve(storage=url, open_studies=2)
+def test_studies_take_turns_where_few_can_be_open(serve, sqlite_url):
+    served = serve(storage=sqlite_url, open_studies=2)
     names = [f"s{number}" for number in range(5)]
     for name in names:
         served.create(name)
@@ -270,8 +291,7 @@ def test_studies_take_turns_where_few_can_be_open(serve, url):
     assert len(served.app.state.context.workers) <= 2
 
 
-def test_readiness_is_about_the_storage(serve, sqlite_url, monkeypatch):
-    served = serve(storage=sqlite_url)
+def test_readiness_is_about_the_storage(served, monkeypatch):
     assert served.client.get("/ready").json() == {"status": "ok"}
 
     def away():
@@ -288,8 +308,7 @@ def test_no_loss_that_was_read_is_in_print():
     assert "7312846" not in repr(told) + "".join(map(str, told)) + "".join(map(repr, (one.call for one in told)))
 
 
-def test_a_refusal_repeats_no_value_and_of_what_may_be_private_no_name(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
+def test_a_refusal_repeats_no_value_and_of_what_may_be_private_no_name(served):
     served.create()
     for path, body in (
         ("ask", {"segment": {"planted": [0.7321]}}),
@@ -305,7 +324,7 @@ def test_a_refusal_repeats_no_value_and_of_what_may_be_private_no_name(serve, sq
         assert "7321" not in answer.text
 
 
-@pytest.mark.parametrize(
+@every(
     ("path", "body", "words"),
     [
         ("/spring/ask", {"size": 0}, "size must be at least 1."),
@@ -322,13 +341,12 @@ def test_a_refusal_repeats_no_value_and_of_what_may_be_private_no_name(serve, sq
         ),
     ],
 )
-def test_a_refusal_says_in_a_sentence_what_would_do(serve, sqlite_url, path, body, words):
-    answer = serve(storage=sqlite_url).client.post(f"/studies{path}", json=body)
+def test_a_refusal_says_in_a_sentence_what_would_do(served, path, body, words):
+    answer = served.client.post(f"/studies{path}", json=body)
     assert (answer.status_code, answer.json()["detail"]) == (422, words)
 
 
-def test_bodies_that_the_manual_shows_are_taken(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
+def test_bodies_that_the_manual_shows_are_taken(served):
     schemas = served.client.get("/openapi.json").json()["components"]["schemas"]
     shown = {name: one["example"] for name, one in schemas.items() if "example" in one}
     assert {"Create", "Change", "Ask", "Tell", "Forget", "CreateEvaluations", "Open", "Assign", "Which"} == shown.keys()
@@ -367,18 +385,16 @@ def test_a_set_changes_for_whoever_asks_next(spring):
         assert "planted" not in refused.text
 
 
-def test_a_study_that_is_rehearsed_has_its_forecast(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
-    wish = {"name": "spring", "domain": "simplex:3", "horizon": 2000, "privacy": {"epsilon": 1.0}, "losses": "linear"}
+def test_a_study_that_is_rehearsed_has_its_forecast(served):
+    wish = {"name": "spring", "domain": "simplex:3", "horizon": 60, "privacy": {"epsilon": 1.0}, "losses": "linear"}
     for status in (201, 200):  # the same again
         assert served.client.post("/studies", json=wish | {"rehearse": True}).status_code == status
-    assert served.look("plan")["forecast"]["horizon"] == 2000
+    assert served.look("plan")["forecast"]["horizon"] == 60
     refused = served.client.post("/studies", json=wish | {"name": "long", "horizon": None, "rehearse": True})
     assert refused.json()["detail"] == "rehearse is for studies with a horizon, and without segments."
 
 
-def test_losses_of_items_are_told_by_name_or_in_order(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
+def test_losses_of_items_are_told_by_name_or_in_order(served):
     served.create(name="spring", integral=True, loss_range=[-1.0, 0.0], feedback="items", most=1.0, choices={})
     one, other = served.ask(), served.ask()
     assert served.tell(id=one["id"], loss={one["chosen"][0]: -1.0}).json()["recorded"] == 1
@@ -395,8 +411,7 @@ def test_losses_of_items_are_told_by_name_or_in_order(serve, sqlite_url):
     assert served.client.post("/studies/spring/tell", content=lines, headers=STREAM).json()["recorded"] == 1
 
 
-def test_an_item_that_is_called_like_a_member_is_not_named_in_a_refusal(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
+def test_an_item_that_is_called_like_a_member_is_not_named_in_a_refusal(served):
     labels = ["report", "late", "cocoa", "milk", "water", "juice"]
     served.create(labels=labels, integral=True, loss_range=[-1.0, 0.0], feedback="items", most=1.0, choices={})
     for told in ({"report": "much"}, {"late": None}, {"report": [1.0]}):

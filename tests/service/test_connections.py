@@ -2,12 +2,12 @@
 
 import contextlib
 import socket
-import threading
 
 import pytest
-import uvicorn
 
-from sottovoce.service import connections
+from in_thread import answering
+from sampling import every
+from sottovoce.service import serving as connections
 
 
 async def app(scope, receive, send):
@@ -23,20 +23,8 @@ async def app(scope, receive, send):
 
 @contextlib.contextmanager
 def serving():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()  # from now on whoever connects waits for the server
-        config = uvicorn.Config(
-            app, http=connections.BoundedProtocol, log_config=None, lifespan="off", ws="none", access_log=False
-        )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield listening.getsockname()
-        finally:
-            server.should_exit = True
-            thread.join()
+    with answering(app, http=connections.BoundedProtocol, lifespan="off", ws="none") as url:
+        yield "127.0.0.1", int(url.rpartition(":")[2])
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +68,8 @@ ENDLESS = {
 }
 
 
-@pytest.mark.parametrize("earlier", [0, 1])
-@pytest.mark.parametrize("what", ENDLESS)
+@every("earlier", [0, 1])
+@every("what", ENDLESS)
 def test_a_head_without_end_is_refused(address, what, earlier):
     first, more = ENDLESS[what]
     with connected(address) as one:

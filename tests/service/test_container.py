@@ -161,6 +161,7 @@ def test_all_that_is_copied_is_let_through_and_no_more():
     assert sorted(let_through) == sorted(copied)
 
 
+@pytest.mark.long
 def test_the_steps_of_the_image_lead_to_a_service_that_is_healthy(image, postgres_url):
     """It starts as another user, answers, writes nowhere but to /tmp, and stops when it is told to."""
     packages = re.findall(r"install .*?(\w+)$", (image.folder / "apt-get").read_text(), re.MULTILINE)

@@ -12,10 +12,9 @@ from sottovoce.service.store import ServiceStore
 
 
 @pytest.fixture
-def served(serve, url):
-    service = serve(storage=url)
-    assert create(service).status_code == 201
-    return service
+def served(served):
+    assert create(served).status_code == 201
+    return served
 
 
 def create(service, **changes):
@@ -216,3 +215,26 @@ def test_no_loss_is_logged(serve, sqlite_url, caplog, monkeypatch):
     answer = post(service, "tell", id=person, loss=0.187654321)
     assert (answer.status_code, kind(answer)) == (500, "internal")
     assert "1876" not in answer.text + caplog.text
+
+
+def test_people_are_counted_by_whatever_call_and_a_repetition_counts_once(serve, url):
+    service = serve(storage=url)
+    create(service, privacy={"epsilon": 1.0, "contributions": 2})
+    done(post(service, "open", events=9))
+    secret, key = "ada@example.org", {"Idempotency-Key": "once"}
+    first = done(post(service, "assign", key, person=secret))
+    assert first["wants_loss"]
+    assert done(post(service, "assign", key, person=secret)) == first
+    assert kind(post(service, "assign", key, person="grace")) == "idempotency-key-reused"
+    block = done(post(service, "assign", people=[secret, secret, "grace"]))["assigned"]
+    assert [one["wants_loss"] for one in block] == [True, False, True]
+    here = done(post(service, "assign", number=0, size=2, people=["grace", "grace"]))["assigned"]
+    assert [one["wants_loss"] for one in here] == [True, False]
+    ids = [one["id"] for one in [first, *block, *here]]
+    assert done(post(service, "tell", ids=ids, losses=[0.5] * 6)) == {"recorded": 4, "already": 0, "dropped": 2}
+    for wrong in ({}, {"person": secret, "people": [secret]}, {"size": 3, "people": [secret]}, {"person": 7}):
+        answer = post(service, "assign", **wrong)
+        assert (kind(answer), answer.status_code) == ("malformed", 422)
+        assert secret not in answer.text
+    assert done(post(service, "erase-people")) == {"erased": 2}
+    assert kind(post(service, "assign", person=secret)) == "state-refused"

@@ -8,10 +8,9 @@ from fastapi import FastAPI
 from httpx2 import ASGITransport, AsyncClient
 from starlette.requests import Request
 
-from sottovoce.service.gate import ANY, KeyGate, OpenGate, gate_for
+from sottovoce.service.gate import ANY, KeyGate, KeyRates, OpenGate, WrongKeys, gate_for
 from sottovoce.service.keys import ROLES, KeyStore
 from sottovoce.service.problem_documents import Problem, problem_response
-from sottovoce.service.rates import KeyRates, WrongKeys
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.errors import StorageError
 from sottovoce.service.fresh_reads import FreshReads
 from sottovoce.service.keys import ROLES, Key, KeyStore
@@ -157,7 +158,7 @@ def test_revoking_twice_changes_nothing_and_nobodys_is_refused(ring, clock):
         assert text not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         ({"roles": []}, "roles must be some of ask, tell, read, admin"),

@@ -10,6 +10,7 @@ import time
 import httpx2
 import pytest
 
+from sampling import every
 from sottovoce.cli import main
 from sottovoce.service.settings import Settings
 
@@ -25,8 +26,7 @@ def preflight(served, origin):
     return served.client.options("/studies/spring/ask", headers=headers)
 
 
-def test_pages_may_not_call_unless_their_origin_is_named(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
+def test_pages_may_not_call_unless_their_origin_is_named(served):
     served.create()
     assert preflight(served, PAGE).status_code >= 400
     answer = served.client.post("/studies/spring/ask", headers={"Origin": PAGE})
@@ -48,7 +48,14 @@ def test_pages_of_an_origin_that_is_named_may_call_without_cookies(serve, sqlite
     assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (404, PAGE)
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def paged(serve, sqlite_url):
+    served = serve(storage=sqlite_url, origins=(PAGE,))
+    served.create()
+    return served
+
+
+@every(
     ("headers", "status"),
     [
         ({}, 200),
@@ -60,17 +67,16 @@ def test_pages_of_an_origin_that_is_named_may_call_without_cookies(serve, sqlite
         ({"Origin": PAGE}, 200),
     ],
 )
-def test_without_keys_no_page_of_somebody_elses_gets_in(serve, sqlite_url, headers, status):
+def test_without_keys_no_page_of_somebody_elses_gets_in(paged, headers, status):
     """A browser on this machine reaches the loopback for every page that it shows."""
-    served = serve(storage=sqlite_url, origins=(PAGE,))
-    served.create()
-    answer = served.client.post("/studies/spring/ask", content=b"{}", headers=headers)
+    before = paged.look("status")["asked"]
+    answer = paged.client.post("/studies/spring/ask", content=b"{}", headers=headers)
     assert answer.status_code == status
-    assert served.client.get("/", headers=headers).status_code == status
-    assert served.client.get("/studies/spring/status").json()["asked"] == (status == 200)
+    assert paged.client.get("/", headers=headers).status_code == status
+    assert paged.look("status")["asked"] == before + (status == 200)
 
 
-@pytest.mark.parametrize("origin", ["*", "shop.example", "https://shop.example/", "https://shop.example/a"])
+@every("origin", ["*", "shop.example", "https://shop.example/", "https://shop.example/a"])
 def test_origins_are_named_one_by_one(origin):
     with pytest.raises(ValueError, match="origins must be like https"):
         Settings(storage="sqlite:///a.db", origins=(origin,))
@@ -86,7 +92,7 @@ def test_the_client_of_pages_needs_no_key(serve, sqlite_url):
     assert served.client.get("/studies").status_code == 401
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.4", "service.example", "::"])
+@every("host", ["0.0.0.0", "192.168.1.4", "service.example", "::"])
 def test_without_keys_only_on_this_machine(host):
     with pytest.raises(ValueError, match="host must be"):
         Settings(storage="sqlite:///a.db", dev=True, host=host)
@@ -159,7 +165,7 @@ def test_a_port_that_is_free_is_said_before_it_is_served(sqlite_url):
         service.communicate(timeout=600)
 
 
-@pytest.mark.parametrize(
+@every(
     ("wrong", "words"),
     [
         (["--storage", "sqlite:////no/such/folder/a.db", "--workers", "2"], "folder /no/such/folder does not exist"),

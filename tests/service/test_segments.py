@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-import sottovoce as sv
+from sampling import every
 
 NAMES = {"names": ["phone", "desktop"]}
 SECRET = "very-private-segment"
@@ -15,8 +15,7 @@ def kind_of(answer):
 
 
 @pytest.fixture
-def served(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
+def served(served):
     served.create(segments=NAMES)
     return served
 
@@ -31,7 +30,7 @@ def test_actions_are_asked_for_segments_and_told_as_ever(served):
     assert served.look("status")["segments"] == [{"segment": "phone", "events": 3}, {"segment": "desktop", "events": 4}]
 
 
-@pytest.mark.parametrize(
+@every(
     ("body", "kind"),
     [
         ({"segment": SECRET}, ("unknown-segment", 404)),
@@ -119,22 +118,6 @@ def test_what_segments_are_made_with_is_checked_without_repeating_it(served):
     answer = served.client.post("/studies", json=wish | {"name": "spring", "segments": {"names": [SECRET]}})
     assert kind_of(answer)[0] == "configuration-mismatch"
     assert SECRET not in answer.text
-
-
-def test_a_client_asks_for_segments(served):
-    with sv.connect(served.url, study="spring", raw_losses=True) as remote:
-        one = remote.ask(segment="phone")
-        block = remote.ask(segment=["phone", "desktop", "desktop"])
-        assert len(remote.ask(2, segment="desktop")) == 2
-        remote.tell([one.id, *block.ids], [0.25] * 4)
-        assert len(remote.outstanding()) == 2
-        assert remote.outstanding().waiting[0].segment == "desktop"
-        everything = remote.recommend()
-        assert list(everything) == ["phone", "desktop"]
-        assert everything.sizes == {"phone": 2, "desktop": 4}
-        assert remote.recommend(segment="desktop").to_dict() == everything["desktop"].to_dict()
-        with pytest.raises(sv.errors.UnknownSegment):
-            remote.ask(segment=SECRET)
 
 
 def test_the_page_of_a_study_has_its_segments(served):

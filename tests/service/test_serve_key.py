@@ -7,7 +7,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from sottovoce.cli.serve_key import key_app, seconds_of
+from sampling import every
+from sottovoce.cli.serve import key_app, seconds_of
 from sottovoce.service.keys import KeyStore
 from sottovoce.service.store import ServiceStore
 
@@ -76,7 +77,7 @@ def test_whoever_has_only_the_whole_key_can_revoke_it(command, sqlite_url):
     assert check(sqlite_url, text) is None
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         (["create", "--may", "ask"], "pass --study NAME, or --all-studies"),

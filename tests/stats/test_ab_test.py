@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.stats import ReleasedMean
 
 
@@ -37,6 +38,17 @@ def test_one_that_loses_more_says_more(evaluations):
     found = sv.ab_test({"A": told(evaluations, 0.4), "B": told(evaluations, 0.5)}, confidence=0.9)
     assert found.differences[0].words.startswith("B loses 0.1 more than A, between 0.0")
     assert found.differences[0].words.endswith("at 90%")
+
+
+def test_of_rewards_more_is_better(evaluations):
+    arms = {"A": told(evaluations, 0.5), "B": told(evaluations, 0.4)}
+    loss, reward = (sv.ab_test(arms, direction=way) for way in ("minimize", "maximize"))
+    assert (loss.differences[0].better, reward.differences[0].better) == ("B", "A")
+    assert reward.differences[0].words == loss.differences[0].words.replace("loses", "gains")
+    assert "Means (more is better):" in str(reward)
+    alike = sv.ab_test({"A": told(evaluations, 0.5, 100), "B": told(evaluations, 0.5, 100)}, direction="maximize")
+    assert alike.differences[0].better is None
+    assert "B may gain up to" in str(alike)
 
 
 def test_one_that_is_not_shown_says_how_much_it_may_be(evaluations):
@@ -93,7 +105,7 @@ def test_open_evaluations_are_refused_by_what_is_missing(evaluations):
         sv.ab_test({"A": told(evaluations, 0.5), "B": evaluations.open(10)})
 
 
-@pytest.mark.parametrize(
+@every(
     ("change", "message"),
     [
         ({"arms": {}}, "two at least, got 0"),

@@ -65,8 +65,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(privacy, people):
             assert held <= confidence + 4 * luck
 
 
-@pytest.mark.parametrize("privacy", ["pure, 1", "pure, 0.05", "zCDP", "none", "one bit"])
-@pytest.mark.parametrize("people", sampled(["halves", "one in ten", "spread out", "none"], 1))
+@pytest.mark.parametrize(("privacy", "people"), sampled(CASES, range(len(PRIVACY))))
 def test_means_are_unbiased_and_standard_errors_not_too_small(privacy, people):
     make, mean = PEOPLE[people]
     results = released(PRIVACY[privacy], make)

@@ -147,7 +147,7 @@ class EvaluationsHandle(Handle):
 
     def ask(self, which):
         """Return one id, by coins."""
-        return str(self.opened.assign()[1])
+        return str(self.opened.assign().id)
 
     def block(self, size, which):
         """Return several ids: by coins, or of one evaluation."""

@@ -19,7 +19,6 @@ OPTIONS = {
 }
 LOSS = 0.37109375  # exact in binary, and nowhere else on purpose
 RELEASED, OPEN = "open = 0", "open = 1"
-NEWEST = "number = (SELECT max(number) FROM sottovoce_rounds)"
 
 
 def play(study, events, size=50, leave_out=3):

@@ -5,10 +5,9 @@ from damaging import seal_of
 from small_studies import SOAK
 
 from sottovoce._records import pack, unpack
-from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape
+from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape, Slots
+from sottovoce.rounds.round import seal_of as seal_of_slots
 from sottovoce.rounds.stores.sql._book_rows import chain_of
-from sottovoce.rounds.stores.sql.chunks import Slots
-from sottovoce.rounds.stores.sql.chunks import seal_of as seal_of_slots
 from sottovoce.rounds.stores.sql.database import open_database
 from sottovoce.rounds.stores.sql.verify import read_book
 from sottovoce.studies.verifying.verification import verify_rows

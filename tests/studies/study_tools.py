@@ -9,9 +9,8 @@ import numpy as np
 from small_studies import SOAK, Opener, ball, believing, curved, probing, sums  # noqa: F401
 
 from sottovoce._records import unpack
-from sottovoce.rounds.round import PLACES
+from sottovoce.rounds.round import PLACES, TextIds
 from sottovoce.rounds.stores.sql import _leasing, postgresql, schema, sqlite
-from sottovoce.rounds.text_ids import TextIds
 
 
 def place(one):

@@ -5,6 +5,7 @@ import pytest
 from small_studies import ball, believing, curved
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.privacy import Noise, SecureNoise
 from sottovoce.studies.verifying._noise_signs import NoiseSigns
 
@@ -32,8 +33,8 @@ LOSSES = {
 NOISES = [Noise("laplace", STEPS), Noise("gaussian", 4.0 * STEPS), Noise("laplace", 40.0)]
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=str)
-@pytest.mark.parametrize("losses", LOSSES)
+@every("noise", NOISES)
+@every("losses", LOSSES)
 def test_noise_is_never_taken_for_none(losses, noise):
     """False alarms have probability 1e-9 each."""
     rng, counts = np.random.default_rng(0), (np.full(3, 2), np.full(3, 2))
@@ -43,7 +44,7 @@ def test_noise_is_never_taken_for_none(losses, noise):
         assert signs_of(noise, exact + sampler.draw(exact.size).reshape(exact.shape), counts) == []
 
 
-@pytest.mark.parametrize("losses", ["clicks", "stars", "always the same"])
+@every("losses", ["clicks", "stars", "always the same"])
 def test_losses_on_a_coarse_grid_show_that_their_sums_have_no_noise(losses):
     exact = sums(np.random.default_rng(1), 10, 3, 4, LOSSES[losses])
     assert any("as if they had no noise" in fault for fault in signs_of(Noise("laplace", STEPS), exact))

@@ -5,17 +5,15 @@ import random
 import numpy as np
 import pytest
 from killing import arm
-from study_tools import SOAK, Look, ball, execute, lease_ahead, losses_of, probing, set_clock, sums
+from study_tools import SOAK, Look, ball, execute, lease_ahead, losses_of, set_clock, sums
 
 import sottovoce as sv
 from children import Child
+from sampling import every
 from sottovoce.errors import (
-    AlreadyTold,
     ConfigurationMismatch,
     HorizonReached,
-    RoundClosed,
     StudyDamaged,
-    UnknownAction,
 )
 from sottovoce.rounds.stores.sql.store import SqlStore
 
@@ -32,47 +30,6 @@ def ask_and_tell(study, size):
     study.tell(ids, losses_of(ids))
 
 
-@pytest.mark.parametrize("patience", [0, 1, 5])
-def test_a_round_closes_once_so_many_positions_were_asked_after_its_last(patience, opened, url):
-    study = opened(url, patience=patience, **sums())
-    first = study.ask(12).ids
-    study.tell(first[3:], losses_of(first[3:]))
-    for asked in range(patience):
-        assert counts(study) == (12 + asked, 9, 0, 3 + asked, 0)
-        study.ask()
-    assert study.status().waiting.positions_left == 0
-    assert study.round == 0  # neither telling nor looking closes it
-    study.ask()
-    assert study.round == 1
-    assert counts(study) == (13 + patience, 9, 3, 1 + patience, 1)
-    assert study.verify().ok
-
-
-def test_rounds_close_in_order_and_a_later_one_waits_its_own_time(opened, sqlite_url):
-    study = opened(sqlite_url, patience=20, **sums())
-    first, second = study.ask(12).ids, study.ask(12).ids
-    study.tell(second, losses_of(second))
-    assert study.round == 0
-    third = study.ask(12).ids
-    assert study.round == 0  # 24 were asked, 12 after the first was full
-    study.tell(third[1:], losses_of(third[1:]))
-    study.ask_round(most=1)
-    assert counts(study) == (37, 23, 12, 2, 2)  # the third has its patience still
-    with pytest.raises(RoundClosed):
-        study.tell([third[0], first[0]], [0.5, 0.5])
-    study.tell(third[0], 0.5)
-    assert study.round == 3
-
-
-def test_unwanted_events_are_not_waited_for(opened, sqlite_url):
-    study = opened(sqlite_url, patience=3, **probing())
-    block = study.ask_round()
-    study.tell(block.ids[~block.wants_loss], [np.nan] * 9)
-    study.ask(3)
-    study.ask()
-    assert (study.round, study.status().forgotten) == (1, 3)
-
-
 def test_whoever_asks_next_closes_what_is_due(opened, url):
     """Also if it has not heard of what the others asked; and what it asks follows from the round that it closed."""
     one, other = opened(url, patience=10, seed=5, **sums()), opened(url)
@@ -87,13 +44,13 @@ def test_whoever_asks_next_closes_what_is_due(opened, url):
     assert np.array_equal(alone.ask(30).x, late.x)
 
 
-def test_a_restart_does_not_make_it_forget_how_long_it_has_waited(opened, url):
+def test_a_restart_does_not_make_it_forget_how_long_it_has_waited(opened, sqlite_url):
     for size in (12, 4, 1):
-        study = opened(url, patience=5, **sums())
+        study = opened(sqlite_url, patience=5, **sums())
         study.ask(size)
         assert study.round == 0
         study.close()
-    study = opened(url)
+    study = opened(sqlite_url)
     study.ask()
     assert study.round == 1
 
@@ -101,8 +58,8 @@ def test_a_restart_does_not_make_it_forget_how_long_it_has_waited(opened, url):
 # ---------------------------------------------------------------------- changing
 
 
-def test_patience_and_deadline_change_while_the_study_runs(opened, url):
-    study, other = opened(url, patience=None, **sums()), opened(url)
+def test_patience_and_deadline_change_while_the_study_runs(opened, sqlite_url):
+    study, other = opened(sqlite_url, patience=None, **sums()), opened(sqlite_url)
     study.ask(12)
     other.change(patience=2)
     study.ask(1)
@@ -116,7 +73,7 @@ def test_patience_and_deadline_change_while_the_study_runs(opened, url):
     study.change()
     other.close()
     study.close()
-    again = opened(url, patience="auto", deadline=60.0)
+    again = opened(sqlite_url, patience="auto", deadline=60.0)
     assert (again.status().patience, again.status().deadline) == (10_000, 60.0)
     again.change(deadline=None, patience=None)
     assert (again.status().patience, again.status().deadline) == (None, None)
@@ -141,7 +98,7 @@ def test_a_deadline_can_be_set_later(opened, sqlite_url, monkeypatch):
     assert other.status().round == 1
 
 
-@pytest.mark.parametrize("bad", [-1, 0.5, "soon", "1", float("nan"), [3], 10**30])
+@every("bad", [-1, 0.5, "soon", "1", float("nan"), [3], 10**30])
 def test_what_is_no_patience_is_refused(bad, opened, sqlite_url):
     study = opened(sqlite_url, **sums())
     with pytest.raises((ValueError, TypeError), match="patience must be"):
@@ -167,46 +124,6 @@ def test_another_patience_is_refused_on_resuming_with_advice(opened, sqlite_url)
 # ---------------------------------------------------------------------- forgetting and late losses
 
 
-def test_forget_skips_what_is_told_or_forgotten_and_says_how_many_it_closed(opened, url):
-    study = opened(url, **sums())
-    ids = study.ask(30).ids
-    study.tell(ids[:13], losses_of(ids[:13]))  # a closed round, and one loss of an open one
-    assert study.forget(ids[:20]) == 7
-    assert study.forget(ids[:20]) == 0
-    assert study.forget([ids[20], ids[20]]) == 1
-    assert study.forget([]) == 0
-    assert counts(study) == (30, 13, 8, 9, 1)
-    assert study.forget(ids) == 9
-    assert counts(study) == (30, 13, 17, 0, 2)
-    other = opened(url, "other", **sums())
-    with pytest.raises(UnknownAction):
-        study.forget([other.ask().id])
-
-
-def test_forget_counts_wanted_losses_alone(opened, sqlite_url):
-    study = opened(sqlite_url, **probing())
-    assert study.forget(study.ask_round().ids) == 3
-    assert study.round == 1
-
-
-def test_late_losses_can_be_dropped_and_the_others_are_recorded(opened, sqlite_url):
-    study = opened(sqlite_url, patience=0, **sums())
-    ids = study.ask(12).ids
-    study.tell(ids[:2], losses_of(ids[:2]))
-    more = study.ask(12).ids  # closes the first round
-    study.forget(more[0])
-    late = [ids[5], more[0], more[1], more[2]]
-    with pytest.raises(RoundClosed, match="which now comes too late; nothing of this call was recorded"):
-        study.tell(late, [PLANTED] * 4)
-    assert study.status().told == 2
-    study.tell(late, [PLANTED, np.nan, 0.25, 0.5], late="drop")
-    assert counts(study) == (24, 4, 11, 9, 1)
-    with pytest.raises(AlreadyTold):
-        study.tell(ids[0], PLANTED, late="drop")
-    with pytest.raises(ValueError, match="late must be one of"):
-        study.tell(more[3], PLANTED, late="never")
-
-
 # ---------------------------------------------------------------------- one call in parts
 
 
@@ -230,27 +147,27 @@ def test_whoever_stops_half_way_leaves_the_rest_unasked(opened, sqlite_url):
     assert study.status().asked == 15
 
 
-def test_a_call_in_parts_counts_as_one_for_patience(opened, url):
+def test_a_call_in_parts_counts_as_one_for_patience(opened, sqlite_url):
     """In memory, and in one piece, so many positions of one call would not count against its own rounds."""
-    study = opened(url, patience=10, **sums())
+    study = opened(sqlite_url, patience=10, **sums())
     study.ask(12)
     parts = list(study.ask_in_parts(100, first=4))
     assert study.round == 0  # the parts after the first do not give up on the round before them
     asked = [one for part in parts for one in part.ids]
-    assert [row.full_at for row in Look(url).rounds] == [12, *[112] * 8, None]
+    assert [row.full_at for row in Look(sqlite_url).rounds] == [12, *[112] * 8, None]
     study.ask(9)
     assert study.round == 1
     study.tell(asked[:96], losses_of(asked[:96]))  # every other round is still there
     assert counts(study)[1:3] == (96, 12)
     assert study.verify().ok
-    opened(url).ask()
+    opened(sqlite_url).ask()
 
 
 # ---------------------------------------------------------------------- looking
 
 
-def test_status_says_which_round_waits_for_what(opened, url):
-    study = opened(url, patience=100, **sums())
+def test_status_says_which_round_waits_for_what(opened, sqlite_url):
+    study = opened(sqlite_url, patience=100, **sums())
     assert study.status().waiting is None
     ids = study.ask(7).ids
     study.tell(ids[:3], losses_of(ids[:3]))
@@ -273,22 +190,22 @@ def test_status_says_which_round_waits_for_what(opened, url):
     assert "without them with the next ask or in 3," in str(study.status())
 
 
-def test_what_decides_when_a_round_closes_is_checked_like_everything_else(opened, url):
-    study = opened(url, patience=5, **sums())
+def test_what_decides_when_a_round_closes_is_checked_like_everything_else(opened, sqlite_url):
+    study = opened(sqlite_url, patience=5, **sums())
     study.ask(14)
     assert study.verify().ok
-    execute(url, "UPDATE sottovoce_rounds SET full_at = NULL WHERE number = 0")
+    execute(sqlite_url, "UPDATE sottovoce_rounds SET full_at = NULL WHERE number = 0")
     assert "round 0: when it was asked to its end is not in order" in str(study.verify())
-    execute(url, "UPDATE sottovoce_rounds SET full_at = 14 WHERE number = 0")
+    execute(sqlite_url, "UPDATE sottovoce_rounds SET full_at = 14 WHERE number = 0")
     assert study.verify().ok
     for change in ("patience = 3", "patience = NULL", "deadline = 7"):
-        before = Look(url).counters
-        execute(url, f"UPDATE sottovoce_books SET {change}")
+        before = Look(sqlite_url).counters
+        execute(sqlite_url, f"UPDATE sottovoce_books SET {change}")
         assert "the counters fail their checksum" in str(study.verify())
         with pytest.raises(StudyDamaged):
-            opened(url)
-        execute(url, "UPDATE sottovoce_books SET patience = 5, deadline = NULL")
-        assert tuple(Look(url).counters) == tuple(before)
+            opened(sqlite_url)
+        execute(sqlite_url, "UPDATE sottovoce_books SET patience = 5, deadline = NULL")
+        assert tuple(Look(sqlite_url).counters) == tuple(before)
 
 
 # ---------------------------------------------------------------------- killed in the midst
@@ -319,14 +236,14 @@ def test_patience_is_kept_once_whenever_a_process_is_killed(late, url):
     assert dead > 3
 
 
-def test_what_was_given_up_is_not_given_back(url, opened, monkeypatch):
+def test_what_was_given_up_is_not_given_back(sqlite_url, opened, monkeypatch):
     """A process that gave up on others' actions may be killed before it closes the round; they are not asked again."""
     lease_ahead(monkeypatch)
-    mine, yours = opened(url, **ball(patience=8, batch_size=64)), opened(url)
+    mine, yours = opened(sqlite_url, **ball(patience=8, batch_size=64)), opened(sqlite_url)
     for _ in range(8):
         action = yours.ask()
         yours.tell(action.id, 0.5)
-    in_hand = Look(url).counters.clock - 8
+    in_hand = Look(sqlite_url).counters.clock - 8
     assert in_hand > 3
     mine.ask_round()
     with monkeypatch.context() as patch:
@@ -334,8 +251,8 @@ def test_what_was_given_up_is_not_given_back(url, opened, monkeypatch):
         mine.ask(8)
         mine.ask(1)  # out of patience: given up, and the round is not closed
     yours.close()
-    assert Look(url).returned == []
-    study = opened(url)
+    assert Look(sqlite_url).returned == []
+    study = opened(sqlite_url)
     assert study.status().round == 1
     found = study.verify()
     assert found.ok, str(found)

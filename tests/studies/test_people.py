@@ -243,16 +243,16 @@ def test_a_transaction_that_is_carried_out_again_counts_once(opened, sqlite_url,
     assert counted_by(sqlite_url) == [1, MOST]
 
 
-def test_slots_that_were_given_back_before_people_were_counted_are_of_use(opened, url, monkeypatch):
+def test_slots_that_were_given_back_before_people_were_counted_are_of_use(opened, sqlite_url, monkeypatch):
     """A round of which they are is complete once the losses that it wants are there."""
-    study = opened(url, **believing(privacy=FREE))
+    study = opened(sqlite_url, **believing(privacy=FREE))
     with monkeypatch.context() as patched:
         patched.setattr(SqlStore, "hand_out", lambda self, pieces: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             study.ask(6)
     study.close()
-    again = opened(url)
-    assert Look(url).returned
+    again = opened(sqlite_url)
+    assert Look(sqlite_url).returned
     actions = again.ask(person=["one"] * 12)
     assert actions.wants_loss.tolist() == [True] * MOST + [False] * 9
     again.tell(actions.ids, [0.5] * 12)
@@ -272,14 +272,14 @@ def test_a_forked_child_is_refused(sqlite_url, opened):
 # ---------------------------------------------------------------------- counted or not
 
 
-def test_a_study_counts_all_people_or_none(opened, url):
-    study, other = opened(url, **believing()), opened(url)
+def test_a_study_counts_all_people_or_none(opened, sqlite_url):
+    study, other = opened(sqlite_url, **believing()), opened(sqlite_url)
     study.ask(person="one")
     for ask in (other.ask, lambda: other.ask(3), other.ask_round, lambda: next(study.ask_in_parts(3)), study.ask):
         with pytest.raises(TypeError, match="person is missing"):
             ask()
     assert other.asked == 1
-    uncounted = opened(url, name="other", **believing())
+    uncounted = opened(sqlite_url, name="other", **believing())
     uncounted.ask()
     with pytest.raises(StateRefused, match="without it"):
         uncounted.ask(person="one")
@@ -299,18 +299,18 @@ def test_what_is_no_person_is_refused_and_not_shown(optimizer):
         with pytest.raises(TypeError, match="person must be a string") as refused:
             optimizer.ask(person=wrong)
         assert "7.25" not in str(refused.value)
-    with pytest.raises(ValueError, match="one for each of 3 actions, got 2"):
+    with pytest.raises(ValueError, match="one for each of 3 events, got 2"):
         optimizer.ask(3, person=["7.25", "7.26"])
     optimizer.ask()  # nobody was counted
 
 
-def test_the_statement_says_whose_contributions_are(opened, url):
-    study = opened(url, **believing(privacy=sv.PureDP(1.0, contributions=MOST)))
+def test_the_statement_says_whose_contributions_are(opened, sqlite_url):
+    study = opened(sqlite_url, **believing(privacy=sv.PureDP(1.0, contributions=MOST)))
     beyond = "people who take part in more than 3 events"
     assert "contributions are the caller's" in str(study.privacy)
     assert beyond in study.privacy.not_covered
     study.ask(person="one")
-    for privacy in (study.privacy, opened(url).privacy, study.statement().privacy):
+    for privacy in (study.privacy, opened(sqlite_url).privacy, study.statement().privacy):
         assert "once a person was asked for 3 losses" in str(privacy).replace("\n" + " " * 16, " ")
         assert beyond not in privacy.not_covered
 

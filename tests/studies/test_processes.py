@@ -3,7 +3,6 @@
 import os
 import random
 
-import numpy as np
 import psycopg
 import pytest
 from killing import History, tally
@@ -12,8 +11,6 @@ from study_tools import SOAK, Look, ball, believing, losses_of, sums, watch
 import sottovoce as sv
 from children import Child
 from sampling import sampled
-from sottovoce import _records
-from sottovoce.errors import StorageError
 from sottovoce.learning.bandit.policy import BanditPolicy
 
 CALLS = 40 if SOAK else 6
@@ -101,33 +98,6 @@ def all_but_one(study):
     block = study.ask_round()
     study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
     return block.ids[-1]
-
-
-def test_what_is_drawn_for_a_release_that_fails_is_neither_stored_nor_used(url, opened, monkeypatch):
-    """The next call draws afresh, of whichever process; the first draw was never shown."""
-    study, other = opened(url, **ball(privacy=sv.PureDP(1.0))), opened(url)
-    last = all_but_one(study)
-    draws, compute = [], BanditPolicy.compute
-
-    def watched(policy, one, slots):
-        draws.append(compute(policy, one, slots))
-        return draws[-1]
-
-    def failing(statement):
-        if statement == "COMMIT" and len(draws) == 1:
-            raise StorageError("the line is cut")
-
-    monkeypatch.setattr(BanditPolicy, "compute", watched)
-    watch(failing, put=monkeypatch.setattr)
-    study.tell(last, 0.5)  # on record
-    assert Look(url).releases == []
-    draws.append(None)  # the line is mended
-    assert other.status().round == 1
-    first, _, second = draws
-    assert np.array_equal(_records.unpack(Look(url).closed[0])["numbers"], second)
-    assert not np.array_equal(first, second)
-    assert study.status().round == 1
-    assert np.array_equal(study.point, other.point)
 
 
 def test_a_process_that_dies_while_it_closes_a_round_holds_up_nobody(url, opened, monkeypatch):

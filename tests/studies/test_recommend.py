@@ -67,18 +67,6 @@ def test_losses_of_open_rounds_do_not_change_it(url):
     assert answers[0] == answers[1]
 
 
-def test_what_is_believed_is_that_of_the_optimizer_in_memory(url):
-    made = options()
-    optimizer = sv.PrivateBandit(made.pop("domain"), **made)
-    with sv.Study.open(url, name="spring", **options()) as study:
-        for one in (optimizer, study):
-            for _ in range(4):
-                actions = one.ask_round()
-                one.tell(actions.ids, actions.x @ COSTS)
-        assert study.posterior() == optimizer.posterior()
-        assert study.posterior().privacy == str(study.privacy.headline)
-
-
 def test_plans_without_a_model_have_no_posterior_and_say_so(url):
     with sv.Study.open(url, name="spring", **options(exploration="designs")) as study:
         for _ in range(2):

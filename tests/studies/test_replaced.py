@@ -13,6 +13,7 @@ import pytest
 from study_tools import Look, ball, losses_of, path_of, sums, watch
 
 import sottovoce as sv
+from sampling import every
 from sottovoce._records import unpack
 from sottovoce.errors import StorageError
 from sottovoce.learning.bandit import policy
@@ -220,7 +221,7 @@ def test_sqlite_itself_never_creates_the_file(opened, sqlite_url, monkeypatch):
     assert not Path(path_of(sqlite_url)).exists()
 
 
-@pytest.mark.parametrize("name", ["a b.db", "what?.db", "100%25.db", "x#y.db", "ünï.db", "file:x.db"])
+@every("name", ["a b.db", "what?.db", "100%25.db", "x#y.db", "ünï.db", "file:x.db"])
 def test_odd_names_of_files_are_names_of_files(name, opened, shelf):
     opened(f"sqlite:///{quote(str(shelf / name))}", **sums()).ask()
     assert (shelf / name).exists()

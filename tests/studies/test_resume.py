@@ -19,23 +19,23 @@ from sottovoce.errors import (
 from sottovoce.rounds.stores.sql.store import SqlStore
 
 
-def test_a_study_is_resumed_without_any_arguments(opened, url):
+def test_a_study_is_resumed_without_any_arguments(opened, sqlite_url):
     arguments = ball(privacy=sv.PureDP(0.5, contributions=2), play="around", lipschitz=2.0)
-    study = opened(url, **arguments)
+    study = opened(sqlite_url, **arguments)
     study.ask(3)
     plan, words = study.plan, str(study.privacy)
     study.close()
-    again = opened(url)
+    again = opened(sqlite_url)
     assert again.plan == plan
     assert str(again.privacy) == words
     assert repr(again.domain) == repr(arguments["domain"])
     assert again.status().asked == 3
     again.close()
-    assert opened(url, **arguments).status().asked == 3  # with all of them, too
+    assert opened(sqlite_url, **arguments).status().asked == 3  # with all of them, too
 
 
-def test_a_mismatch_is_refused_with_a_diff(opened, url):
-    opened(url, seed=1, **ball()).ask()
+def test_a_mismatch_is_refused_with_a_diff(opened, sqlite_url):
+    opened(sqlite_url, seed=1, **ball()).ask()
     changes = {
         "domain": sv.domains.Ball(3, radius=2.0),
         "horizon": 5,
@@ -49,27 +49,27 @@ def test_a_mismatch_is_refused_with_a_diff(opened, url):
     }
     for name, value in changes.items():
         with pytest.raises(ConfigurationMismatch) as refused:
-            opened(url, **{name: value})
+            opened(sqlite_url, **{name: value})
         words = {"batch_size": "choices"}.get(name, name)
         assert f"{words} is " in str(refused.value)
         assert str(refused.value).count(", not ") == 1
     with pytest.raises(ConfigurationMismatch) as refused:
-        opened(url, **changes)
+        opened(sqlite_url, **changes)
     assert str(refused.value).count(", not ") == len(changes)
-    assert opened(url, **ball()).status().asked == 1
+    assert opened(sqlite_url, **ball()).status().asked == 1
 
 
-def test_a_study_that_is_not_there_is_named(opened, url):
+def test_a_study_that_is_not_there_is_named(opened, sqlite_url):
     with pytest.raises((StudyNotFound, StorageError)):
-        opened(url, "spring")
-    opened(url, "autumn", **ball())
+        opened(sqlite_url, "spring")
+    opened(sqlite_url, "autumn", **ball())
     with pytest.raises(StudyNotFound, match=r"name='spring'.*it has 'autumn'.*pass domain, horizon, loss_range, priv"):
-        opened(url, "spring")
+        opened(sqlite_url, "spring")
     with pytest.raises(StudyNotFound, match="pass horizon, loss_range, privacy"):
-        opened(url, "spring", domain=sv.domains.Ball(3))
+        opened(sqlite_url, "spring", domain=sv.domains.Ball(3))
     for bad in ("", "x" * 201, 7):
         with pytest.raises(ValueError, match="name must be 1 to 200 letters"):
-            opened(url, bad, **ball())
+            opened(sqlite_url, bad, **ball())
 
 
 def test_a_domain_with_functions_is_passed_again_and_checked(opened, sqlite_url):
@@ -103,32 +103,32 @@ def test_mechanisms_that_keep_secrets_are_refused_with_the_reason(choices, name,
         opened(sqlite_url)  # nothing was created
 
 
-def test_simulated_noise_says_so_and_stays_so(opened, url):
-    study = opened(url, noise=sv.SimulatedNoise(1), **ball(privacy=sv.PureDP(1.0)))
+def test_simulated_noise_says_so_and_stays_so(opened, sqlite_url):
+    study = opened(sqlite_url, noise=sv.SimulatedNoise(1), **ball(privacy=sv.PureDP(1.0)))
     assert "NOT PRIVATE" in study.status().privacy
     assert "NOT PRIVATE" in str(study.status())
     study.close()
     for real in (None, sv.SecureNoise()):
         with pytest.raises(StateRefused, match="NOT PRIVATE"):
-            opened(url, noise=real)
-    assert "NOT PRIVATE" in opened(url, noise=sv.SimulatedNoise(9)).status().privacy
-    assert "NOT PRIVATE" not in opened(url, "real", **ball(privacy=sv.PureDP(1.0))).status().privacy
+            opened(sqlite_url, noise=real)
+    assert "NOT PRIVATE" in opened(sqlite_url, noise=sv.SimulatedNoise(9)).status().privacy
+    assert "NOT PRIVATE" not in opened(sqlite_url, "real", **ball(privacy=sv.PureDP(1.0))).status().privacy
 
 
-def test_a_ledger_is_charged_once_for_the_life_of_a_study(opened, url, tmp_path):
+def test_a_ledger_is_charged_once_for_the_life_of_a_study(opened, sqlite_url, tmp_path):
     ledger = sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
     for _ in range(3):
-        opened(url, ledger=ledger, **ball(privacy=sv.PureDP(0.6))).close()
+        opened(sqlite_url, ledger=ledger, **ball(privacy=sv.PureDP(0.6))).close()
     assert ledger.spent == 0.6
     assert [entry.used for entry in ledger.entries] == [True]
     with pytest.raises(sv.errors.LedgerExceeded):
-        opened(url, "second", ledger=ledger, **ball(privacy=sv.PureDP(0.6)))
+        opened(sqlite_url, "second", ledger=ledger, **ball(privacy=sv.PureDP(0.6)))
     with pytest.raises(StudyNotFound):
-        opened(url, "second")
+        opened(sqlite_url, "second")
 
 
-def test_a_study_is_not_copied_pickled_or_taken_through_a_fork(opened, url):
-    study = opened(url, **sums())
+def test_a_study_is_not_copied_pickled_or_taken_through_a_fork(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
     action = study.ask()
     for copier in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="open it again, by URL and name"):
@@ -149,15 +149,15 @@ def test_a_study_is_not_copied_pickled_or_taken_through_a_fork(opened, url):
     assert study.status().told == 1
 
 
-def test_a_closed_study_says_so(opened, url):
-    study = opened(url, **sums())
+def test_a_closed_study_says_so(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
     action = study.ask()
     study.close()
     study.close()
     for call in (study.ask, lambda: study.tell(action.id, 0.5), study.status):
         with pytest.raises(StorageError, match="the study is closed: open it again"):
             call()
-    with opened(url) as again:
+    with opened(sqlite_url) as again:
         again.tell(action.id, 0.5)
 
 

@@ -13,7 +13,6 @@ import sottovoce as sv
 from children import Child
 from sottovoce.errors import (
     AlreadyTold,
-    HorizonReached,
     InvalidLoss,
     StudyBehind,
     StudyNotFound,
@@ -47,12 +46,12 @@ def round_of(url, one):
 # ---------------------------------------------------------------------- what is asked
 
 
-def test_events_of_segments_add_up_and_go_on_after_a_restart(opened, url):
-    study = opened(url, **segmented())
+def test_events_of_segments_add_up_and_go_on_after_a_restart(opened, sqlite_url):
+    study = opened(sqlite_url, **segmented())
     work(study, ["phone"] * 30 + ["desktop"] * 20 + ["phone"] * 5)
     study.tell((one := study.ask(segment="tablet")).id, loss_of(one.id))
     study.close()
-    again = opened(url)
+    again = opened(sqlite_url)
     assert again.sizes == {"phone": 35, "desktop": 20, "tablet": 1}
     status = again.status()
     assert (status.asked, status.told, status.outstanding, status.remaining) == (56, 56, 0, 100_000 - 56)
@@ -63,41 +62,13 @@ def test_events_of_segments_add_up_and_go_on_after_a_restart(opened, url):
 
 
 @pytest.mark.parametrize("horizon", [48, 54, 66])
-def test_what_was_given_back_for_another_segment_is_asked_again_and_once(opened, url, horizon):
-    study = opened(url, **segmented(horizon=horizon, patience=None))
+def test_what_was_given_back_for_another_segment_is_asked_again_and_once(opened, sqlite_url, horizon):
+    study = opened(sqlite_url, **segmented(horizon=horizon, patience=None))
     ids = [study.ask(segment="phone").id for _ in range(horizon - 14)]  # reserves some ahead
     ids += study.ask(study.remaining - 1, segment="desktop").ids.tolist()  # for which these are given back
     ids.append(study.ask(segment="phone").id)
     assert len(set(ids)) == horizon
     assert study.remaining == 0
-    assert study.verify().ok
-
-
-def test_a_block_answers_each_event_with_an_action_of_its_segment(opened, url):
-    study = opened(url, **segmented())
-    wanted = ["desktop", "phone", "phone", "tablet", "desktop"]
-    block = study.ask(segment=wanted)
-    numbers = {name: place for place, name in enumerate(study.sizes)}
-    assert [round_of(url, one)[0] for one in block.ids] == [numbers[one] for one in wanted]
-    assert len(set(block.ids.tolist())) == 5
-    assert len(study.ask(4, segment="phone")) == 4
-    with pytest.raises(ValueError, match="one for each of the size=3 actions, got 2"):
-        study.ask(3, segment=["phone", "desktop"])
-
-
-def test_the_horizon_is_that_of_all_segments_together(opened, url):
-    study, other = opened(url, **segmented(horizon=100)), None
-    study.ask(60, segment="phone")
-    other = opened(url)
-    other.ask(30, segment="desktop")
-    with pytest.raises(HorizonReached, match="size=12 actions were asked for, and 10 of horizon=100 are left"):
-        study.ask(segment=["phone"] * 6 + ["tablet"] * 6)
-    assert study.remaining == 10
-    study.ask(segment=["phone"] * 5 + ["tablet"] * 5)
-    for each in (study, other):
-        with pytest.raises(HorizonReached):
-            each.ask(segment="desktop")
-    assert study.remaining == other.remaining == 0
     assert study.verify().ok
 
 
@@ -114,49 +85,38 @@ def test_what_is_in_hand_for_one_segment_does_not_use_up_the_horizon_of_others(o
     assert study.sizes == {"phone": 190, "tablet": 105, "desktop": 105}
 
 
-def test_patience_counts_events_of_all_segments(opened, url):
-    study = opened(url, **segmented(patience=50))
-    asked = len(study.ask_round(segment="phone"))  # nobody will tell, nor ask for phones again
-    for _ in range(60):
-        study.tell((one := study.ask(segment="desktop")).id, loss_of(one.id))
-    status = study.status()
-    (closed,) = [row for row in Look(url).releases if row.stream == 0]
-    assert status.forgotten == closed.missing == asked
-    assert study.verify().ok
-
-
-def test_a_deadline_holds_for_segments_that_nobody_asks_for(opened, url):
-    study = opened(url, **segmented(deadline=1e9))
+def test_a_deadline_holds_for_segments_that_nobody_asks_for(opened, sqlite_url):
+    study = opened(sqlite_url, **segmented(deadline=1e9))
     asked = len(study.ask_round(segment="phone"))
-    execute(url, "UPDATE sottovoce_rounds SET full_time = full_time - 2e9")
-    study = opened(url)
+    execute(sqlite_url, "UPDATE sottovoce_rounds SET full_time = full_time - 2e9")
+    study = opened(sqlite_url)
     assert study.status().forgotten == asked
     study.change(deadline=None)
     assert study.status().deadline is None
 
 
-def test_unknown_segments_are_refused_and_leave_nothing(opened, url):
-    study = opened(url, **segmented())
+def test_unknown_segments_are_refused_and_leave_nothing(opened, sqlite_url):
+    study = opened(sqlite_url, **segmented())
     for wrong in ("phonee", 7, None, ["phone", "watch"]):
         with pytest.raises((UnknownSegment, TypeError)):
             study.ask(segment=wrong)
-    assert Look(url).streams == []
+    assert Look(sqlite_url).streams == []
     with pytest.raises(UnknownSegment):
         study.recommend(segment="watch")
-    plain = opened(url, name="plain", **believing())
+    plain = opened(sqlite_url, name="plain", **believing())
     for call in (plain.ask, plain.recommend, plain.posterior, plain.ask_round, plain.history):
         with pytest.raises(TypeError, match="segments"):
             call(segment="phone")
 
 
-def test_segments_are_opened_on_first_use_until_there_are_enough(opened, url):
-    study, other = opened(url, **segmented(segments=sv.Segments(limit=3))), None
-    other = opened(url)
+def test_segments_are_opened_on_first_use_until_there_are_enough(opened, sqlite_url):
+    study, other = opened(sqlite_url, **segmented(segments=sv.Segments(limit=3))), None
+    other = opened(sqlite_url)
     study.ask(segment="a")
     other.ask(segment=["b", "a"])
     with pytest.raises(UnknownSegment, match="'d' would be one more than the 3"):
         study.ask(segment=["c", "d"])  # neither of them
-    assert len(Look(url).streams) == 2
+    assert len(Look(sqlite_url).streams) == 2
     study.ask(segment="c")
     with pytest.raises(UnknownSegment, match="one more than the 3"):
         other.ask(segment="d")
@@ -211,8 +171,8 @@ def test_a_call_across_segments_is_recorded_as_a_whole_or_not_at_all(opened, url
     assert study.forget(ids) == 0
 
 
-def test_tells_that_arrive_together_stand_for_themselves(opened, url):
-    study = opened(url, **segmented())
+def test_tells_that_arrive_together_stand_for_themselves(opened, sqlite_url):
+    study = opened(sqlite_url, **segmented())
     ids = study.ask(segment=["phone", "desktop", "phone", "tablet"]).ids
     seen = []
     calls = [
@@ -254,8 +214,8 @@ def test_what_is_released_of_a_segment_are_its_own_losses(opened, sqlite_url):
         assert sum(one["released"]) == pytest.approx(sum(losses) * 2**18, abs=1)
 
 
-def test_ids_of_one_segment_are_not_those_of_another(opened, url):
-    study = opened(url, **segmented())
+def test_ids_of_one_segment_are_not_those_of_another(opened, sqlite_url):
+    study = opened(sqlite_url, **segmented())
     one, other = (study.ask(segment=name).id for name in NAMES[:2])
     life, mine, tag = one.split(".")
     with pytest.raises(UnknownAction):
@@ -263,18 +223,6 @@ def test_ids_of_one_segment_are_not_those_of_another(opened, url):
     with pytest.raises(UnknownAction):
         study.tell(f"{life}.{mine}", 0.5)
     assert study.status().told == 0
-
-
-def test_outstanding_losses_say_whose_they_are(opened, url):
-    study = opened(url, **segmented())
-    ids = study.ask(segment=["phone", "desktop", "desktop"]).ids
-    study.tell(ids[2], 0.5)
-    found = study.outstanding()
-    assert sorted(found.ids.tolist()) == sorted(ids[:2].tolist())
-    assert [one.segment for one in found.waiting] == ["phone", "desktop"]
-    assert len(study.outstanding(limit=1)) == 1
-    assert study.forget(found.ids) == 2
-    assert study.status().outstanding == 0
 
 
 # ---------------------------------------------------------------------- what they learn from each other
@@ -413,10 +361,10 @@ def test_a_restored_study_drops_what_is_open_of_every_segment(opened, url):
 
 
 @pytest.mark.parametrize("call", ["ask", "ask other", "tell", "tell other", "across", "status", "recommend"])
-def test_a_process_notices_that_its_storage_went_back_whatever_segment_it_asks_for(call, opened, url):
-    study = opened(url, **segmented())
+def test_a_process_notices_that_its_storage_went_back_whatever_segment_it_asks_for(call, opened, sqlite_url):
+    study = opened(sqlite_url, **segmented())
     work(study, ["phone"] * 17)
-    backup = Backup(url)
+    backup = Backup(sqlite_url)
     ids = work(study, ["phone"] * 5 + ["desktop"] * 20, told=20)
     backup.put_back()
     calls = {
@@ -479,12 +427,12 @@ def test_an_id_that_is_newer_than_the_storage_ends_the_life_of_all_segments(open
         again.tell(newer, 0.5)
 
 
-def test_a_ledger_is_charged_once_for_all_segments(opened, url, tmp_path):
+def test_a_ledger_is_charged_once_for_all_segments(opened, sqlite_url, tmp_path):
     ledger = sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
-    study = opened(url, **segmented(privacy=sv.PureDP(1.0)), ledger=ledger)
+    study = opened(sqlite_url, **segmented(privacy=sv.PureDP(1.0)), ledger=ledger)
     work(study, NAMES * 12)
     study.close()
-    opened(url, ledger=ledger).ask(segment="tablet")
+    opened(sqlite_url, ledger=ledger).ask(segment="tablet")
     assert len(ledger.entries) == 1
     assert ledger.remaining == pytest.approx(0.0)
 
@@ -492,14 +440,14 @@ def test_a_ledger_is_charged_once_for_all_segments(opened, url, tmp_path):
 # ---------------------------------------------------------------------- looking
 
 
-def test_segments_do_not_show_as_studies(opened, url):
-    study = opened(url, **segmented())
+def test_segments_do_not_show_as_studies(opened, sqlite_url):
+    study = opened(sqlite_url, **segmented())
     work(study, NAMES * 5, told=9)
-    (entry,) = list_studies(url)
+    (entry,) = list_studies(sqlite_url)
     assert (entry.name, entry.asked, entry.told, entry.waiting) == ("study", 15, 9, 6)
     assert entry.open_rounds == study.status().open_rounds > 3
     with pytest.raises(StudyNotFound, match="it has 'study'"):
-        opened(url, name="other")
+        opened(sqlite_url, name="other")
     stated = study.statement()
     assert (stated.asked, stated.open_rounds) == (15, entry.open_rounds)
     assert any("which segment an event belongs to" in one for one in stated.privacy.also_not_covered)

@@ -83,8 +83,8 @@ def test_a_change_between_the_look_of_a_process_and_its_lease_is_followed(changi
     assert other.ask(5).dimension == SECOND.dimension != THIRD.dimension
 
 
-def test_a_set_that_was_never_played_is_passed_over(url, opened):
-    study = opened(url, name="study", **making())
+def test_a_set_that_was_never_played_is_passed_over(sqlite_url, opened):
+    study = opened(sqlite_url, name="study", **making())
     for domain in (SECOND, THIRD):  # before the first round
         study.change(domain=domain)
     assert names(work(study, 2)) <= set(THIRD.labels)

@@ -10,14 +10,14 @@ from sottovoce.errors import ConfigurationMismatch, StudyNotFound
 from sottovoce.studies import state_stored
 
 
-def test_a_statement_says_what_status_and_verify_say(url, opened):
-    study = opened(url, name="spring", **sums(privacy=sv.PureDP(1.0)))
+def test_a_statement_says_what_status_and_verify_say(sqlite_url, opened):
+    study = opened(sqlite_url, name="spring", **sums(privacy=sv.PureDP(1.0)))
     for _ in range(2):
         block = study.ask_round()
         study.tell(block.ids[:-1], np.full(len(block) - 1, 0.5))
         study.forget(block.ids[-1:])
     study.ask(size=3)
-    stated, status = state_stored(url, "spring", verify=True), study.status()
+    stated, status = state_stored(sqlite_url, "spring", verify=True), study.status()
     assert (stated.rounds, stated.open_rounds, stated.told) == (status.round, status.open_rounds, status.told)
     assert (stated.released, stated.forgotten, stated.incarnation) == (2, status.forgotten, status.incarnation)
     assert stated.asked >= status.asked  # a process may have reserved more than it has handed out
@@ -35,16 +35,16 @@ def test_a_server_is_stated_with_what_its_log_keeps_and_without_a_password(postg
     assert not stated.reachable
 
 
-def test_a_set_of_functions_has_to_be_passed_and_simulated_noise_has_not(url, opened):
+def test_a_set_of_functions_has_to_be_passed_and_simulated_noise_has_not(sqlite_url, opened):
     cheapest = sv.domains.Custom(lambda cost: (np.arange(3) == np.argmin(cost)).astype(float), 3)
-    study = opened(url, name="own", **ball(domain=cheapest, privacy=sv.PureDP(1.0), noise=sv.SimulatedNoise(1)))
+    study = opened(sqlite_url, name="own", **ball(domain=cheapest, privacy=sv.PureDP(1.0), noise=sv.SimulatedNoise(1)))
     with pytest.raises(ConfigurationMismatch):
-        state_stored(url, "own")
-    stated = state_stored(url, "own", domain=cheapest)
+        state_stored(sqlite_url, "own")
+    stated = state_stored(sqlite_url, "own", domain=cheapest)
     assert stated.privacy.simulated
     assert stated == study.statement()
     with pytest.raises(StudyNotFound):
-        state_stored(url, "another")
+        state_stored(sqlite_url, "another")
 
 
 def test_horizons_that_are_unknown_and_local_privacy_have_statements(sqlite_url, opened):

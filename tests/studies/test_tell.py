@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, losses_of, place, probing, set_clock, sums, text_of
+from study_tools import Look, losses_of, place, probing, set_clock, sums, text_of
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
@@ -15,8 +15,8 @@ def counts(study):
     return status.asked, status.told, status.forgotten, status.outstanding, status.round
 
 
-def test_counts_are_those_of_the_calls(opened, url):
-    study = opened(url, **sums())
+def test_counts_are_those_of_the_calls(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
     assert counts(study) == (0, 0, 0, 0, 0)
     action = study.ask()
     assert isinstance(action.id, str)
@@ -35,8 +35,8 @@ def test_counts_are_those_of_the_calls(opened, url):
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_a_repeated_tell_is_refused_or_ignored_by_choice(closed, opened, url):
-    study = opened(url, **sums())
+def test_a_repeated_tell_is_refused_or_ignored_by_choice(closed, opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
     ids = study.ask(24).ids
     first = ids[:12] if closed else ids[:5]
     study.tell(first, losses_of(first))
@@ -46,27 +46,27 @@ def test_a_repeated_tell_is_refused_or_ignored_by_choice(closed, opened, url):
         with pytest.raises(AlreadyTold, match="has its loss already; nothing of this call was recorded"):
             study.tell(again, np.full(np.shape(again), PLANTED))
         assert counts(study) == before
-    patient = opened(url, repeat="ignore")
+    patient = opened(sqlite_url, repeat="ignore")
     patient.tell(first[3], PLANTED)
     patient.tell(np.concatenate([ids[12:14], first]), np.full(2 + len(first), 0.25))
     assert counts(patient)[1] == before[1] + 2  # those that were new
     patient.tell(np.concatenate([ids[14:16], ids[14:16]]), [0.25, 0.5, 0.75, 0.75])  # the first counts
-    told = Look(url).told()
+    told = Look(sqlite_url).told()
     assert [told[place(one)[1]] for one in ids[14:16]] == [2**16, 2**17]
     patient.forget(first)
     assert counts(patient) == (24, before[1] + 4, 0, 20 - before[1], closed)
 
 
-def test_an_id_that_stands_twice_in_one_call_is_refused(opened, url):
-    study = opened(url, **sums())
+def test_an_id_that_stands_twice_in_one_call_is_refused(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
     ids = study.ask(3).ids
     with pytest.raises(AlreadyTold):
         study.tell([ids[0], ids[1], ids[0]], [0.1, 0.2, 0.1])
     assert counts(study) == (3, 0, 0, 3, 0)
 
 
-def test_a_loss_for_a_round_that_closed_without_it_is_refused(opened, url):
-    study = opened(url, **sums(), repeat="ignore")
+def test_a_loss_for_a_round_that_closed_without_it_is_refused(opened, sqlite_url):
+    study = opened(sqlite_url, **sums(), repeat="ignore")
     ids = study.ask(24).ids
     study.forget(ids[3:5])
     study.tell([*ids[:3], *ids[5:12]], losses_of([*ids[:3], *ids[5:12]]))
@@ -79,8 +79,8 @@ def test_a_loss_for_a_round_that_closed_without_it_is_refused(opened, url):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, "many", None, [0.5]])
-def test_what_is_not_a_number_is_refused_whole_and_without_the_value(bad, opened, url):
-    study = opened(url, **sums())
+def test_what_is_not_a_number_is_refused_whole_and_without_the_value(bad, opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
     ids = study.ask(36).ids
     losses = [PLANTED] * 36
     losses[30] = bad  # in the third round that the call reaches
@@ -90,43 +90,19 @@ def test_what_is_not_a_number_is_refused_whole_and_without_the_value(bad, opened
     assert "many" not in str(refused.value)
     assert refused.value.__context__ is None
     assert counts(study) == (36, 0, 0, 36, 0)
-    assert Look(url).told() == {}
+    assert Look(sqlite_url).told() == {}
     study.tell(ids, [PLANTED] * 36)
     assert counts(study) == (36, 36, 0, 0, 3)
 
 
-def test_the_shape_of_losses_must_be_that_of_ids(opened, sqlite_url):
-    study = opened(sqlite_url, **sums())
-    ids = study.ask(3).ids
-    with pytest.raises(ValueError, match="losses must have the shape of ids"):
-        study.tell(ids, [0.1, 0.2])
-    study.tell([], [])
-    study.forget([])
-    assert counts(study) == (3, 0, 0, 3, 0)
-
-
-def test_losses_that_nobody_wants_are_dropped_unread(opened, url):
-    study = opened(url, **probing())
-    block = study.ask(24)
-    wanted, unwanted = block.ids[block.wants_loss], block.ids[~block.wants_loss]
-    assert len(unwanted) == 18
-    for open_or_closed in range(2):
-        study.tell(unwanted, np.full(len(unwanted), np.nan))
-        study.tell(list(unwanted), ["anything"] * len(unwanted))
-        assert counts(study)[1] == 6 * open_or_closed
-        if not open_or_closed:
-            study.tell(wanted, np.full(len(wanted), 0.25))
-    assert counts(study) == (24, 6, 0, 0, 2)
-
-
-def test_a_round_closes_once_it_is_asked_to_its_end_by_whoever_asks(opened, url):
+def test_a_round_closes_once_it_is_asked_to_its_end_by_whoever_asks(opened, sqlite_url):
     """Three probes of twelve: no loss is waited for any more, and the rest of the round is still to be played."""
-    study = opened(url, seed=2, **probing())
+    study = opened(sqlite_url, seed=2, **probing())
     block = study.ask(9)
     study.tell(block.ids, np.full(9, 0.25))
     assert counts(study) == (9, 3, 0, 0, 0)
     study.close()
-    study = opened(url)
+    study = opened(sqlite_url)
     rest = study.ask(15)
     assert counts(study)[4] == 1
     assert not rest.wants_loss[:3].any()
@@ -134,8 +110,8 @@ def test_a_round_closes_once_it_is_asked_to_its_end_by_whoever_asks(opened, url)
     assert counts(study) == (24, 6, 0, 0, 2)
 
 
-def test_ids_that_the_study_did_not_sign_are_refused(opened, url):
-    study, other = opened(url, **sums()), opened(url, "other", **sums())
+def test_ids_that_the_study_did_not_sign_are_refused(opened, sqlite_url):
+    study, other = opened(sqlite_url, **sums()), opened(sqlite_url, "other", **sums())
     good, theirs = study.ask().id, other.ask().id
     body, _, tag = good.rpartition(".")
     flipped = f"{body}.{int(tag, 16) ^ 1:012x}"
@@ -200,18 +176,3 @@ def test_a_deadline_closes_rounds(opened, url, monkeypatch):
         opened(url, deadline=5.0)
     with pytest.raises(ValueError, match="deadline must be"):
         opened(url, "other", deadline=-1.0, **sums())
-
-
-def test_under_local_privacy_raw_losses_are_refused(opened, url):
-    study = opened(url, **ball(privacy=sv.LocalDP(1.0)))
-    action = study.ask()
-    with pytest.raises(TypeError, match="under LocalDP a raw loss is refused"):
-        study.tell(action.id, PLANTED)
-    with pytest.raises(InvalidLoss, match="Is it a raw loss") as refused:
-        study.tell(action.id, report=PLANTED)
-    assert str(PLANTED) not in str(refused.value)
-    study.tell(action.id, report=sv.local.privatise(PLANTED, study.channel))
-    assert study.status().told == 1
-    plain = opened(url, "plain", **ball())
-    with pytest.raises(TypeError, match="report= is for LocalDP"):
-        plain.tell(plain.ask().id, report=1)

@@ -37,8 +37,8 @@ def test_the_same_numbers_are_released_as_by_single_calls(opened, url):
     assert released[0] == released[1]
 
 
-def test_a_call_that_is_refused_leaves_the_others_alone(opened, url):
-    study = opened(url, name="s", **study_tools.sums())
+def test_a_call_that_is_refused_leaves_the_others_alone(opened, sqlite_url):
+    study = opened(sqlite_url, name="s", **study_tools.sums())
     ids = [study.ask().id for _ in range(7)]
     study.tell(ids[0], 0.5)
     found = study.tell_each(
@@ -69,8 +69,8 @@ def test_a_call_that_is_refused_leaves_the_others_alone(opened, url):
     assert study.status().told == 3
 
 
-def test_losses_that_come_too_late_are_refused_or_dropped(opened, url):
-    study = opened(url, name="s", **study_tools.sums())
+def test_losses_that_come_too_late_are_refused_or_dropped(opened, sqlite_url):
+    study = opened(sqlite_url, name="s", **study_tools.sums())
     ids = [study.ask().id for _ in range(12)]
     study.forget(ids[:2])
     late, dropped, good = study.tell_each(
@@ -85,8 +85,8 @@ def test_losses_that_come_too_late_are_refused_or_dropped(opened, url):
     assert again[1:] == [Recorded(0, 0, 1), Recorded(0, 1, 0)]
 
 
-def test_losses_that_nobody_wants_are_dropped_unread(opened, url):
-    study = opened(url, name="s", **study_tools.probing())
+def test_losses_that_nobody_wants_are_dropped_unread(opened, sqlite_url):
+    study = opened(sqlite_url, name="s", **study_tools.probing())
     actions = study.ask(12)
     calls = [
         TellCall(one, 0.5 if wants else "unread") for one, wants in zip(actions.ids, actions.wants_loss, strict=True)

@@ -197,15 +197,15 @@ def _asked(optimizer, what, size):
 
 
 @pytest.mark.parametrize("case", sampled(FORMULA, 4))
-def test_a_restart_between_any_two_calls_changes_nothing(case, url, opened):
+def test_a_restart_between_any_two_calls_changes_nothing(case, sqlite_url, opened):
     """To the last digit, but for rounding on a simplex."""
     within = 1e-9 if "simplex" in case else 0.0
-    memory, study = both(opened, url, FORMULA[case])
+    memory, study = both(opened, sqlite_url, FORMULA[case])
     study.close()
     rng = np.random.default_rng(11)
     waiting = []
     for turn in range(16):
-        study = opened(url, noise=sv.SimulatedNoise(2))
+        study = opened(sqlite_url, noise=sv.SimulatedNoise(2))
         if turn % 2 == 0:
             waiting.append(same_blocks(memory, study, int(rng.integers(1, 60)), within=within))
         else:
@@ -250,15 +250,6 @@ def test_the_last_round_is_not_released_and_the_horizon_is_the_end(opened, url):
     assert (status.round, status.open_rounds, status.asked, status.told) == (3, 0, 30, 30)
     assert [row.state for row in Look(url).releases] == [RELEASED, RELEASED, UNRELEASED]
     assert "numbers" not in unpack(Look(url).closed[2])  # nothing will be played by them
-
-
-def test_ask_round_returns_the_rest_of_a_round(opened, url):
-    study = opened(url, **sums())
-    assert len(study.ask_round()) == 12
-    study.ask(5)
-    assert len(study.ask_round(most=3)) == 3
-    assert len(study.ask_round()) == 4
-    assert study.status().asked == 24
 
 
 LONG = {  # rounds of several blocks, and not a whole number of passes over the directions in each

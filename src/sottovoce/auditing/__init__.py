@@ -11,6 +11,7 @@ from sottovoce.auditing.results.record import AuditRecord, findings_record, read
 from sottovoce.auditing.run_all import audit_all
 from sottovoce.auditing.subjects.catalogue import mechanisms_alone, shipped
 from sottovoce.auditing.subjects.configurations import Configuration
+from sottovoce.auditing.subjects.counted import CountedConfiguration
 from sottovoce.auditing.subjects.evaluated import EvaluationConfiguration, evaluations_shipped
 from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
@@ -21,6 +22,7 @@ __all__ = [
     "AuditRecord",
     "Check",
     "Configuration",
+    "CountedConfiguration",
     "EvaluationConfiguration",
     "Findings",
     "MechanismAlone",

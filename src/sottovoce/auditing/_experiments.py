@@ -14,8 +14,6 @@ from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
 from sottovoce.privacy import NoiseSource
 
-__all__ = ["BanditExperiment", "Experiment", "MakeOptimizer", "MechanismExperiment"]
-
 MakeOptimizer = Callable[[int, NoiseSource], Any]
 
 
@@ -25,16 +23,13 @@ class Experiment(Protocol):
     @property
     def crowds(self) -> Sequence[Any]:
         """The people who are in a run together: each says in words how its two worlds differ."""
-        ...
 
     @property
     def chunk(self) -> int:
         """How many runs to ask for at a time."""
-        ...
 
     def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
         """Run one of the crowds, each person in a world that a coin chooses."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ from sottovoce.errors import ForkRefused
 from sottovoce.privacy import Noise, PureDP, SecureNoise, local
 from sottovoce.privacy.local import LaplaceChannel, OneBitChannel
 
-__all__ = ["NoiseStream", "collect"]
-
 _THREADS, _FORKED = 4, 200
 _FINE = 2.0**40  # of so many values no two draws are equal, but for once in millions of runs
 _NOBODY = Neighbours((), ())

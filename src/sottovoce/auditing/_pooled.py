@@ -8,8 +8,6 @@ from sottovoce import _fork
 from sottovoce.privacy import Noise, NoiseSource, SecureNoise, SimulatedNoise
 from sottovoce.privacy.noise import Sampler
 
-__all__ = ["Pooled", "secure_pool"]
-
 
 class Pooled:
     """Hands out one sampler per distribution, to however many optimizers ask.

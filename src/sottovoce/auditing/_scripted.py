@@ -11,8 +11,6 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.privacy import Noise
 from sottovoce.privacy.noise import Sampler
 
-__all__ = ["Scripted"]
-
 
 class Scripted:
     """A source whose draws are a function of a seed and of their number, moved by what is asked for.

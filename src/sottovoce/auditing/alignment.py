@@ -40,8 +40,6 @@ from sottovoce.auditing.results.check import Check
 from sottovoce.errors import SottovoceError
 from sottovoce.privacy import Guarantee, LocalDP, mechanism_named
 
-__all__ = ["align", "can_be_aligned"]
-
 _ROUNDING = 1e-9
 
 

@@ -28,8 +28,6 @@ from sottovoce.auditing.parallel import in_fresh_processes
 from sottovoce.auditing.results.check import Check
 from sottovoce.privacy import Noise
 
-__all__ = ["check_noise", "judge"]
-
 _FINE_ENOUGH = 100.0  # scales from which discreteness is far below what so many draws can see
 _Test = tuple[str, float]  # what it would mean, and how probable that is by chance
 

@@ -15,8 +15,6 @@ from sottovoce.auditing._pooled import Pooled, secure_pool
 from sottovoce.auditing.attacks.observations import Observations
 from sottovoce.privacy import SimulatedNoise
 
-__all__ = ["Batch", "Progress", "Workers", "in_fresh_processes"]
-
 Progress = Callable[[int], None]
 
 

@@ -23,8 +23,6 @@ from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, SimulatedNoise
 
-__all__ = ["audit"]
-
 _LEAST_RUNS = 400
 _LEAST_LOOK = 20  # runs of a crowd, before another is preferred
 _FEW_CROWDS = 4  # that are all looked at for as long

@@ -18,8 +18,6 @@ from sottovoce.auditing.subjects.catalogue import label_of, mechanisms_alone, sh
 from sottovoce.auditing.subjects.evaluated import evaluations_shipped
 from sottovoce.privacy import LocalDP
 
-__all__ = ["Progress", "audit_all"]
-
 Progress = Callable[[float, str], None]
 _ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as little
 _FEWER = {"study": 5, "stored evaluations": 5, "epochs": 5, "segments": 3}  # runs of an optimizer for one of these

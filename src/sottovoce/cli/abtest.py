@@ -19,10 +19,8 @@ from sottovoce.cli.study_shared import AsJson, show
 from sottovoce.privacy import PrivacyStatement
 from sottovoce.stats import ABTestResult, ab_test, events_needed
 
-__all__ = ["abtest_app"]
-
 _OURS = ("loss_range", "channel", *PRIVACY)
-_ELSE = tuple(one.name for one in fields(Options) if one.name not in _OURS)
+_ELSE = tuple(one.name for one in fields(Options) if one.name not in _OURS)  # for a plan, which knows no direction
 
 abtest_app = typer.Typer(
     name="abtest",
@@ -77,7 +75,7 @@ def plan_command(
 
 
 @abtest_app.command("run")
-@with_options(without=_ELSE)
+@with_options(without=tuple(name for name in _ELSE if name != "direction"))
 def run_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or JSON lines with arm and loss; read twice.")],
     arms: Annotated[str, typer.Option(help="Names of the arms, such as A,B,C; the first is the control.")],
@@ -133,7 +131,13 @@ def run_command(
     rows = Rows(file, names, column=column, missing=missing, valid=releasing.valid_report)
     kept = Released(where, settings)
     notes = releasing.release(rows, kept, ledger)
-    found = ab_test(releasing.results(kept), pairs=pairs, confidence=confidence, schedule=planned)
+    found = ab_test(
+        releasing.results(kept),
+        pairs=pairs,
+        confidence=confidence,
+        schedule=planned,
+        direction=options.direction or "minimize",
+    )
     facts = {**found.to_dict(), "privacy": releasing.privacy.headline, "released": str(where), "notes": notes}
     if report is not None:
         shown = {"arms": arms, **options.given(), "schedule": schedule, "pairs": pairs, "confidence": confidence}

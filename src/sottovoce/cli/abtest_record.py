@@ -18,8 +18,6 @@ from typing import Any
 
 from sottovoce._disk import sync_folder
 
-__all__ = ["RowRecord", "Witness"]
-
 
 class Witness:
     """Sees the rows of a table go by, and has a digest of each arm's up to some of them.

@@ -20,8 +20,6 @@ from sottovoce import __version__
 from sottovoce._disk import sync_folder
 from sottovoce.cli.abtest_record import RowRecord, Witness
 
-__all__ = ["Released"]
-
 Numbers = list[dict[str, int]]
 
 

@@ -14,8 +14,6 @@ from sottovoce.privacy import Ledger, LocalDP, PrivacyStatement, SimulatedNoise,
 from sottovoce.stats import ReleasedMean
 from sottovoce.stats.scale import scale_for
 
-__all__ = ["Releasing"]
-
 _BLOCK = 4096  # losses that are told together
 
 

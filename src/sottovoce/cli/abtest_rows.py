@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 
 from sottovoce.cli.study_stream import LineError
 
-__all__ = ["Row", "Rows"]
-
 _MISSING = ("refuse", "middle")
 
 

@@ -13,8 +13,6 @@ from typer.core import TyperCommand, TyperGroup
 from sottovoce import __version__
 from sottovoce.errors import SottovoceError, StudyNotFound
 
-__all__ = ["app", "main"]
-
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 # Where each command is, and the first words of its help. Only the one that is called is loaded, with what it needs.

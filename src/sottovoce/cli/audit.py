@@ -17,8 +17,6 @@ from sottovoce.auditing import Audit, Check, Findings, audit_all, findings_recor
 from sottovoce.cli import parsing
 from sottovoce.cli.folders import can_draw, check_writable
 
-__all__ = ["audit_command", "audit_table", "check_table", "show_and_write", "write_findings"]
-
 REFUTED, INTERRUPTED = 1, 130
 
 

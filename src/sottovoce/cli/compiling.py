@@ -8,8 +8,6 @@ from sottovoce._extras import load
 from sottovoce.domains import Domain, all_domains
 from sottovoce.projection import project
 
-__all__ = ["compile_command", "use"]
-
 
 def compile_command() -> None:
     """Compile what is compiled on first use, once for this machine, so that no first call has to wait for it."""

@@ -21,17 +21,6 @@ from sottovoce.models import Posterior
 from sottovoce.playing import LocalReports
 from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
 
-__all__ = [
-    "Played",
-    "all_settings",
-    "carry_out",
-    "command_line",
-    "draw_beside",
-    "labels_of",
-    "optimizer_of",
-    "write",
-]
-
 Progress = Callable[[int, int, int], None]
 _NOT_COUNTED = (*PRIVACY, "simulated_noise", "also", "beside")
 

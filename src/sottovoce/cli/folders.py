@@ -12,8 +12,6 @@ from sottovoce._extras import load
 from sottovoce.cli.settings import RunSettings
 from sottovoce.errors import MissingExtra
 
-__all__ = ["can_draw", "check_free", "check_writable"]
-
 _OWN = ("summary.json", "report.html", "regret.png")  # what `run` writes in any case
 
 

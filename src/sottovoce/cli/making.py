@@ -11,8 +11,6 @@ from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
 from sottovoce.models import Features, Posterior
 
-__all__ = ["domain_of", "features_of", "labels_of", "prior_of"]
-
 
 def domain_of(text: str | None, file: Path | None) -> Domain:
     """Return the domain that is written on the command line, or in a file."""

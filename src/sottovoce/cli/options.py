@@ -21,10 +21,9 @@ from sottovoce.cli.making import domain_of, features_of, labels_of, prior_of
 from sottovoce.domains import Domain
 from sottovoce.options import OPTIONS
 from sottovoce.plans import exploration_named
-from sottovoce.plans.options import PLANS, DecisionFacts
+from sottovoce.plans.options import DecisionFacts
+from sottovoce.plans.plan import PLANS
 from sottovoce.privacy import Guarantee, mechanism_named
-
-__all__ = ["PRIVACY", "SWITCHES", "Deadline", "Options", "Patience", "displaced", "texts", "with_options"]
 
 PRIVACY = ("epsilon", "delta", "rho", "local", "no_privacy", "contributions")
 """Options that say which guarantee is given; some exclude others."""

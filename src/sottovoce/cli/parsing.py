@@ -6,8 +6,6 @@ from typing import Any
 from sottovoce._checks import number
 from sottovoce._written import listed
 
-__all__ = ["count", "numbers", "one_number", "pair", "patience", "whole"]
-
 _SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
 

@@ -24,8 +24,6 @@ from sottovoce.plans.problem import Problem
 from sottovoce.privacy.promise import cautions_of
 from sottovoce.rehearsal import Hints, NotRehearsed, Prices, hints_of, prices_of, rehearsed
 
-__all__ = ["considered", "plan_command"]
-
 UNIT = (0.0, 1.0)  # the usual range of losses
 
 

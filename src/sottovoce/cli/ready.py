@@ -7,8 +7,6 @@ from sottovoce.cli.settings import RunSettings, from_file
 from sottovoce.lab.problems import PROBLEMS
 from sottovoce.lab.problems.naming import make_problem
 
-__all__ = ["READY", "find", "of_problem"]
-
 HORIZON = 200_000  # of the runs of problems
 DEMO = 500_000  # and of the demo
 

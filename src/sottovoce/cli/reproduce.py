@@ -13,8 +13,6 @@ from sottovoce.cli.compare import run_with_progress
 from sottovoce.cli.folders import check_writable
 from sottovoce.lab.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, judge, reproduction_grid
 
-__all__ = ["claim_tables", "reproduce_command"]
-
 _COLOURS = {HOLDS: "green", FAILS: "bold red"}
 
 

@@ -14,8 +14,6 @@ from sottovoce.cli.options import Options, with_options
 from sottovoce.cli.settings import RunSettings, with_values
 from sottovoce.lab.problems import PROBLEMS
 
-__all__ = ["run_command"]
-
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 RUNS = f"One of {', '.join(ready.READY)}; a problem ({', '.join(PROBLEMS)}, with settings: slate:items=40); or a file."
 

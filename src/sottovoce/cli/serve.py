@@ -1,18 +1,150 @@
 """`sottovoce serve`: studies over HTTP."""
 
+import re
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from sottovoce._extras import naming_the_extra
-from sottovoce.cli.serve_key import key_app
-from sottovoce.cli.study_shared import Url, storage_url
+from sottovoce.cli.study_shared import AsJson, Url, show, storage_url
+from sottovoce.service.keys import ROLES, Key, KeyStore
+from sottovoce.service.keys.key import id_and_secret
+from sottovoce.service.store import ServiceStore
 
-__all__ = ["serve_app"]
+# ----------------------------------------------------------------------
+# `sottovoce serve key`: who may call a service, with which roles, for how long.
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_LONGEST = 1e11  # seconds: what is further away is no date any more
+
+key_app = typer.Typer(
+    name="key",
+    help="Keys of a service: make, list and revoke them; a revoked one is refused at once by every worker.",
+    no_args_is_help=True,
+)
+
+
+@key_app.command("create")
+def create(
+    context: typer.Context,
+    may: Annotated[
+        str, typer.Option(metavar="ROLES", help=f"What it is for: {', '.join(ROLES)}, with commas between.")
+    ],
+    study: Annotated[str | None, typer.Option(metavar="NAME", help="The study that it is for.")] = None,
+    all_studies: Annotated[
+        bool, typer.Option("--all-studies", help="For all studies instead, those to come as well.")
+    ] = False,
+    expires: Annotated[str, typer.Option(metavar="TIME", help="How long it lives: 90d, 12h, 30m, or never.")] = "90d",
+    note: Annotated[str, typer.Option(help="What it is for, in your words.")] = "",
+    rate: Annotated[float | None, typer.Option(help="Requests a second; otherwise the service's own limit.")] = None,
+    storage: Url = None,
+    as_json: AsJson = None,
+) -> None:
+    """Make a key. It is shown now and never again: only a hash of it is stored."""
+    if (study is None) != all_studies:
+        raise ValueError("pass --study NAME, or --all-studies: one of them")
+    roles = [role.strip() for role in may.split(",") if role.strip()]
+    with _opened(context, storage) as ring:
+        key, text = ring.create(roles, study, seconds_of(expires), note, rate)
+    words = f"{text}\n\nThis is shown once: keep it where secrets are kept. {_words(key, key.created)}"
+    show(as_json, {"key": text, **_facts(key, key.created)}, words)
+
+
+@key_app.command("list")
+def list_all(context: typer.Context, storage: Url = None, as_json: AsJson = None) -> None:
+    """List the keys: what each may do, for how long, and whether it is still good. Secrets are stored nowhere."""
+    with _opened(context, storage) as ring:
+        keys = ring.list()
+    now = datetime.now(UTC).timestamp()
+    words = "\n".join(_words(key, now) for key in keys) or "There are no keys yet; see `sottovoce serve key create`."
+    show(as_json, {"keys": [_facts(key, now) for key in keys]}, words)
+
+
+@key_app.command("revoke")
+def revoke(
+    context: typer.Context,
+    id: Annotated[str, typer.Argument(metavar="ID", help="The key's public part, as `list` shows it.")],
+    storage: Url = None,
+    as_json: AsJson = None,
+) -> None:
+    """Refuse a key from now on, on all workers, and end the logins that were made with it."""
+    public, _ = id_and_secret(id)  # the whole key, by somebody who has only that
+    with _opened(context, storage) as ring:
+        key = ring.revoke(public or id)
+    now = datetime.now(UTC).timestamp()
+    show(as_json, _facts(key, now), _words(key, now))
+
+
+def seconds_of(text: str) -> float | None:
+    """Read how long something lives: a number of days, hours, minutes or seconds; None for ever.
+
+    Examples
+    --------
+    >>> [seconds_of(text) for text in ("90d", "1.5h", "30m", "2w", "45s", "never")]
+    [7776000.0, 5400.0, 1800.0, 1209600.0, 45.0, None]
+    """
+    if text.strip().lower() == "never":
+        return None
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([smhdw])", text.strip().lower())
+    seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
+    if not 0 < seconds < _LONGEST:
+        raise ValueError(f"expires must be a time such as 90d, 12h, 30m or 45s, or never, got {text!r}")
+    return seconds
+
+
+@contextmanager
+def _opened(context: typer.Context, storage: str | None) -> Iterator[KeyStore]:
+    """Yield the keys of a storage, which may be named before `key` as well."""
+    above: Any = context.parent
+    while storage is None and above is not None:
+        storage, above = above.params.get("storage"), above.parent
+    ring = KeyStore(ServiceStore(storage_url(storage)))
+    try:
+        yield ring
+    finally:
+        ring.close()
+
+
+def _state(key: Key, now: float) -> str:
+    if key.revoked is not None:
+        return "revoked"
+    return "good" if key.lives(now) else "expired"
+
+
+def _facts(key: Key, now: float) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "may": [role for role in ROLES if role in key.roles],
+        "study": key.study,
+        "state": _state(key, now),
+        "created": _when(key.created),
+        "expires": _when(key.expires),
+        "revoked": _when(key.revoked),
+        "rate": key.rate,
+        "note": key.note,
+    }
+
+
+def _words(key: Key, now: float) -> str:
+    roles = ", ".join(role for role in ROLES if role in key.roles)
+    where = "all studies" if key.study is None else f"study {key.study!r}"
+    until = "without end" if key.expires is None else f"until {_when(key.expires)}"
+    state = {"good": "", "expired": "  EXPIRED", "revoked": f"  REVOKED {_when(key.revoked)}"}[_state(key, now)]
+    rate = "" if key.rate is None else f", {key.rate:g} requests a second"
+    return f"{key.id}  may {roles} for {where}, {until}{rate}{f'  ({key.note})' if key.note else ''}{state}"
+
+
+def _when(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
 
 _server, _limit, _network = (partial(typer.Option, rich_help_panel=name) for name in ("Server", "Limits", "Network"))
 

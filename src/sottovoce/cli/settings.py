@@ -14,8 +14,6 @@ from sottovoce.lab.problems import PROBLEMS, DecisionProblem
 from sottovoce.lab.problems.naming import make_problem, problem_name
 from sottovoce.lab.simulation import Environment, MovingTarget, NoisyLinear, Switching
 
-__all__ = ["ENVIRONMENTS", "RunSettings", "from_file", "variant", "with_values"]
-
 ENVIRONMENTS: dict[str, type[MovingTarget] | type[NoisyLinear] | type[Switching]] = {
     kind.name: kind for kind in (MovingTarget, NoisyLinear, Switching)
 }

@@ -4,8 +4,6 @@ from rich.console import Console
 
 from sottovoce.cli import tables
 
-__all__ = ["show_domains"]
-
 
 def show_domains() -> None:
     """Show the feasible sets that can be optimised over, with the geometry of an example."""

@@ -12,8 +12,6 @@ from sottovoce.cli.study_shared import Url, storage_url
 from sottovoce.privacy import read_ledger
 from sottovoce.studies import state_stored
 
-__all__ = ["statement_command"]
-
 NOTHING_TO_SIGN = 1
 
 

@@ -25,8 +25,6 @@ from sottovoce.studies import (
     verify_stored,
 )
 
-__all__ = ["study_app"]
-
 FAULTY = 1
 
 study_app = typer.Typer(

@@ -18,8 +18,6 @@ from sottovoce.errors import SottovoceError
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.studies import Study
 
-__all__ = ["ask_command"]
-
 
 def ask_command(
     name: Name,

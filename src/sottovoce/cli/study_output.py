@@ -23,8 +23,6 @@ try:
 except ImportError:  # where there are none, nobody can tell what a pipe's reader has taken
     fcntl = termios = None  # type: ignore[assignment]
 
-__all__ = ["BROKEN_PIPE", "INTERRUPTED", "Output", "Written"]
-
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 _PIECE = 4096  # bytes: a pipe that has room takes as many at once

@@ -15,18 +15,6 @@ from sottovoce.learning.segmented.requests import segment_in_words
 from sottovoce.models import Segment, Segments
 from sottovoce.studies import Study
 
-__all__ = [
-    "Factors",
-    "Limit",
-    "Names",
-    "OneSegment",
-    "PeopleLines",
-    "SegmentLines",
-    "ask_lines",
-    "segment_of",
-    "segments_of",
-]
-
 _BLOCK = 64  # actions of one call, for lines of a file
 
 Names = Annotated[

@@ -10,8 +10,6 @@ from rich.console import Console
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.studies import Study
 
-__all__ = ["AsJson", "Name", "Url", "look_at", "show", "storage_url"]
-
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the study.")]
 Url = Annotated[
     str | None,

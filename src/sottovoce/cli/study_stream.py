@@ -22,8 +22,6 @@ from sottovoce.errors import (
 )
 from sottovoce.studies import Study
 
-__all__ = ["Line", "LineError", "StreamReport", "opened", "read_ids", "read_lines", "tell_stream"]
-
 _REFUSED = (AlreadyTold, RoundClosed, UnknownAction, InvalidLoss, ValueError)
 
 

@@ -13,8 +13,6 @@ from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
 from sottovoce.cli.study_stream import LineError, StreamReport, opened, read_lines, tell_stream
 from sottovoce.studies import Study
 
-__all__ = ["tell_command"]
-
 INTERRUPTED = 130
 
 

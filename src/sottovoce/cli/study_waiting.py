@@ -15,8 +15,6 @@ from sottovoce.errors import UnknownAction
 from sottovoce.options import OPTIONS
 from sottovoce.studies import Study
 
-__all__ = ["change_command", "deadline_of", "forget_command", "outstanding_command"]
-
 _BLOCK = 10_000  # ids of one transaction
 
 

@@ -10,8 +10,6 @@ from sottovoce._parsing import written_domain
 from sottovoce.domains import Domain, all_domains
 from sottovoce.lab.simulation import Run
 
-__all__ = ["domain_table", "domain_words", "in_words", "progress_bars", "result_table"]
-
 
 class _Speed(ProgressColumn):
     def render(self, task: Task) -> Text:

@@ -5,8 +5,6 @@ from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-__all__ = ["Address"]
-
 
 @dataclass(frozen=True)
 class Address:

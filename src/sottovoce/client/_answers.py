@@ -20,8 +20,6 @@ from sottovoce.learning.segmented.recommendation import SegmentedRecommendation,
 from sottovoce.models import FitCheck, Posterior
 from sottovoce.plans.decisions import Decisions, Menu, OfSeveralSets
 
-__all__ = ["Facts", "action", "actions", "fit_check", "outstanding", "posterior", "read", "recommendation"]
-
 Found = TypeVar("Found")
 _AS_THEY_ARE = ("why", "rounds", "loss", "deviation", "share", "caution", "chosen", "direction")
 

@@ -18,8 +18,6 @@ from sottovoce.errors import ConfigurationMismatch, ServiceError, StorageError, 
 from sottovoce.privacy import LocalDP
 from sottovoce.privacy.local import Channel, channel_from_dict
 
-__all__ = ["NO_CHANNEL", "Accepts", "ChannelInfo"]
-
 NO_CHANNEL = "no-channel"
 """The kind of problem that says so: other refusals must never be taken for it, or raw losses would be sent."""
 

@@ -18,7 +18,6 @@ try:
 except ImportError:
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["delivering"]
 
 _LOOK_AGAIN = 0.05  # seconds
 

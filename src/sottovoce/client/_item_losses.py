@@ -17,8 +17,6 @@ from sottovoce._losses import as_rows
 from sottovoce.errors import InvalidLoss
 from sottovoce.learning.bandit.item_losses import as_name, in_items
 
-__all__ = ["ItemsShown", "are_by_item"]
-
 _MOST = 100_000
 
 

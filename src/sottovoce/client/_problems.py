@@ -4,8 +4,6 @@ from typing import Any
 
 from sottovoce import errors
 
-__all__ = ["error_from", "kind_of", "refused_for_good"]
-
 _LIBRARY: dict[str, type[errors.SottovoceError]] = {
     kind: getattr(errors, kind.title().replace("-", ""))
     for kind in (

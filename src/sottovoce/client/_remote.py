@@ -16,8 +16,6 @@ from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_re
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
 
-__all__ = ["Remote"]
-
 
 class Remote:
     """Something that a service holds, and can be called from any thread.

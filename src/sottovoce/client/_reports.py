@@ -16,8 +16,6 @@ from sottovoce import _fork
 from sottovoce.client.tell_queue import Destination, TellQueue
 from sottovoce.privacy.local import Channel, privatise
 
-__all__ = ["KeptReports"]
-
 _MOST = 100_000
 
 

@@ -22,8 +22,6 @@ from sottovoce.client.retries import BRIEFLY, Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
 from sottovoce.errors import ServiceError, SottovoceError, StorageError
 
-__all__ = ["Sender", "Told", "send"]
-
 _log = logging.getLogger("sottovoce.client")
 
 

@@ -22,8 +22,6 @@ from sottovoce.client._problems import error_from, kind_of
 from sottovoce.client.retries import Retries, told_to_wait
 from sottovoce.errors import ServiceAway, SottovoceError, StorageError
 
-__all__ = ["Service"]
-
 _IDLE_SECONDS = 4.0  # a connection is let go of before servers do it, most of them after 5: a call would fail on it
 _AGAIN = (429, 502, 503, 504)
 _LINES = "application/x-ndjson"

@@ -18,8 +18,6 @@ from sottovoce.errors import UNRECORDED, InvalidLoss, UnknownAction
 from sottovoce.learning.bandit.actions import refuse_actions
 from sottovoce.learning.bandit.reports import ReportGrid
 
-__all__ = ["LOSS_WIDTH", "Tell", "checked_ids", "checked_losses", "checked_reports", "loss_text"]
-
 LOSS_WIDTH = 25
 _REPORT_WIDTH = 20  # holds every integer of 64 bits
 

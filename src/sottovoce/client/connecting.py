@@ -14,8 +14,6 @@ from sottovoce.client.tell_queue import TellQueue
 from sottovoce.errors import ServiceError
 from sottovoce.privacy import LocalDP
 
-__all__ = ["connect"]
-
 
 class _Options(TypedDict, total=False):
     key: str | None

@@ -1,6 +1,6 @@
 """Evaluations behind a service: the same calls as `PrivateEvaluations`, over HTTP."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, overload
 
@@ -15,10 +15,9 @@ from sottovoce.errors import NotReleased
 from sottovoce.evaluations.evaluation import Counts, Evaluation
 from sottovoce.evaluations.private_evaluations import Assignment
 from sottovoce.privacy.local import Channel
+from sottovoce.rounds.people import people_for, plain_people
 from sottovoce.stats.released_mean import ReleasedMean
 from sottovoce.stats.scale import Scale
-
-__all__ = ["RemoteEvaluations"]
 
 
 class RemoteEvaluations(Remote):
@@ -61,24 +60,39 @@ class RemoteEvaluations(Remote):
         return self._handle(made.number)
 
     @overload
-    def assign(self, size: None = None) -> Assignment: ...
+    def assign(self, size: None = None, *, person: str | None = None) -> Assignment: ...
 
     @overload
-    def assign(self, size: int) -> list[Assignment]: ...
+    def assign(self, size: int, *, person: Sequence[str] | None = None) -> list[Assignment]: ...
 
-    def assign(self, size: int | None = None) -> Assignment | list[Assignment]:
+    def assign(
+        self, size: int | None = None, *, person: str | Sequence[str] | None = None
+    ) -> Assignment | list[Assignment]:
         """Assign the next person, or `size` of them, to evaluations that have places left, by public coins.
 
         Parameters
         ----------
         size
             How many people, all of them or none; None for one, whose assignment is returned by itself.
+        person
+            Who it is, by any string that is theirs alone, so that the service counts their losses; for several, a list.
         """
-        if size is None:
-            one = self._once("assign", {})
-            return Assignment(self._handle(one.number), one.id)
-        found = self._once("assign", {"size": whole("size", size)}).assigned
-        return [Assignment(self._handle(one["number"]), one["id"]) for one in found]
+        count = None if size is None else whole("size", size)
+        met = self._assigned({}, count, people_for(count, person))
+        found = [Assignment(self._handle(one["number"]), one["id"], one["wants_loss"]) for one in met]
+        return found[0] if size is None else found
+
+    def _assigned(self, wish: Any, size: int | None, people: Sequence[str] | None) -> list[Any]:
+        whom = plain_people(people if size is not None or people is None else people[0])
+        answer = self._once("assign", {"size": size, **wish, **whom})
+        return [answer] if size is None else answer.assigned
+
+    def erase_people(self) -> int:
+        """Erase all that is kept of people who were counted; return how many. Nobody is assigned any more after it.
+
+        It takes a key with the role admin.
+        """
+        return int(self._call("POST", "erase-people").erased)
 
     def evaluation(self, number: int) -> Evaluation:
         """Return an evaluation by its number, whoever has opened it.
@@ -119,15 +133,15 @@ class RemoteEvaluations(Remote):
     def _stands(self, number: int) -> Facts:
         return self._call("GET", f"evaluation?number={number}")
 
-    def _assigned(self, number: int, size: int) -> list[str]:
-        return [one["id"] for one in self._once("assign", {"number": number, "size": size}).assigned]
-
-    def _send(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> None:
+    def _send(
+        self, number: int | None, ids: Any, losses: NDArray[Any], late: str, people: Sequence[str] | None
+    ) -> None:
         """Send losses, for ids or for the next places, which are taken first."""
         if ids is None:
             assert number is not None
             self._checked(("",) * losses.size, losses)  # before anybody is assigned
-            ids = self._assigned(number, losses.size) if losses.size else ()
+            taken = self._keeper.assign_to(number, losses.size, people) if losses.size else []
+            ids = [one for one, _ in taken]
         self._tell(checked_ids(ids), losses, late)
 
     @cached_property
@@ -162,13 +176,21 @@ class _Keeper:
         self._remote, self._released = remote, dict[int, ReleasedMean]()
         self.losses_told = losses_told  # from losses or reports to what a call has brought
 
-    def assign_to(self, number: int, size: int) -> list[str]:
-        """Hand out the next ids."""
-        return self._remote._assigned(number, size)
+    def assign_to(self, number: int, size: int, person: Sequence[str] | None = None) -> list[tuple[str, bool]]:
+        """Hand out the next ids, with whether a loss is wanted."""
+        met = self._remote._assigned({"number": number}, size, person)
+        return [(one["id"], one["wants_loss"]) for one in met]
 
-    def tell(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> None:
+    def tell(
+        self,
+        number: int | None,
+        ids: Any,
+        losses: NDArray[Any],
+        late: str,
+        person: Sequence[str] | None = None,
+    ) -> None:
         """Send losses, for ids or for the next places."""
-        self._remote._send(number, ids, losses, late)
+        self._remote._send(number, ids, losses, late, person)
 
     def forget_ids(self, number: int | None, ids: Any) -> int:
         """Close places without their losses; return how many."""

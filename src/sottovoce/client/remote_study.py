@@ -1,8 +1,10 @@
 """A study behind a service: `ask` and `tell` over HTTP."""
 
+import os
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar, overload
 from urllib.parse import quote
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._checks import choice, number, whole
+from sottovoce._disk import write_atomically
 from sottovoce.client import _answers
 from sottovoce.client._answers import Facts, read
 from sottovoce.client._channel_info import SAY_WHAT, Accepts
@@ -37,8 +40,6 @@ from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, PrivacyStatement
 from sottovoce.privacy.local import Channel
 from sottovoce.rounds.people import people_of, plain_people
-
-__all__ = ["RemoteStudy"]
 
 Found = TypeVar("Found")
 _PATIENCE = 2.0  # seconds that a call in flight in the background is given when the connection is closed
@@ -329,6 +330,16 @@ class RemoteStudy(Remote):
         """
         most = _MOST if limit is None else whole("limit", limit, least=0)
         return self._look(f"outstanding?limit={most}", "what is outstanding", _answers.outstanding)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write what the study has come to as one HTML page, with its pictures; nothing in it costs privacy.
+
+        Parameters
+        ----------
+        path
+            Of the page.
+        """
+        return write_atomically(path, self._look("report", "a page", lambda plain: plain["page"].encode()))
 
     @property
     def channel(self) -> Channel:

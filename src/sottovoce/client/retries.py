@@ -7,8 +7,6 @@ from email.utils import parsedate_to_datetime
 
 from sottovoce._checks import number, whole
 
-__all__ = ["Retries"]
-
 _chance = random.SystemRandom()  # not a seeded one: clients that were started together must not come back together
 
 

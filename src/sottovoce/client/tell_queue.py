@@ -28,8 +28,6 @@ from sottovoce.errors import QueueFull, StorageError, StudyDamaged
 from sottovoce.rounds.stores.sql._files import FileReplaced
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
 
-__all__ = ["Destination", "Refusal", "TellQueue"]
-
 Found = TypeVar("Found")
 Run = Callable[..., list[tuple[Any, ...]]]
 

@@ -5,8 +5,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["RemembersArguments"]
-
 
 class RemembersArguments:
     """A mixin whose instances keep the arguments of their construction, by name."""

@@ -15,8 +15,7 @@ from sottovoce.domains.base import Domain
 from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
-
-__all__ = ["Answers", "DomainCheck", "check_domain", "probe_oracle"]
+from sottovoce.projection._stopping import CLOSED_GAP
 
 _SLACK = 1e-6  # of the extent of the set: what is forgiven to rounding, and to solvers that stop before the optimum
 _LARGE = 400  # dimension from which the projection on the affine hull is not formed as a matrix
@@ -192,8 +191,8 @@ def _refuse_dearer(answers: Answers) -> float:
     if worst > _SLACK * extent + 1e-12 * np.abs(values).max():
         raise DomainError(
             f"the oracle does not minimise <cost, x>: another of its answers is cheaper by {worst:.3g}, and "
-            f"{_SLACK * extent:.3g} is allowed; if it maximises, give it the negative of the cost, and if it is a "
-            "solver with a gap, close that"
+            f"{_SLACK * extent:.3g} is allowed; if it maximises, give it the negative of the cost; and see that "
+            f"{CLOSED_GAP}"
         )
     return worst / extent if extent else 0.0
 

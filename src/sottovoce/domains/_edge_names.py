@@ -8,8 +8,6 @@ from sottovoce._arrays import Integers
 from sottovoce.domains._labels import Labels, read_labels
 from sottovoce.domains._solvers.graph import Graph
 
-__all__ = ["edge_labels", "in_order_of_travel", "names_of_edges"]
-
 
 def edge_labels(labels: Any, graph: Any, read: Graph, *, directed: bool = True) -> Labels | None:
     """Return the names that were given to edges: a list, a mapping, or an attribute of a networkx graph's edges.

@@ -6,8 +6,6 @@ from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.orbits import Orbit, even_orbit, helmert
 from sottovoce.domains.base import Domain, Fixed
 
-__all__ = ["FixedSum", "Full"]
-
 
 class Full(Fixed, Domain):
     """A set with room in every direction around its centre, `_center`; a base for families."""

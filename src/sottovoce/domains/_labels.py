@@ -17,18 +17,6 @@ from sottovoce._checks import choice, vector, whole
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.errors import DomainError
 
-__all__ = [
-    "Count",
-    "HasLabels",
-    "Labels",
-    "Sides",
-    "TwoSided",
-    "count_or_names",
-    "numbers_of",
-    "read_labels",
-    "two_sides",
-]
-
 Labels = tuple[Hashable, ...]
 """Names, one for each coordinate, all different."""
 

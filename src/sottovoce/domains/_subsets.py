@@ -8,8 +8,6 @@ from scipy.sparse.csgraph import connected_components
 
 from sottovoce._arrays import Integers, Mask
 
-__all__ = ["Order", "all_masks", "as_mask", "as_order", "components_of"]
-
 Order = Integers
 
 

@@ -22,8 +22,6 @@ from sottovoce.domains.oracles import counted, from_any_scale, watched_calls
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
 
-__all__ = ["FEW", "Domain", "Fixed", "as_choice", "how_many", "read_only"]
-
 FEW = 200  # coordinates up to which geometry that the oracle has to certify is had at once
 _LOOKS = 8  # decisions that show whether a set is one of choices
 _NEAR = 1e-9  # to 0 or 1

@@ -12,8 +12,6 @@ from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.oracles import ask_at_one_scale
 from sottovoce.domains.polytopes.convex_hull import ConvexHull
 
-__all__ = ["Custom"]
-
 
 class Custom(Fixed, Domain):
     """Your own set, by a function from a cost vector to the cheapest point.

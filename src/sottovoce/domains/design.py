@@ -21,9 +21,6 @@ from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains.base import Domain
 from sottovoce.errors import DomainError
 
-__all__ = ["Design", "d_optimal_design", "optimal_weights"]
-
-
 _ROUNDS = 40  # of solving and climbing
 _QUIET = 2  # rounds in a row that must find nothing better
 _STEPS = 20  # of one climb

@@ -4,9 +4,8 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from sottovoce._arrays import Floats
-from sottovoce.domains._labels import HasLabels, Labels, read_labels
-
-__all__ = ["as_plain", "by_numbers", "in_words", "label_text", "other_names", "own_copy", "read_labels"]
+from sottovoce.domains._labels import HasLabels, Labels
+from sottovoce.domains._labels import read_labels as read_labels
 
 _SHOWN = 12  # names, in print
 

@@ -21,14 +21,6 @@ from sottovoce._checks import vector
 from sottovoce._wait_notice import watched
 from sottovoce.errors import DomainError
 
-__all__ = [
-    "ask_at_one_scale",
-    "calls_of_this_thread",
-    "counted",
-    "from_any_scale",
-    "watched_calls",
-]
-
 Method = Callable[[Any, Any], Any]
 
 

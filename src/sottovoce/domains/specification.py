@@ -18,8 +18,6 @@ from sottovoce._arrays import Floats
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains.base import Domain
 
-__all__ = ["as_stored", "build", "fingerprint", "labels_from", "plain_labels", "same_answers", "specify"]
-
 _QUESTIONS = 8
 # What was written down, with the answers: with many coordinates that takes a while. What is plain data never changes.
 _specified: "WeakKeyDictionary[Domain, tuple[dict[str, Any], Floats]]" = WeakKeyDictionary()

@@ -1,7 +1,7 @@
 """The book behind `PrivateEvaluations`: each evaluation is a stream of one round, whose decision the caller chose.
 
 What is released: for every evaluation one noisy integer, the sum of the integer losses of its slots; with
-`variance=True` a second one, of their squares, which costs nothing (_second_moment.py).
+`variance=True` a second one, of their squares, which costs nothing (_sums.py).
 
 Neighbours: one person's losses are replaced, in up to K events (`contributions`), in whichever evaluations these are.
 Which event is in which evaluation is public: slots are handed out by public coins, or as the caller says, before a loss
@@ -40,15 +40,16 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce._records import Record
-from sottovoce._second_moment import squares_of
+from sottovoce._sums import squares_of
 from sottovoce.errors import UNRECORDED, CopyRefused, HorizonReached, SottovoceError, StorageError, UnknownAction
 from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.evaluations._turns import Turn, next_turn
 from sottovoce.evaluations.evaluation import Counts
 from sottovoce.rounds.book import Book, HandedOut, Recorded
 from sottovoce.rounds.lease import Lease, Piece
+from sottovoce.rounds.people import Askers
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round
-from sottovoce.rounds.store import WAITING, Store
+from sottovoce.rounds.store import WAITING, Drawing, Store
 from sottovoce.rounds.stores.memory import MemoryStore
 from sottovoce.stats.released_mean import ReleasedMean
 
@@ -182,6 +183,7 @@ class EvaluationBook(Book):
         self._counts: dict[int, Counts] = {}  # as they were last seen
         self._sizes: dict[int, int] = {}
         self.losses_told, self.closed = setting.losses_told, False
+        self._most_losses = setting.privacy.contributions
 
     # ------------------------------------------------------------------ opening and assigning
 
@@ -191,27 +193,47 @@ class EvaluationBook(Book):
         with self._lock: return self._store.open_stream(lambda *_: Draft(events, {"events": events}))  # noqa: E701  # fmt: skip
 
     @_locked
-    def assign(self, size: int) -> list[tuple[int, Any]]:
-        """Assign the next people by coins, all of them or none; return the evaluation and the id of each."""
-        self._check_usable()
-        if len(self._hand) < size or time.monotonic() - self._dealt_at >= _FRESH:
+    def assign(self, size: int, person: Sequence[str] | None = None) -> list[tuple[int, Any, bool]]:
+        """Assign the next people by coins, all or none; return evaluation, id and whether a loss is wanted of each."""
+        people = self._named(person)
+        if people is not None or len(self._hand) < size or time.monotonic() - self._dealt_at >= _FRESH:
             self._close_overdue()
-            self._deal(size)
+            self._deal(size, people)
         met = self._hand[:size]
         handed, pieces = self._next(dict(Counter(met)))  # evaluation by evaluation, as they are first met
-        order = [place for number in Counter(met) for place, one in enumerate(met) if one == number]
-        people = dict(zip(order, self.ids.texts(handed.ids), strict=True))
+        order = [place for places in _by_evaluation(met).values() for place in places]
+        found = dict(zip(order, zip(self.ids.texts(handed.ids), handed.wanted.tolist(), strict=True), strict=True))
         self._store.hand_out(pieces)
         self._hand = self._hand[size:]
-        return [(number, people[place]) for place, number in enumerate(met)]
+        return [(number, *found[place]) for place, number in enumerate(met)]
 
-    def _deal(self, size: int) -> None:
-        """Deal the next people to evaluations, while nobody else does; a few ahead, if they come often."""
+    def _named(self, person: Sequence[str] | None) -> list[bytes] | None:
+        """Return whom a call is for, hashed; places that one which was cut short took for its people are closed."""
+        self._check_usable()
+        people = self._hashed(person)
+        self._refuse_unnamed(people)
+        if people is not None:
+            self._close_unclaimed()
+        return people
+
+    def _close_unclaimed(self) -> None:
+        """Close places that are leased for people who never got them."""
+        for number in self._store.room():
+            self._close_leases(number)
+        self._hand = []
+
+    def _deal(self, size: int, people: Sequence[bytes] | None) -> None:
+        """Deal the next people to evaluations, while nobody else does; a few ahead, if they come often.
+
+        Places of people who are counted are theirs: none are dealt ahead.
+        """
         now = time.monotonic()
         self._ahead = min(2 * self._ahead, self._most_ahead) if now - self._dealt_at < _SOON else 1
         dealt: list[int] = []
+        draw: Drawing = self._policy.draw
 
         def orders() -> dict[int, int]:
+            nonlocal draw
             room = self._store.room()
             dealt[:] = [number for number in self._hand if number in room]  # what is closed meets nobody
             turn, free = Turn.of(self._store.note), Counter(room) - Counter(dealt)
@@ -220,27 +242,35 @@ class EvaluationBook(Book):
             # What was dealt ahead by a process that dies is lost, and the others may give up on it.
             waits = [self.setting.patience_of(self._events(number)) for number in room]
             ahead = min([self._ahead, free.total() // 8, *(one // 8 for one in waits if one is not None)])
-            while len(dealt) < max(size, ahead):
+            while len(dealt) < (max(size, ahead) if people is None else size):
                 number, turn = next_turn(turn, list(free), self._entropy)
                 dealt.append(number)
                 free -= Counter([number])
             self._store.note = turn.record()
+            draw = self._drawing(dealt, people)
             return self._lacking(Counter(dealt))
 
-        self._store.reserve(orders, self._policy.begin, self._policy.draw, handed=size)
+        self._store.reserve(orders, self._policy.begin, lambda *slots: draw(*slots), handed=size)
         self._hand, self._dealt_at = dealt, now
 
-    @_locked
-    def assign_to(self, number: int, size: int) -> list[Any]:
-        """Assign the next people to one evaluation; return their ids."""
-        handed, pieces = self._prepared(number, size)
-        ids: list[Any] = self.ids.texts(handed.ids)
-        self._store.hand_out(pieces)
-        return ids
+    def _drawing(self, met: Sequence[int], people: Sequence[bytes] | None) -> Drawing:
+        """Return what draws slots: for people, where they are counted, who meet these evaluations."""
+        if people is None:
+            return self._policy.draw
+        whom = {number: [people[place] for place in places] for number, places in _by_evaluation(met).items()}
+        return Askers(whom, self._policy.draw, self._store.count).draw
 
-    def _prepared(self, number: int, size: int) -> tuple[HandedOut, list[Piece]]:
+    @_locked
+    def assign_to(self, number: int, size: int, person: Sequence[str] | None = None) -> list[tuple[Any, bool]]:
+        """Assign the next people to one evaluation; return the id of each, and whether a loss is wanted."""
+        handed, pieces = self._prepared(number, size, person)
+        found = list(zip(self.ids.texts(handed.ids), handed.wanted.tolist(), strict=True))
+        self._store.hand_out(pieces)
+        return found
+
+    def _prepared(self, number: int, size: int, person: Sequence[str] | None = None) -> tuple[HandedOut, list[Piece]]:
         """Lease slots of one evaluation; return them, and the pieces of leases that they are."""
-        self._check_usable()
+        people = self._named(person)
         self._close_overdue()
         room = self._store.room().get(number)
         if room is None or size > room:
@@ -255,7 +285,8 @@ class EvaluationBook(Book):
             self._hand = [one for one in self._hand if one != number]  # what was dealt ahead here is taken now
         lacking = self._lacking({number: size + self._hand.count(number)})
         if lacking:
-            self._store.reserve(lacking, self._policy.begin, self._policy.draw, handed=size)
+            draw = self._drawing([number] * size, people)
+            self._store.reserve(lacking, self._policy.begin, draw, handed=size)
         return self._next({number: size})
 
     def _lacking(self, wanted: Mapping[int, int]) -> dict[int, int]:
@@ -265,7 +296,14 @@ class EvaluationBook(Book):
 
     # ------------------------------------------------------------------ telling
 
-    def tell(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> Recorded:
+    def tell(
+        self,
+        number: int | None,
+        ids: Any,
+        losses: NDArray[Any],
+        late: str,
+        person: Sequence[str] | None = None,
+    ) -> Recorded:
         """Take in losses by their ids, of one evaluation or of whichever; or those of its next people."""
         values = losses.ravel()
         with self._lock: self._mark_used()  # noqa: E701  # fmt: skip
@@ -280,9 +318,10 @@ class EvaluationBook(Book):
             return self._tell_block(places, values, late, self.repeat)
         assert number is not None
         self._policy.grid.quantise(as_floats(values))  # refused before anybody has a place
+        told = 0
         if len(values):
-            with self._lock: self._tell_next(number, values)  # noqa: E701  # fmt: skip
-        return Recorded(len(values), 0, 0)
+            with self._lock: told = self._tell_next(number, values, person)  # noqa: E701  # fmt: skip
+        return Recorded(told, 0, len(values) - told)
 
     def _places(self, number: int | None, ids: Any) -> Integers:
         """Return ids as numbers; refuse those that are not of this evaluation."""
@@ -304,16 +343,20 @@ class EvaluationBook(Book):
         """Close places without their losses, of one evaluation or of whichever; return how many."""
         return self.forget(self._places(number, ids))
 
-    def _tell_next(self, number: int, losses: NDArray[Any]) -> None:
-        handed, pieces = self._prepared(number, len(losses))
+    def _tell_next(self, number: int, losses: NDArray[Any], person: Sequence[str] | None) -> int:
+        """Take in losses of the next people; return how many were wanted."""
+        handed, pieces = self._prepared(number, len(losses), person)
         before = [(lease, 0, lease.at) for lease in self._store.held(number)]
+        ids = handed.ids[handed.wanted]
         try:
             self._store.hand_out(pieces)
-            self._record_block(handed.ids, losses, "error", "error")
+            if len(ids):
+                self._record_block(ids, losses[handed.wanted], "error", "error")
         except BaseException:
-            if (self._store.look(handed.ids) == WAITING).all():
+            if (self._store.look(ids) == WAITING).all():
                 self._store.hand_out(before[::-1])  # nobody has got these places
             raise
+        return len(ids)
 
     # ------------------------------------------------------------------ closing
 
@@ -354,11 +397,12 @@ class EvaluationBook(Book):
             self._check_usable()
             self._release({number})
             for release in self._store.releases(number, 0):
-                mean, events, order = None, release.wanted, -1
-                if release.numbers is not None:
+                mean, order = None, -1
+                if release.numbers is not None and release.wanted:
                     order, total, *squares = release.numbers.tolist()
-                    mean = ReleasedMean(number, events, total, self.setting.scale, *squares)
-                self._counts[number] = Counts(release.round.public["events"], events, 0, abandoned=mean is None)
+                    mean = ReleasedMean(number, release.wanted, total, self.setting.scale, *squares)
+                places, taken = release.round.public["events"], release.round.size
+                self._counts[number] = Counts(places, taken, 0, abandoned=mean is None)
                 self._outcomes.setdefault(number, (order, mean))  # what a signal handler has read meanwhile stays
                 self._hand = [one for one in self._hand if one != number]
                 self._store.retire(number)
@@ -406,6 +450,19 @@ class EvaluationBook(Book):
         return np.asarray(self.ids.texts(found[(found >= one.first) & (found < one.end)]))
 
     @property
+    def counts_people(self) -> bool:
+        """Whether people are counted, or were until they were erased."""
+        return self._store.counts_people
+
+    def erase_people(self) -> int:
+        """Erase all that is kept of people, and the key; return how many they were."""
+        return self._erase_people()
+
+    def keyed_hash(self, person: str | Sequence[str]) -> str:
+        """Return a text that is the same for the same people, and says nothing of them without the key."""
+        return self._keyed_hash(person)
+
+    @property
     def opened(self) -> int:
         """How many evaluations there are."""
         return self._store.opened
@@ -415,6 +472,8 @@ class EvaluationBook(Book):
         """Give back what is leased; nothing can be called after this."""
         if not self.closed:
             with suppress(SottovoceError):  # it is closed, whatever is wrong with what is stored
+                if self._counted:
+                    self._close_unclaimed()
                 self._store.close()
             self.closed = True
 
@@ -429,6 +488,14 @@ class EvaluationBook(Book):
         if self.closed:
             raise StorageError("this connection to the evaluations is closed: open them again")
         self._store.check()
+
+
+def _by_evaluation(met: Sequence[int]) -> dict[int, list[int]]:
+    """Return who meets which evaluation: evaluations as they are first met, with the places of their people."""
+    places: dict[int, list[int]] = {}
+    for place, number in enumerate(met):
+        places.setdefault(number, []).append(place)
+    return places
 
 
 _NO_PLACE = "no evaluation has a place left for another person; open one: open(events=...)"

@@ -1,5 +1,6 @@
 """What all evaluations of one `PrivateEvaluations` have in common: range, promise, grid, noise, patience."""
 
+from dataclasses import replace
 from typing import Any
 
 from sottovoce._arrays import Integers
@@ -82,8 +83,11 @@ class EvaluationSetting:
         """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
         return losses_or_reports(losses, report, local=self.channel is not None, owner="evaluations")
 
-    def statement(self) -> PrivacyStatement:
-        """Return what is promised, and why it holds."""
+    def statement(self, *, counted: bool = False) -> PrivacyStatement:
+        """Return what is promised, and why it holds, where people are `counted` or not."""
+        return replace(self._statement(), counted=counted)
+
+    def _statement(self) -> PrivacyStatement:
         noise, simulated = self.scale.noise, self.source.simulated
         if isinstance(self.privacy, LocalDP):
             return local_statement(self.privacy, "the evaluations")

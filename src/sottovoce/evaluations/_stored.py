@@ -12,11 +12,11 @@ from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource
 from sottovoce.privacy.guarantees import guarantee_from_dict
 from sottovoce.privacy.noise import noise_source
+from sottovoce.rounds.round import TextIds
 from sottovoce.rounds.stored import OpenedBook, book_name, check_noise, open_book, refuse_without_ledger
 from sottovoce.rounds.stores.sql.database import Database
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
 from sottovoce.rounds.stores.sql.store import SqlStore
-from sottovoce.rounds.text_ids import TextIds
 
 __all__ = ["open_stored", "verify_stored"]
 

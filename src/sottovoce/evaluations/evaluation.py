@@ -1,6 +1,7 @@
 """One evaluation: people who meet the same parameters, and the mean of what they lose."""
 
 import copy
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.errors import NotReleased
+from sottovoce.rounds.people import people_for
 from sottovoce.stats.released_mean import ReleasedMean
 
 __all__ = ["Counts", "Evaluation", "Keeper"]
@@ -31,10 +33,17 @@ class Keeper(Protocol):
     def losses_told(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
 
-    def assign_to(self, number: int, size: int) -> list[Any]:
-        """Assign the next people to one evaluation; return their ids."""
+    def assign_to(self, number: int, size: int, person: Sequence[str] | None = None) -> list[tuple[Any, bool]]:
+        """Assign the next people to one evaluation; return the id of each, and whether a loss is wanted."""
 
-    def tell(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> Any:
+    def tell(
+        self,
+        number: int | None,
+        ids: Any,
+        losses: NDArray[Any],
+        late: str,
+        person: Sequence[str] | None = None,
+    ) -> Any:
         """Take in losses by their ids, of one evaluation or of whichever; or those of its next people."""
 
     def forget_ids(self, number: int | None, ids: Any) -> int:
@@ -76,12 +85,12 @@ class Evaluation:
     # ------------------------------------------------------------------ assigning and telling
 
     @overload
-    def assign(self, size: None = None) -> Any: ...
+    def assign(self, size: None = None, *, person: str | None = None) -> Any: ...
 
     @overload
-    def assign(self, size: int) -> NDArray[Any]: ...
+    def assign(self, size: int, *, person: Sequence[str] | None = None) -> NDArray[Any]: ...
 
-    def assign(self, size: int | None = None) -> Any:
+    def assign(self, size: int | None = None, *, person: str | Sequence[str] | None = None) -> Any:
         """Give the next person a place here, or the next `size` of them; return the id of each.
 
         For people whom coins should spread over several evaluations call `PrivateEvaluations.assign`.
@@ -90,11 +99,26 @@ class Evaluation:
         ----------
         size
             How many people; None for one, whose id is returned by itself.
+        person
+            Who it is, or a list of them, so that people are counted: as for `PrivateEvaluations.assign`.
         """
-        ids = self._keeper.assign_to(self._number, 1 if size is None else whole("size", size))
+        ids = [one for one, _ in self.take(size, person)]
         return ids[0] if size is None else np.asarray(ids)
 
-    def tell(self, losses: Any = None, *, ids: Any = None, report: Any = None, late: str = "error") -> None:
+    def take(self, size: int | None, person: Any) -> list[tuple[Any, bool]]:
+        """Assign people by `size` and `person` as `assign` does; of each, return the id and whether a loss is wanted."""
+        count = None if size is None else whole("size", size)
+        return self._keeper.assign_to(self._number, count or 1, people_for(count, person))
+
+    def tell(
+        self,
+        losses: Any = None,
+        *,
+        ids: Any = None,
+        person: str | Sequence[str] | None = None,
+        report: Any = None,
+        late: str = "error",
+    ) -> None:
         """Report a loss, or a block of them: any order, any split, all or nothing.
 
         Without ids the losses are those of the next people, who take their places with it. Losses outside the range are
@@ -108,13 +132,19 @@ class Evaluation:
             A number, or an array of them.
         ids
             What `assign` returned for each of these people; None for people who were not assigned before.
+        person
+            Who people are that were not assigned before, where they are counted: one for each loss.
         report
             In place of losses under `LocalDP`: what `sv.local.privatise(loss, evaluations.channel)` returned for each.
         late
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
-        self._keeper.tell(self._number, ids, as_array(self._keeper.losses_told(losses, report)), late)
+        told = as_array(self._keeper.losses_told(losses, report))
+        if ids is not None and person is not None:
+            raise TypeError("person= is for people who were not assigned before: ids say whose losses these are")
+        people = people_for(told.size if told.ndim else None, person)
+        self._keeper.tell(self._number, ids, told, late, people)
 
     def forget(self, ids: Any) -> int:
         """Close places whose loss will never come: each counts as the middle of the range, whatever it was.

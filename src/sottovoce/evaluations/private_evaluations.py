@@ -2,9 +2,10 @@
 
 import copy
 import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -16,18 +17,35 @@ from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.plans.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
+from sottovoce.privacy.promise import warn_of
 from sottovoce.rounds.book import Recorded
+from sottovoce.rounds.people import people_for
 from sottovoce.rounds.stores.memory import MemoryStore
 from sottovoce.stats.released_mean import ReleasedMean
 
 __all__ = ["Assignment", "EvaluationsVerification", "PrivateEvaluations"]
 
 
-class Assignment(NamedTuple):
-    """Where a person was assigned to: the evaluation, and the id to tell the loss with."""
+@dataclass(frozen=True)
+class Assignment:
+    """Where a person was assigned to; unpacked, the evaluation and the id.
+
+    Attributes
+    ----------
+    evaluation
+        Whose parameters the person meets.
+    id
+        What the loss is told with: a whole number; of evaluations in a storage, a short text.
+    wants_loss
+        False for a person who has given all their losses, where people are counted: what is told is dropped unread.
+    """
 
     evaluation: Evaluation
-    id: Any  # a whole number; of evaluations in a storage, a short text
+    id: Any
+    wants_loss: bool = True
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.evaluation, self.id))
 
 
 @dataclass(frozen=True)
@@ -145,15 +163,18 @@ class PrivateEvaluations:
         self._stored: Any = None
         if storage is None:
             self._book = self._in_memory(given, noise, ledger, name, repeat)
-            return
-        from sottovoce.evaluations._stored import open_stored  # drivers are imported where they are used
+        else:
+            from sottovoce.evaluations._stored import open_stored  # drivers are imported where they are used
 
-        if name is None:
-            raise TypeError("name= is needed with storage=: evaluations are found by it")
-        self._book, self._stored = open_stored(
-            storage, name, given, seed=self.seed, noise=noise, ledger=ledger, repeat=repeat, restored=restored
-        )
-        self.name, self.created, self.seed = name, self._stored.created, self._stored.stored.made["seed"]
+            if name is None:
+                raise TypeError("name= is needed with storage=: evaluations are found by it")
+            self._book, self._stored = open_stored(
+                storage, name, given, seed=self.seed, noise=noise, ledger=ledger, repeat=repeat, restored=restored
+            )
+            self.name, self.created, self.seed = name, self._stored.created, self._stored.stored.made["seed"]
+        if self.created:
+            setting = self._book.setting
+            warn_of(setting.privacy, simulated=setting.source.simulated, level=2)
 
     def _in_memory(
         self, given: dict[str, Any], noise: NoiseSource | None, ledger: Ledger | None, name: str | None, repeat: str
@@ -199,12 +220,14 @@ class PrivateEvaluations:
         return self._handle(number)
 
     @overload
-    def assign(self, size: None = None) -> Assignment: ...
+    def assign(self, size: None = None, *, person: str | None = None) -> Assignment: ...
 
     @overload
-    def assign(self, size: int) -> list[Assignment]: ...
+    def assign(self, size: int, *, person: Sequence[str] | None = None) -> list[Assignment]: ...
 
-    def assign(self, size: int | None = None) -> Assignment | list[Assignment]:
+    def assign(
+        self, size: int | None = None, *, person: str | Sequence[str] | None = None
+    ) -> Assignment | list[Assignment]:
         """Assign the next person, or the next `size` of them, to evaluations that have places left, by public coins.
 
         In blocks: of every K people each of the K evaluations gets one, in a random order, so that what changes with
@@ -215,10 +238,35 @@ class PrivateEvaluations:
         ----------
         size
             How many people, all of them or none; None for one, whose assignment is returned by itself.
+        person
+            Who it is, by any string that is theirs alone; for several, a list. People are then counted, over all
+            evaluations: once a person was asked for as many losses as the guarantee's `contributions` says,
+            `wants_loss` is False, and what is told is dropped unread. Such a person has a place, which counts for
+            nothing. A keyed hash is kept, and never the string. From the first person on, all calls say it, or none.
         """
-        met = self._book.assign(1 if size is None else whole("size", size))
-        found = [Assignment(self._handle(number), person) for number, person in met]
+        count = None if size is None else whole("size", size)
+        met = self._book.assign(count or 1, people_for(count, person))
+        found = [Assignment(self._handle(number), *rest) for number, *rest in met]
         return found[0] if size is None else found
+
+    def erase_people(self) -> int:
+        """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
+
+        For the end: nobody is assigned any more after it. Losses of those who were assigned before can still be told.
+        """
+        return self._book.erase_people()
+
+    def keyed_hash(self, person: str | Sequence[str]) -> str:
+        """Return a text that is the same for the same people, and says nothing of them without the key.
+
+        For whoever has to remember that a call was made, and not for whom. From here on people are counted.
+
+        Parameters
+        ----------
+        person
+            As for `assign`.
+        """
+        return self._book.keyed_hash(person)
 
     def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> Recorded:
         """Report losses by their ids, whichever evaluations these are of; return what became of them.
@@ -279,7 +327,7 @@ class PrivateEvaluations:
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
-        statement = self._book.setting.statement()
+        statement = self._book.setting.statement(counted=self._book.counts_people)
         if self._stored is None:
             return statement
         from sottovoce.rounds.stored import as_stored

@@ -27,8 +27,6 @@ from scipy.special import ndtri
 from sottovoce._checks import number, whole
 from sottovoce.privacy import SimulatedNoise
 
-__all__ = ["events_per_trial"]
-
 _SPREAD = 0.07  # of the range
 _FEWEST = 10  # trials, and events of one: samplers begin with some ten at random
 _CANDIDATES = 400

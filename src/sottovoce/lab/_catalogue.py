@@ -4,8 +4,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["by_name"]
-
 
 def by_name(members: Mapping[str, Any], base: type, what: str, check: Callable[[Any], None]) -> dict[str, type[Any]]:
     """Return the classes among what a module holds, by the names that they have on the command line.

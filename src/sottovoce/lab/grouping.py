@@ -9,8 +9,6 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.lab.sweeps.cell import Result
 
-__all__ = ["SeedTable", "gather", "seed_table"]
-
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 

@@ -14,8 +14,6 @@ from sottovoce.learning.segmented.stretch import events_before_an_end
 from sottovoce.models import Segment, Segments
 from sottovoce.privacy import Guarantee, NoPrivacy, PrivacyStatement, SimulatedNoise
 
-__all__ = ["OneEach", "one_each", "one_for_all"]
-
 _BITS = 44  # of an id, for the event; the rest says whose it is
 
 

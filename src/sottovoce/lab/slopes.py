@@ -18,8 +18,6 @@ from sottovoce.lab.grouping import SeedTable, gather, seed_table
 from sottovoce.lab.summary import standard_error
 from sottovoce.lab.sweeps.cell import Cell, Result
 
-__all__ = ["Fit", "Slope", "fit", "slopes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Fit:

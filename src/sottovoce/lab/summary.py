@@ -13,8 +13,6 @@ from sottovoce.lab.algorithms import ALGORITHMS
 from sottovoce.lab.grouping import gather
 from sottovoce.lab.sweeps.cell import Cell, Result
 
-__all__ = ["Price", "Summary", "price_of", "standard_error", "summarise"]
-
 Key = tuple[str, str, float, int]
 
 

@@ -13,14 +13,11 @@ from sottovoce._records import Record, part
 from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.gaussian import Fitted
 from sottovoce.models.known_names import KnownNames
-from sottovoce.models.measurements import Measurements, Numbers
+from sottovoce.models.measurements import Measurements
 from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.published import MOST_COVARIANCES, Posterior, Tried
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 
-__all__ = ["Belief", "BeliefState"]
-
-_AMONG = ("horizon", "least", "segments")
 _DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
 
 
@@ -50,14 +47,10 @@ class BeliefState:
 
 
 class Belief(ABC):
-    """What is believed about losses, given all that was released; replaced as a whole, never changed in part.
-
-    A model says what mean losses are linear in (`features`), what is believed of the coefficients (`best_fit`), which
-    decision is the best for some (`best_for`), and how it learns; the rest follows.
-    """
+    """What is believed about losses, given all that was released; replaced as a whole, never changed in part."""
 
     model: str
-    settings: ModelSettings
+    settings: Any
     dimension: int
     known: Any
     """What was learned, as one value: the same object as long as nothing new is."""
@@ -65,7 +58,8 @@ class Belief(ABC):
     known_names: KnownNames | None = None
     """What its coordinates are, where these are more than the set's, or in another order."""
 
-    _earlier: Measurements | None = None  # what an earlier run has released
+    _among: tuple[str, ...] = ("horizon", "least", "segments")  # settings that depend on other segments
+    _earlier: Any = None  # what an earlier run has released
     _shared_prior: Prior | None = None  # what other segments say
     _fits: Any = None  # computed of what is known,
     _led: Any = None  # and the best decision for it
@@ -81,10 +75,227 @@ class Belief(ABC):
     def pace(self) -> Pace:
         """What the lengths of rounds follow from."""
 
+    @abstractmethod
+    def learn(self, numbers: Any) -> None:
+        """Take in what a round has released.
+
+        Parameters
+        ----------
+        numbers
+            Means, and the events behind them.
+        """
+
+    @abstractmethod
+    def coefficients(self) -> Floats:
+        """Return the posterior mean of what mean losses are linear in."""
+
+    @abstractmethod
+    def best_for(self, coefficients: Floats) -> Floats:
+        """Return the best decision for coefficients.
+
+        Parameters
+        ----------
+        coefficients
+            As `coefficients` returns them.
+        """
+
     @property
     @abstractmethod
+    def variance(self) -> float:
+        """Variance of one loss at one decision, as far as is known."""
+
+    @abstractmethod
+    def sufficient_statistics(self) -> "SufficientStatistics":
+        """Return what was released, as measurements of the coefficients."""
+
+    @abstractmethod
+    def expected_loss(self, decision: Floats) -> float:
+        """Return the loss per event that is expected of a decision.
+
+        Parameters
+        ----------
+        decision
+            A point of the set.
+        """
+
+    @abstractmethod
+    def gaps(self, one: Floats, other: Floats, draws: int) -> Floats:
+        """Draw from what is believed by how much one decision loses more than another.
+
+        Parameters
+        ----------
+        one, other
+            Decisions.
+        draws
+            How many samples.
+        """
+
+    @abstractmethod
+    def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
+        """Say how sure it is that a decision is the best: draw from the posterior, and see what is better by how much.
+
+        Parameters
+        ----------
+        decision
+            A point of the set.
+        draws
+            Samples of the posterior that it is judged by.
+        """
+
+    @abstractmethod
+    def fit_check(self) -> FitCheck:
+        """Compare what was released with the model."""
+
+    @abstractmethod
+    def posterior(self) -> Posterior:
+        """Return what is believed, as a public record, with what an earlier run knew if that still counts."""
+
+    def is_as_good(self, decision: Floats) -> bool:
+        """Whether nothing but rounding makes the leader better than another decision.
+
+        Parameters
+        ----------
+        decision
+            A point of the set.
+        """
+        return False
+
+    # ------------------------------------------------------------------ what follows
+
+    @property
     def leader(self) -> Floats:
         """The best decision, as far as is known."""
+        if self._led is None or self._led[0] is not self.known:
+            self._led = self.known, self.best_for(self.coefficients())
+        led: Floats = self._led[1]
+        return led
+
+    @property
+    def measurements(self) -> Any:
+        """What it rests on, since all was forgotten last."""
+        return self.known.measurements
+
+    @property
+    def resets(self) -> int:
+        """How often all was forgotten, because a round surprised far more than is usual: the world had changed."""
+        return int(self.known.resets)
+
+    @property
+    def remembers_earlier(self) -> bool:
+        """Whether what an earlier run knew is in use: until all is forgotten, or what is released speaks against it."""
+        return self._earlier is not None and bool(self.known.prior_stands)
+
+    @property
+    def told_so(self) -> int:
+        """How often most other segments have forgotten all: they notice what a small segment cannot."""
+        return 0 if self._shared_prior is None else self._shared_prior.resets
+
+    # ------------------------------------------------------------------ one of many segments
+
+    def fresh_copy(self) -> Self:
+        """Return a belief of another segment: of the same set, and knowing nothing."""
+        other = copy.copy(self)
+        other.known, other._shared_prior = other._nothing(), None
+        return other
+
+    def use_prior(self, prior: Prior, settings: Any) -> None:
+        """Begin with what other segments say of this one, in place of nothing.
+
+        Parameters
+        ----------
+        prior
+            What they say.
+        settings
+            What is known of the segment's place among them: see `ModelSettings.among`.
+        """
+        self._fits = self._led = None  # first: what follows from the old one must not outlive it
+        self._shared_prior, self.settings = prior, settings
+
+    def prior_record(self) -> Record:
+        """Return the prior in use, as plain arrays and numbers: what is learned of its rounds follows from that."""
+        prior, settings = self._shared_prior, self.settings
+        if prior is None:
+            return {}
+        among = {name: getattr(settings, name) for name in self._among}
+        scores = {f"scores.{choice}": score for choice, score in enumerate(prior.scores)}
+        precision = prior.precision if prior.precision.ndim == 1 else prior.precision[np.triu_indices(len(prior.pull))]
+        numbers = {"precision": precision, "pull": prior.pull, "scatter": prior.scatter, "resets": prior.resets}
+        return {**numbers, **among, **scores}
+
+    def restore_prior(self, prior_record: Record) -> None:
+        """Lean on what `prior_record` returned."""
+        if "pull" not in prior_record:
+            return
+        pull, scores = np.array(prior_record["pull"]), part(prior_record, "scores")
+        precision = np.array(prior_record["precision"])
+        if len(precision) > len(pull):  # the upper half of a matrix
+            upper, precision = precision, np.empty((len(pull), len(pull)))
+            precision[np.triu_indices(len(pull))] = precision.T[np.triu_indices(len(pull))] = upper
+        prior = Prior(
+            precision,
+            pull,
+            np.array(prior_record["scatter"]),
+            resets=int(prior_record["resets"]),
+            scores=tuple(np.array(scores[one]) for one in sorted(scores)),
+        )
+        among: dict[str, Any] = {name: int(prior_record[name]) for name in self._among}
+        self.use_prior(prior, replace(self.settings, **among))
+
+    # ------------------------------------------------------------------ keeping
+
+    def knowledge(self) -> Any:
+        """Return what was learned, as one value that nothing changes later."""
+        return self.known
+
+    def go_back(self, knowledge: Any) -> None:
+        """Know no more than what `knowledge` returned, be it of a set before this one."""
+        self.known = self._in_room(knowledge)
+
+    def _in_room(self, known: Any) -> Any:
+        """Return what is known with a coordinate for each name that there is now."""
+        measurements = known.measurements.in_room(self._nothing().measurements)
+        return known if measurements is known.measurements else replace(known, measurements=measurements)
+
+    def memory(self) -> Record:
+        """Return what was learned, as plain arrays and numbers: what was released, and what followed from it."""
+        plain = {one.name: getattr(self.known, one.name) for one in fields(self.known) if one.name != "measurements"}
+        return plain | {f"measurements.{name}": value for name, value in self.measurements.record().items()}
+
+    def remember(self, memory: Record) -> None:
+        """Take over what `memory` returned."""
+        names = [one.name for one in fields(self.known) if one.name != "measurements"]
+        plain: dict[str, Any] = {
+            name: np.array(memory[name]) if np.ndim(memory[name]) else memory[name] for name in names
+        }
+        nothing = self._nothing()
+        measurements = nothing.measurements.from_record(part(memory, "measurements"))
+        self.known = replace(nothing, measurements=measurements, **plain)
+
+    def carry_over(self, earlier: Any, events: int) -> None:
+        """Begin with what another belief of the same kind knows, `events` before this one's first.
+
+        Parameters
+        ----------
+        earlier
+            That belief.
+        events
+            How many.
+        """
+        known = self._in_room(earlier.known)
+        measurements = replace(known.measurements, ends=known.measurements.ends - events)
+        self.known = replace(known, measurements=measurements, since=known.since - events)
+
+
+class GaussianBelief(Belief):
+    """A belief whose mean losses are linear in coefficients that are Gaussian.
+
+    A model says what mean losses are linear in (`features`), what is believed of the coefficients (`best_fit`), which
+    decision is the best for some (`best_for`), and how it learns; the rest follows.
+    """
+
+    settings: ModelSettings
+
+    # ------------------------------------------------------------------ what a model says
 
     @abstractmethod
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
@@ -102,31 +313,6 @@ class Belief(ABC):
             Public ones.
         """
 
-    @abstractmethod
-    def learn(self, numbers: Numbers) -> None:
-        """Take in what a round has released.
-
-        Parameters
-        ----------
-        numbers
-            Means, and the events behind them.
-        """
-
-    @abstractmethod
-    def best_for(self, coefficients: Floats) -> Floats:
-        """Return the best decision for coefficients.
-
-        Parameters
-        ----------
-        coefficients
-            As `coefficients` returns them.
-        """
-
-    @property
-    @abstractmethod
-    def variance(self) -> float:
-        """Variance of one loss at one decision, as far as is known."""
-
     @property
     @abstractmethod
     def prior_mean(self) -> Floats:
@@ -141,10 +327,6 @@ class Belief(ABC):
     @abstractmethod
     def level_place(self) -> int:
         """Which of the coefficients is the level of the losses."""
-
-    @abstractmethod
-    def sufficient_statistics(self) -> "SufficientStatistics":
-        """Return what was released, as measurements of the coefficients."""
 
     @property
     @abstractmethod
@@ -181,16 +363,6 @@ class Belief(ABC):
     def _in_units(self) -> tuple[Floats, Floats | None, Floats | None, dict[str, Any]]:
         """Mean, covariance and deviations of slopes, level and what comes after; and more fields of `Posterior`."""
 
-    def is_as_good(self, decision: Floats) -> bool:
-        """Whether nothing but rounding makes the leader better than another decision.
-
-        Parameters
-        ----------
-        decision
-            A point of the set.
-        """
-        return False
-
     # ------------------------------------------------------------------ what follows
 
     @property
@@ -199,58 +371,21 @@ class Belief(ABC):
         found: Measurements = self.known.measurements
         return found
 
-    @property
-    def resets(self) -> int:
-        """How often all was forgotten, because a round surprised far more than is usual: the world had changed."""
-        return int(self.known.resets)
-
-    @property
-    def remembers_earlier(self) -> bool:
-        """Whether what an earlier run knew is in use: until all is forgotten, or what is released speaks against it."""
-        return self._earlier is not None and bool(self.known.prior_stands)
-
-    @property
-    def told_so(self) -> int:
-        """How often most other segments have forgotten all: they notice what a small segment cannot."""
-        return 0 if self._shared_prior is None else self._shared_prior.resets
-
     def coefficients(self) -> Floats:
         """Return the posterior mean of what mean losses are linear in."""
         return self.best_fit.mean
 
     def expected_loss(self, decision: Floats) -> float:
-        """Return the loss per event that is expected of a decision.
-
-        Parameters
-        ----------
-        decision
-            A point of the set.
-        """
+        """Return the loss per event that is expected of a decision."""
         return float(self.settings.middle + self.features(decision[None, :])[0] @ self.coefficients())
 
     def gaps(self, one: Floats, other: Floats, draws: int) -> Floats:
-        """Draw from what is believed by how much one decision loses more than another.
-
-        Parameters
-        ----------
-        one, other
-            Decisions.
-        draws
-            How many samples.
-        """
+        """Draw from what is believed by how much one decision loses more than another."""
         drawn, rows = self.best_fit.sample(np.random.default_rng(1), draws), self.features(np.array([one, other]))
         return np.asarray(drawn @ (rows[0] - rows[1]))
 
     def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
-        """Say how sure it is that a decision is the best: draw from the posterior, and see what is better by how much.
-
-        Parameters
-        ----------
-        decision
-            A point of the set.
-        draws
-            Samples of the posterior that it is judged by.
-        """
+        """Say how sure it is that a decision is the best, by so many samples of the posterior."""
         fit = self.best_fit
         worse, same = self._against_best(decision, fit.sample(np.random.default_rng(1), draws))
         gaps, (mean, variance) = np.maximum(0.0, worse), fit.predict(self._inputs(decision[None, :]))
@@ -281,96 +416,3 @@ class Belief(ABC):
             fit_check=self.fit_check(),
             **more,
         )
-
-    # ------------------------------------------------------------------ one of many segments
-
-    def fresh_copy(self) -> Self:
-        """Return a belief of another segment: of the same set, and knowing nothing."""
-        other = copy.copy(self)
-        other.known, other._shared_prior = other._nothing(), None
-        return other
-
-    def use_prior(self, prior: Prior, settings: ModelSettings) -> None:
-        """Begin with what other segments say of this one, in place of nothing.
-
-        Parameters
-        ----------
-        prior
-            What they say.
-        settings
-            What is known of the segment's place among them: see `ModelSettings.among`.
-        """
-        self._fits = self._led = None  # first: what follows from the old one must not outlive it
-        self._shared_prior, self.settings = prior, settings
-
-    def prior_record(self) -> Record:
-        """Return the prior in use, as plain arrays and numbers: what is learned of its rounds follows from that."""
-        prior, settings = self._shared_prior, self.settings
-        if prior is None:
-            return {}
-        among = {name: getattr(settings, name) for name in _AMONG}
-        scores = {f"scores.{choice}": score for choice, score in enumerate(prior.scores)}
-        upper = prior.precision[np.triu_indices(len(prior.pull))]
-        numbers = {"precision": upper, "pull": prior.pull, "scatter": prior.scatter, "resets": prior.resets}
-        return {**numbers, **among, **scores}
-
-    def restore_prior(self, prior_record: Record) -> None:
-        """Lean on what `prior_record` returned."""
-        if "pull" not in prior_record:
-            return
-        pull, scores = np.array(prior_record["pull"]), part(prior_record, "scores")
-        precision = np.empty((len(pull), len(pull)))
-        precision[np.triu_indices(len(pull))] = prior_record["precision"]
-        precision.T[np.triu_indices(len(pull))] = prior_record["precision"]
-        prior = Prior(
-            precision,
-            pull,
-            np.array(prior_record["scatter"]),
-            resets=prior_record["resets"],
-            scores=tuple(np.array(scores[one]) for one in sorted(scores)),
-        )
-        horizon, least, segments = (int(prior_record[name]) for name in _AMONG)
-        self.use_prior(prior, replace(self.settings, horizon=horizon, least=least, segments=segments))
-
-    # ------------------------------------------------------------------ keeping
-
-    def knowledge(self) -> Any:
-        """Return what was learned, as one value that nothing changes later."""
-        return self.known
-
-    def go_back(self, knowledge: Any) -> None:
-        """Know no more than what `knowledge` returned, be it of a set before this one."""
-        self.known = self._in_room(knowledge)
-
-    def _in_room(self, known: Any) -> Any:
-        """Return what is known with a coordinate for each name that there is now."""
-        measurements = known.measurements.in_room(self._nothing().measurements)
-        return known if measurements is known.measurements else replace(known, measurements=measurements)
-
-    def memory(self) -> Record:
-        """Return what was learned, as plain arrays and numbers: what was released, and what followed from it."""
-        plain = {one.name: getattr(self.known, one.name) for one in fields(self.known) if one.name != "measurements"}
-        return plain | {f"measurements.{name}": value for name, value in self.measurements.record().items()}
-
-    def remember(self, memory: Record) -> None:
-        """Take over what `memory` returned."""
-        names = [one.name for one in fields(self.known) if one.name != "measurements"]
-        plain: dict[str, Any] = {
-            name: np.array(memory[name]) if np.ndim(memory[name]) else memory[name] for name in names
-        }
-        self.known = replace(
-            self._nothing(), measurements=Measurements.from_record(part(memory, "measurements")), **plain
-        )
-
-    def carry_over(self, earlier: Any, events: int) -> None:
-        """Begin with what another belief of the same kind knows, `events` before this one's first.
-
-        Parameters
-        ----------
-        earlier
-            That belief.
-        events
-            How many.
-        """
-        known = self._in_room(earlier.known)
-        self.known = replace(known, measurements=known.measurements.earlier_by(events), since=known.since - events)

@@ -13,27 +13,6 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 
-__all__ = [
-    "ENOUGH",
-    "GRIDS",
-    "MEMORIES",
-    "MISFITS",
-    "REACHES",
-    "USUAL",
-    "VARIANCES",
-    "Choices",
-    "Memory",
-    "Outcome",
-    "best_of",
-    "calmer",
-    "has_jumped",
-    "in_use",
-    "judged",
-    "limit_of",
-    "neighbours",
-    "scored",
-]
-
 
 class Memory(NamedTuple):
     """How far back it reaches, in horizons, and by how much mean losses wander from round to round, in B."""

@@ -39,8 +39,6 @@ from sottovoce.models.slope_scales import Slopes, SlopeScales
 from sottovoce.models.sufficient_statistics import SufficientStatistics
 from sottovoce.projection import Projection
 
-__all__ = ["RadialBelief"]
-
 _FADE = 0.95  # of the evidence for a setting
 _LONGER, _SHORTER, _LONGEST = 1.4, 0.6, 10.0  # what the radius is multiplied by as predictions hold, or fail; at most
 _HOLDS, _FAILS = 0.5, 1.0  # deviations by which a round's mean may exceed what was predicted
@@ -214,7 +212,10 @@ class RadialBelief(RadialFits):
         return np.array(best).reshape(-1, len(leader))
 
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
-        """Draw points, each the best for one sample of the posterior, within the radius that the model is trusted."""
+        """Draw `count` points for round `number`, after `passed` events, each the best for one sample of the posterior.
+
+        They lie within the radius in which the model is trusted.
+        """
         leader, slopes = self.leader, self.slopes
         # The leader may go farther than its probes, for it rests on many numbers, and each of them on one.
         radius = self._radius(self.pace.events(self.settings, passed)) * math.sqrt(self.known.stretch)

@@ -7,8 +7,6 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 
-__all__ = ["Features"]
-
 
 class Features:
     """A row of numbers for each coordinate, public and fixed; equal if all numbers are.

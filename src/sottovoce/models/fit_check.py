@@ -10,8 +10,6 @@ from sottovoce._arrays import Floats
 from sottovoce.models.measurements import Measurements
 from sottovoce.models.pace import ModelSettings
 
-__all__ = ["Certainty", "FitCheck"]
-
 _ENOUGH_REPEATS = 20  # numbers of decisions that were released before, to tell whether the world changes
 _PLAINLY_WRONG = 1e-4  # probability of what was released, under the model
 

@@ -17,10 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.sparse import csr_array
 
 from sottovoce._arrays import Floats
-
-__all__ = ["ByCoefficients", "ByMeasurements", "ByRows", "Fitted", "Spread", "by_lower", "lower_root", "prior_spread"]
 
 
 class Fitted(Protocol):
@@ -29,15 +28,12 @@ class Fitted(Protocol):
     @property
     def mean(self) -> Floats:
         """The posterior mean."""
-        ...
 
     def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
         """Draw coefficients in rows, with deviations multiplied by `posterior_scale`, each its own if a column."""
-        ...
 
     def predict(self, rows: Any) -> tuple[Floats, Floats]:
         """Return mean and covariance of <row, beta> for each row."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +100,26 @@ def by_lower(root: Floats, right: Floats, *, trans: int = 0) -> Floats:
     """
     solved = dtrtrs(root, right, lower=1, trans=trans)[0]
     return np.asarray(solved.reshape(right.shape) if right.ndim == 1 else solved)
+
+
+def sums_of_offsets(rows: Any, center: Floats, weights: Floats, pulls: Floats) -> tuple[Floats, Floats]:
+    """Return sum of w z z^T and sum of pull z, z = (x - center, 1), by the entries of rows x that are not 0.
+
+    Examples
+    --------
+    >>> sums_of_offsets(np.eye(2), np.array([0.5, 0.0]), np.array([1.0, 3.0]), np.array([1.0, 2.0]))[0]
+    array([[ 1. , -1.5, -1. ],
+           [-1.5,  3. ,  3. ],
+           [-1. ,  3. ,  4. ]])
+    """
+    sparse = csr_array(rows)
+    precision = np.empty((len(center) + 1, len(center) + 1))
+    total, along = float(weights.sum()), sparse.T @ weights
+    across = np.outer(along - total / 2 * center, center)
+    precision[:-1, :-1] = (sparse.T @ (sparse * weights[:, None])).toarray() - across - across.T
+    precision[-1, :-1] = precision[:-1, -1] = along - total * center
+    precision[-1, -1] = total
+    return precision, np.append(sparse.T @ pulls - float(pulls.sum()) * center, pulls.sum())
 
 
 @dataclass(frozen=True, eq=False)

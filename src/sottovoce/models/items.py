@@ -22,7 +22,6 @@ round that surprises by far more than is usual makes it forget everything.
 Constants were chosen by simulation, on other seeds than are reported. Tests: tests/learning/test_item_feedback.py.
 """
 
-import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,14 +32,12 @@ from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
-from sottovoce.models.belief import BeliefState
+from sottovoce.models.belief import Belief, BeliefState
 from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.known_names import KnownNames, widened
 from sottovoce.models.pace import Pace
 from sottovoce.models.published import MOST_COVARIANCES, Posterior
-from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
-
-__all__ = ["ItemBelief", "ItemHistory", "ItemNumbers", "ItemSettings"]
+from sottovoce.models.sufficient_statistics import SufficientStatistics
 
 _SCALES = 2.0 ** -np.arange(1.0, 11.0)  # of items' own deviations, in B
 _REACHES = (math.inf, 0.1, 0.03)  # how far back memories reach, in horizons
@@ -51,7 +48,6 @@ _FADE, _FLOOR = 0.9, -40.0  # of the evidence for a memory
 _OUTLIER, _FAR = 12.0, 30.0  # what a squared surprise counts at most: as a surprise; as evidence
 _LIMIT, _CALM, _USUAL, _ENOUGH = 6.0, 0.05, 20, 6
 _GROW, _CAP, _LONG = 0.1, 0.02, 0.04  # of a round: shares of what was seen, and of the horizon
-_AMONG = ("horizon", "first", "segments", "least")  # settings that depend on other segments
 _SHORTEST = 64  # events of a round
 _AHEAD = 0.03  # share of the events to come that teach of one item
 _WIDER, _AMPLE = 0.25, 100.0  # without noise: how much wider samples are at first, and for how well items will be known
@@ -165,6 +161,11 @@ class ItemHistory:
         """Return it as plain arrays."""
         return {"counts": self.counts, "ends": self.ends}
 
+    @classmethod
+    def from_record(cls, record: Record) -> Self:
+        """Return what `record` returned."""
+        return cls(np.array(record["counts"]), np.array(record["ends"]))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Known(BeliefState):
@@ -192,8 +193,8 @@ class _Prior(NamedTuple):
     roots: Floats
 
 
-class ItemBelief:
-    """What is believed of items, given all that was released; replaced as a whole, never changed in part.
+class ItemBelief(Belief):
+    """What is believed of items, given all that was released.
 
     Parameters
     ----------
@@ -218,7 +219,11 @@ class ItemBelief:
     """
 
     model = "items"
-    _shared_prior: Prior | None = None  # what other segments say of each item
+    settings: ItemSettings
+    known: _Known
+    _among = ("horizon", "first", "segments", "least")
+    _earlier: tuple[Floats, Floats] | None
+    _fits: tuple[_Known, dict[int, _Prior]] | None
 
     def __init__(
         self,
@@ -237,8 +242,6 @@ class ItemBelief:
         self._start = np.eye(1, self._features.shape[1])[0] / 2  # the mean of w
         self._earlier = None if earlier is None else self._as_data(*earlier)
         self.known = self._nothing()
-        self._led: tuple[_Known, Floats] | None = None
-        self._priors: tuple[_Known, dict[int, _Prior]] | None = None
 
     def _as_data(self, means: Floats, variances: Floats) -> tuple[Floats, Floats]:
         """Return what an earlier run knew as a precision and a pull for each item: the world may have moved since."""
@@ -270,17 +273,6 @@ class ItemBelief:
         return np.asarray(self.settings.zero + self.settings.sign * self.settings.width * values)
 
     # ------------------------------------------------------------------ what is believed
-
-    @property
-    def measurements(self) -> ItemHistory:
-        """What it rests on, since all was forgotten last."""
-        found: ItemHistory = self.known.measurements
-        return found
-
-    @property
-    def resets(self) -> int:
-        """How often all was forgotten, because a round surprised far more than is usual."""
-        return self.known.resets
 
     @property
     def pace(self) -> Pace:
@@ -324,11 +316,11 @@ class ItemBelief:
 
     def _prior(self, memory: int) -> _Prior:
         """Return what all items together say of each: w for each scale, and how likely that scale is."""
-        if self._priors is None or self._priors[0] is not self.known:
-            self._priors = self.known, {}
-        found = self._priors[1].get(memory)
+        if self._fits is None or self._fits[0] is not self.known:
+            self._fits = self.known, {}
+        found = self._fits[1].get(memory)
         if found is None:
-            found = self._priors[1][memory] = self._fitted(memory)
+            found = self._fits[1][memory] = self._fitted(memory)
         return found
 
     def _fitted(self, memory: int) -> _Prior:
@@ -464,13 +456,6 @@ class ItemBelief:
         wider = _WIDER * min(1.0, informed / _AMPLE)
         return settings.posterior_scale * (1 + wider * (1 - 2 * min(1.0, passed / settings.horizon)))
 
-    @property
-    def leader(self) -> Floats:
-        """The best decision, as far as is known."""
-        if self._led is None or self._led[0] is not self.known:
-            self._led = self.known, self.best_for(self.coefficients())
-        return self._led[1]
-
     # ------------------------------------------------------------------ learning
 
     def learn(self, numbers: ItemNumbers) -> None:
@@ -485,8 +470,8 @@ class ItemBelief:
         items, means, counts = numbers.items, numbers.means, numbers.counts
         if not len(items):
             return
-        if self._shared_prior is not None and self._shared_prior.resets > self.known.resets:
-            self._forget(int(self.known.measurements.ends[-1:].sum()), self._shared_prior.resets)
+        if self.told_so > self.known.resets:
+            self._forget(int(self.known.measurements.ends[-1:].sum()), self.told_so)
         known = self.known
         fresh, memory = self.knows_nothing, self._memory
         shown = float((means * counts).sum())
@@ -543,12 +528,6 @@ class ItemBelief:
 
     # ------------------------------------------------------------------ one of many segments
 
-    def fresh_copy(self) -> Self:
-        """Return a belief of another segment: of the same items, and knowing nothing."""
-        other = copy.copy(self)
-        other.known, other._shared_prior, other._led, other._priors = other._nothing(), None, None, None
-        return other
-
     def sufficient_statistics(self) -> SufficientStatistics:
         """Return what was released of each item: precisions and pulls."""
         known, memory = self.known, self._memory
@@ -557,34 +536,6 @@ class ItemBelief:
         if self._earlier is not None and self.remembers_earlier:  # all segments know it already
             data = data - np.stack(self._earlier)
         return SufficientStatistics(data[0], data[1], numbers=numbers, resets=known.resets)
-
-    def use_prior(self, prior: Prior, settings: ItemSettings) -> None:
-        """Begin with what other segments say of the items of this one.
-
-        Parameters
-        ----------
-        prior
-            What they say: a precision and a pull for each item.
-        settings
-            What is known of the segment's place among them.
-        """
-        self._priors = self._led = None  # first: what follows from the old one must not outlive it
-        self._shared_prior, self.settings = prior, settings
-
-    def prior_record(self) -> Record:
-        """Return the prior in use, as plain arrays and numbers."""
-        prior, settings = self._shared_prior, self.settings
-        if prior is None:
-            return {}
-        among = {name: getattr(settings, name) for name in _AMONG}
-        return {**among, "precision": prior.precision, "pull": prior.pull, "resets": prior.resets}
-
-    def restore_prior(self, prior_record: Record) -> None:
-        """Lean on what `prior_record` returned."""
-        if "pull" in prior_record:
-            among: dict[str, Any] = {name: int(prior_record[name]) for name in _AMONG}
-            data = np.array(prior_record["precision"]), np.array(prior_record["pull"])
-            self.use_prior(Prior(*data, resets=int(prior_record["resets"])), replace(self.settings, **among))
 
     @property
     def variance(self) -> float:
@@ -675,14 +626,6 @@ class ItemBelief:
 
     # ------------------------------------------------------------------ keeping
 
-    def knowledge(self) -> Any:
-        """Return what was learned, as one value that nothing changes later."""
-        return self.known
-
-    def go_back(self, knowledge: Any) -> None:
-        """Know no more than what `knowledge` returned, be it of a set before this one."""
-        self.known = self._in_room(knowledge)
-
     def _in_room(self, known: _Known) -> _Known:
         """Return what is known with an entry for each name that there is now."""
         n, history = self.dimension, known.measurements
@@ -691,23 +634,6 @@ class ItemBelief:
         data = {name: widened(getattr(known, name), n) for name in ("precisions", "pulls")}
         measurements = ItemHistory(widened(history.counts, n), history.ends)
         return replace(known, measurements=measurements, newcomers=True, **data)
-
-    def memory(self) -> Record:
-        """Return what was learned, as plain arrays and numbers."""
-        plain = {name: one for name, one in vars(self.known).items() if name != "measurements"}
-        return plain | {f"measurements.{name}": value for name, value in self.measurements.record().items()}
-
-    def remember(self, memory: Record) -> None:
-        """Take over what `memory` returned."""
-        given: dict[str, Any] = {name: np.array(one) if np.ndim(one) else one for name, one in memory.items()}
-        measurements = ItemHistory(given.pop("measurements.counts"), given.pop("measurements.ends"))
-        self.known = replace(self._nothing(), measurements=measurements, **given)
-
-    def carry_over(self, earlier: Self, events: int) -> None:
-        """Begin with what another belief of the same kind knows, `events` before this one's first."""
-        known = self._in_room(earlier.known)
-        measurements = replace(known.measurements, ends=known.measurements.ends - events)
-        self.known = replace(known, measurements=measurements, since=known.since - events)
 
     def _standard(self, features: Floats) -> Floats:
         """Return features with a deviation of 1 in the set, around 0: the prior is the same for each."""

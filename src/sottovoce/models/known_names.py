@@ -12,8 +12,6 @@ from scipy import sparse
 
 from sottovoce._arrays import Integers
 
-__all__ = ["KnownNames", "columns_of_names", "widened"]
-
 
 @dataclass(frozen=True, eq=False)
 class KnownNames:

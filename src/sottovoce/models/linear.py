@@ -26,17 +26,15 @@ from scipy.sparse import csr_array, vstack
 
 from sottovoce._arrays import Floats
 from sottovoce._records import Record
-from sottovoce.models.belief import Belief, BeliefState
+from sottovoce.models.belief import BeliefState, GaussianBelief
 from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, calmer, in_use, judged, limit_of, scored
-from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread
+from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread, sums_of_offsets
 from sottovoce.models.known_names import KnownNames, widened
 from sottovoce.models.measurements import Measurements, Numbers, groups_of
 from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.published import Tried
 from sottovoce.models.scatter import NO_SCATTER, scatter_of, squared_mean, variance_of
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
-
-__all__ = ["LinearBelief", "Oracle"]
 
 Oracle = Callable[[Floats], Floats]
 _OUTLIER = 12.0  # what a squared surprise counts at most, where Laplace noise is all there is
@@ -46,7 +44,9 @@ _BOLD_EVERY = 4  # samples deviate by less than the posterior, which costs less,
 _CALM, _CALM_IF_LONG, _LONG = 0.7, 0.85, 100_000
 _LEAST_SHARE = 0.5  # of the average variance, that of any decision at least
 _CHANGE_PROBE_FROM, _SENTINEL_EVERY, _CHANGE_PROBE = 0.1, 4, Memory(1 / 3)
-_MANY = 600  # coordinates from which the posterior is kept by measurements
+_MANY = 600  # coordinates from which decisions are kept sparse, and covariances are not shown
+_AROUND = 10**7  # multiplications by which one form of the posterior must be cheaper, for a change of form to pay
+_SPARSE = 300  # coordinates from which sums over decisions are worth to be taken over their entries that are not 0
 _VERTICES = 64  # random ones that set the prior's scale
 _MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far losses lie apart at all
 _ROUNDING = 1e-9  # relative
@@ -80,7 +80,7 @@ class _Counted(NamedTuple):
     said: Floats
 
 
-class LinearBelief(Belief):
+class LinearBelief(GaussianBelief):
     """What is believed about linear losses over the vertices of a set.
 
     Parameters
@@ -111,7 +111,6 @@ class LinearBelief(Belief):
     model = "linear"
     known: _LinearState
     _fits: _Fits | None
-    _led: tuple[_LinearState, Floats] | None
 
     def __init__(
         self,
@@ -202,6 +201,8 @@ class LinearBelief(Belief):
         """Add up what was released, each number by its precision: of the coefficients, a precision and a pull."""
         measurements = self.measurements
         summed, pulled = measurements.pooled(self._kept(memory) / self._wandering(memory, variances))
+        if self.dimension >= _SPARSE:
+            return sums_of_offsets(measurements.decisions, self.center, summed, pulled)
         rows = self._measured
         return (rows * summed[:, None]).T @ rows, rows.T @ pulled
 
@@ -304,15 +305,29 @@ class LinearBelief(Belief):
         here = max(largest - squared_mean(scatter, self.settings), _FLAT * largest)
         return np.asarray(np.maximum((largest - expected**2) / here, _LEAST_SHARE))
 
+    @property
+    def _by_measurements(self) -> bool:
+        """Whether a posterior by measurements takes less time: the work grows as the third power of a matrix's side.
+
+        Earlier runs and other segments are taken in by one form alone.
+        """
+        if self._earlier is not None or self.settings.segments:
+            return self.many
+        measured: int = self.measurements.decisions.shape[0]
+        return measured**3 + _AROUND < self.dimension**3
+
     def _fitted(self, memory: Memory, variances: Floats, *, warm: bool = True) -> Fitted:
-        if self.many:
-            measurements = self.measurements
-            summed, pulled = measurements.pooled(self._kept(memory) / self._wandering(memory, variances))
-            rows = measurements.decisions
-            if warm and self._prior_data is not None:
-                rows, summed, pulled = _stacked(rows, summed, pulled, self._prior_data)
-            shared = self._gram_of(rows) if rows is measurements.decisions else None
-            return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled, shared)
+        if not self._by_measurements:
+            return self._of_coefficients(memory, variances, warm=warm)
+        measurements = self.measurements
+        summed, pulled = measurements.pooled(self._kept(memory) / self._wandering(memory, variances))
+        rows = measurements.decisions
+        if warm and self._prior_data is not None:
+            rows, summed, pulled = _stacked(rows, summed, pulled, self._prior_data)
+        shared = self._gram_of(rows) if rows is measurements.decisions else None
+        return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled, shared)
+
+    def _of_coefficients(self, memory: Memory, variances: Floats, *, warm: bool = True) -> ByCoefficients:
         found = self._once(memory, variances)
         precision, pull = self._warm_prior if warm and self.remembers_earlier else (self._plain_prior, 0.0)
         if self._shared_prior is not None:
@@ -344,14 +359,15 @@ class LinearBelief(Belief):
         """Return what the mean losses of `decisions` are linear in."""
         return self._offsets(self._wide(decisions))
 
-    def _offsets(self, rows: Floats) -> Floats:
-        return np.column_stack([rows - self.center, np.ones(len(rows))])
+    def _offsets(self, rows: Any) -> Floats:
+        written = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        return np.column_stack([written - self.center, np.ones(len(written))])
 
     def _inputs(self, decisions: Any) -> Any:
         return self._rows(self._wide(decisions))
 
     def _rows(self, rows: Any) -> Any:
-        return csr_array(rows) if self.many else self._offsets(rows)
+        return csr_array(rows) if self._by_measurements else self._offsets(rows)
 
     @cached_property
     def _plain_prior(self) -> Floats:
@@ -392,13 +408,6 @@ class LinearBelief(Belief):
 
     # ------------------------------------------------------------------ decisions
 
-    @property
-    def leader(self) -> Floats:
-        """The best decision for the posterior mean."""
-        if self._led is None or self._led[0] is not self.known:
-            self._led = self.known, self.best_for(self.best_fit.mean)
-        return self._led[1]
-
     def believed(self, cost: Floats) -> Floats:
         """Return the nearest to a `cost` that mean losses can have."""
         return cost if self._believable is None else self._believable(cost)
@@ -413,7 +422,7 @@ class LinearBelief(Belief):
         return size > 0 and abs(float(mean @ (decision - leader))) <= _ROUNDING * size
 
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
-        """Draw decisions, each the best for one sample of the posterior."""
+        """Draw `count` decisions for round `number`, after `passed` events, each the best for one posterior sample."""
         settings = self.settings
         bold = (number + np.arange(count)) % _BOLD_EVERY == 0
         calm = _CALM if settings.horizon <= _LONG else _CALM_IF_LONG
@@ -492,8 +501,7 @@ class LinearBelief(Belief):
 
     def _residuals(self) -> tuple[Floats, Floats, Floats]:
         """By the posterior that forgets nothing."""
-        rows = self.measurements.decisions
-        return self._variances(), *self._fit(MEMORIES[0]).predict(rows if self.many else self._offsets(rows))
+        return self._variances(), *self._fit(MEMORIES[0]).predict(self._rows(self.measurements.decisions))
 
     def _against_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Any]:
         costs = np.array([self._cost(row) for row in drawn])
@@ -511,9 +519,10 @@ class LinearBelief(Belief):
         return tried.with_more(Tried(*before, self._earlier.pooled(self._earlier.counts)[0]))
 
     def _in_units(self) -> tuple[Floats, Floats | None, Floats | None, dict[str, Any]]:
-        fit, center = self.best_fit, {"center": self.center}
-        if not isinstance(fit, ByCoefficients):
-            return fit.mean, None, None, center
+        center = {"center": self.center}
+        if self.many:
+            return self.best_fit.mean, None, None, center
+        fit = self._of_coefficients(MEMORIES[self.memory_in_use], self._variances())
         covariance = np.asarray(np.linalg.inv(fit.precision), dtype=np.float64)
         return fit.mean, covariance, np.sqrt(np.diag(covariance)), center
 

@@ -13,8 +13,6 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 from sottovoce.models.known_names import widened
 
-__all__ = ["Measurements", "Numbers", "from_sparse_record", "groups_of", "keys_of", "sparse_record"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
@@ -135,16 +133,6 @@ class Measurements:
             rounds.ravel() * self.decisions.shape[0] + self.index, return_inverse=True, return_counts=True
         )
         return np.asarray(size[group.ravel()], dtype=np.float64)
-
-    def earlier_by(self, events: int) -> "Measurements":
-        """Return the same measurements, as it is seen from so many events later.
-
-        Parameters
-        ----------
-        events
-            How many.
-        """
-        return replace(self, ends=self.ends - events)
 
     def written(self, *, many: bool) -> "Measurements":
         """Return the same with decisions kept sparse if there are many coordinates, and written out if not.

@@ -4,8 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-__all__ = ["ModelSettings", "Pace"]
-
 _AMPLE = 22.0  # events of a number, over the deviation of its noise in B: 32/epsilon, if that is Laplace's
 _AT_FIRST = 2.0  # what the least events of a number are divided by, for the first numbers of several segments
 _EARLY = 0.1  # of the events that were asked, those of numbers under way, about

@@ -4,8 +4,6 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 
-__all__ = ["Pairs"]
-
 
 class Pairs:
     """Products of the entries of rows, two and two, kept for the next time.

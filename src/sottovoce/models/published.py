@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce._disk import write_atomically
 from sottovoce._extras import data_frame
 from sottovoce._printed import Part, Printed
 from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
@@ -21,8 +22,6 @@ from sottovoce.models.fit_check import FitCheck
 from sottovoce.models.known_names import KnownNames, columns_of_names
 from sottovoce.models.measurements import Measurements, from_sparse_record, keys_of, sparse_record
 from sottovoce.privacy.promise import Promise
-
-__all__ = ["MOST_COVARIANCES", "Posterior", "Tried", "promises_in", "quantity"]
 
 VERSION = 1
 _ENCODED = ("decisions", "fit_check", "labels", "others", "promises")  # not kept as they are
@@ -384,11 +383,7 @@ class Posterior(Printed):
         path
             Of the file.
         """
-        path = Path(path)
-        partial = path.with_name(path.name + ".partial")
-        partial.write_bytes(pack({"format": _FORMAT, "version": VERSION, **self.to_record()}))
-        partial.replace(path)  # a reader never sees half a file
-        return path
+        return write_atomically(path, pack({"format": _FORMAT, "version": VERSION, **self.to_record()}))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

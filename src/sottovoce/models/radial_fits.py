@@ -14,14 +14,12 @@ from functools import cached_property
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.models.belief import Belief, BeliefState
+from sottovoce.models.belief import BeliefState, GaussianBelief
 from sottovoce.models.changes import MISFITS, REACHES, VARIANCES, Choices, Outcome, best_of, judged
 from sottovoce.models.gaussian import ByCoefficients, ByRows
 from sottovoce.models.measurements import Measurements, Numbers
 from sottovoce.models.pairs import Pairs
 from sottovoce.models.shape import Shape
-
-__all__ = ["KEPT", "RadialFits", "RadialState"]
 
 KEPT = 0.3
 """Of what an earlier run knew, as a share of its precision: the world may have moved since."""
@@ -66,7 +64,7 @@ class _Fits:
     fits: dict[Choices, ByCoefficients | ByRows] = field(default_factory=dict)
 
 
-class RadialFits(Belief):
+class RadialFits(GaussianBelief):
     """Fits of the radial model to what was released, and what they predict."""
 
     known: RadialState

@@ -13,8 +13,6 @@ from sottovoce._arrays import Floats
 from sottovoce.models.measurements import Numbers
 from sottovoce.models.pace import ModelSettings
 
-__all__ = ["NO_SCATTER", "scatter_of", "squared_mean", "variance_of"]
-
 _FIRST = 2.0  # events that what is believed of the variance at first counts for
 _TAILS = 5.0  # variance of the square of Laplace noise, over the square of its variance
 

@@ -9,8 +9,6 @@ from sottovoce.domains import Domain
 from sottovoce.domains.base import FEW
 from sottovoce.projection import Projection, project
 
-__all__ = ["Shape"]
-
 _GAP = 1e-5  # at which a projection stops, relative to the squared size of the scaled set
 _FEWEST, _MOST, _EACH = 512, 2048, 32  # vertices that set the scale, and for each coordinate
 _DIRECTIONS = 64  # random linear functions, whose gain over the set is measured

@@ -19,8 +19,6 @@ from sottovoce.models.gaussian import ByCoefficients
 from sottovoce.models.pace import ModelSettings
 from sottovoce.models.shape import Shape
 
-__all__ = ["SlopeScales", "Slopes"]
-
 _SMALLEST = 8  # halvings of the largest scale, at most
 _WORTH_WHILE = 1 / 90  # deviation of the mean of all numbers, in B/sqrt(k), at which learning is just worth the while
 _FIRST, _LARGEST_FIRST = 0.13, 0.6  # distance of the first probes where it is, and at most

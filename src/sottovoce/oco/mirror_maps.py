@@ -23,11 +23,9 @@ class MirrorMap(Protocol):
 
     def objective(self, center: Vector, dual: Vector) -> Objective:
         """Return x -> divergence(x, center) - <dual, x>, to be minimised over the set."""
-        ...
 
     def gap_to_distance(self, gap: float, domain: Domain) -> float:
         """Return how far (in the map's own norm) a point of a set with this Frank-Wolfe gap can be from the best."""
-        ...
 
 
 @dataclass(frozen=True)

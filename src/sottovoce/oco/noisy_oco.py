@@ -42,11 +42,9 @@ class Total(Protocol):
 
     def start(self) -> Vector:
         """Return the sum before any data."""
-        ...
 
     def add(self, increment: Any) -> Vector:
         """Take in an increment, all or nothing; return the released sum."""
-        ...
 
 
 class RunningSum:

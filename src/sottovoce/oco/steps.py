@@ -18,12 +18,10 @@ class StepRule(Protocol):
 
     def after(self, change: Vector) -> float:
         """Take in how the released sum changed; return the step for the next point."""
-        ...
 
     @property
     def energy(self) -> float:
         """Sum of the squared changes that were taken in, if it matters."""
-        ...
 
     @energy.setter
     def energy(self, value: float) -> None: ...

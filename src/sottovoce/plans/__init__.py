@@ -5,9 +5,10 @@ its bound has none, and is taken where it is asked for by name.
 """
 
 from sottovoce._checks import choice
+from sottovoce._sums import Itemised, Probed, Weighted
 from sottovoce.plans.designs import DESIGNS
 from sottovoce.plans.draft import ProbeDraft
-from sottovoce.plans.explorer import Draw, Exploration, Explorer, Itemised, Probed, Weighted
+from sottovoce.plans.explorer import Draw, Exploration, Explorer
 from sottovoce.plans.frames import FRAMES
 from sottovoce.plans.items import ITEMS
 from sottovoce.plans.kind import ExplorationKind

@@ -14,8 +14,6 @@ from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import most_bits, needed_noise
 from sottovoce.privacy import MECHANISMS, mechanism_named
 
-__all__ = ["check_costs", "check_knowledge", "check_plan"]
-
 _WANTED = {
     "features": "a linear model alone can use them: losses='linear' or integral=True, with exploration='posterior'",
     "prior": "posterior probes alone begin with it: exploration='posterior'",

@@ -17,14 +17,12 @@ from sottovoce.plans import EXPLORATIONS, ExplorationKind, exploration_named
 from sottovoce.plans.checking import check_costs, check_knowledge
 from sottovoce.plans.draft import largest_radius
 from sottovoce.plans.kind import Check, Chosen
-from sottovoce.plans.options import PLANS, meant
+from sottovoce.plans.options import meant
 from sottovoce.plans.paper import PAPER_CHOICES, paper_draft
-from sottovoce.plans.plan import Alternative, Plan
+from sottovoce.plans.plan import PLANS, Alternative, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import SPHERE
 from sottovoce.privacy import MECHANISMS, PROBE_SUMS, Mechanism, mechanism_for, mechanism_named
-
-__all__ = ["make_plan"]
 
 _COMMON: dict[str, Check] = {
     "exploration": lambda problem, value: exploration_named(value).name,

@@ -16,9 +16,8 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import own_copy
 
-__all__ = ["Decisions", "Menu", "OfSeveralSets", "in_told_order", "indices_of", "joined", "said_of"]
-
-_THIN = 4  # a decision of which less than one in so many entries is not 0 is kept by these
+_MANY = 600  # coordinates up to which decisions are written out
+_THIN = 4  # beyond, one of which less than one in so many entries is not 0 is kept by these
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +35,7 @@ class Menu:
 
     Examples
     --------
-    >>> menu = Menu.of(np.eye(8)[[2, 5]])
+    >>> menu = Menu.of(np.eye(800)[[2, 5]])
     >>> menu.rows is None, [one.tolist() for one in menu.columns], len(menu)
     (True, [[2], [5]], 2)
     """
@@ -50,13 +49,19 @@ class Menu:
     def of(cls, rows: Floats) -> "Menu":
         """Return the menu of decisions that are written out."""
         rows = np.asarray(rows)
-        if _THIN * np.count_nonzero(rows) >= rows.size:
+        if rows.shape[1] <= _MANY or _THIN * np.count_nonzero(rows) >= rows.size:
             kept = rows.view()
             kept.setflags(write=False)
             return cls(kept, (), (), rows.shape[1])
         columns = tuple(_locked(np.flatnonzero(row)) for row in rows)
         entries = tuple(_locked(row[where]) for row, where in zip(rows, columns, strict=True))
         return cls(None, columns, entries, rows.shape[1])
+
+    @classmethod
+    def choosing(cls, chosen: Sequence[Integers], dimension: int) -> "Menu":
+        """Return the menu of 0/1 decisions, each by the coordinates that it chooses."""
+        menu = cls(None, tuple(map(_locked, chosen)), tuple(_locked(np.ones(len(one))) for one in chosen), dimension)
+        return cls.of(menu.written()) if dimension <= _MANY else menu
 
     @classmethod
     def joined(cls, menus: Sequence["Menu"]) -> "Menu":
@@ -162,7 +167,8 @@ class Decisions:
     def shared(self) -> list[Floats]:
         """Return a row for each event, read-only: events that play the same decision share it."""
         rows, index = self._used()
-        return [rows[one] for one in index.tolist()]
+        each = list(rows)
+        return [each[one] for one in index.tolist()]
 
     def _used(self) -> tuple[Floats, Integers]:
         """Return the decisions that are played, written out, read-only, and which of these each event plays."""

@@ -30,27 +30,15 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
+from sottovoce._sums import Probed
 from sottovoce.plans import kind
 from sottovoce.plans.draft import OBLIVIOUS, ProbeDraft, bet, loss_deviation, probe_noise_of
-from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Mechanism
-
-__all__ = [
-    "DESIGNS",
-    "BallProbes",
-    "DesignBound",
-    "DesignDraft",
-    "DesignOptions",
-    "Designs",
-    "LinearModel",
-    "Probe",
-    "Schedule",
-    "VertexProbes",
-]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,11 +55,9 @@ class Probes(Protocol):
 
     def draw(self, coins: np.random.Generator) -> Probe:
         """Draw a probe."""
-        ...
 
     def can_draw(self, probe: Probe) -> bool:
         """Whether a probe can be one of the design's."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

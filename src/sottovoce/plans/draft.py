@@ -13,22 +13,6 @@ from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import finest
 from sottovoce.privacy import PROBE_SUMS, LocalDP, LossGrid, Mechanism, Noise, mechanism_for
 
-__all__ = [
-    "OBLIVIOUS",
-    "ProbeDraft",
-    "ProbeNoise",
-    "batch_sizes",
-    "bet",
-    "common_fields",
-    "largest_radius",
-    "loss_deviation",
-    "no_learning",
-    "positions",
-    "probe_noise_of",
-    "radii",
-    "smoothing",
-]
-
 OBLIVIOUS = "losses that do not answer to the actions of their own round; then it holds for any sequence of losses"
 """What frames and designs rest on: an action tells which others its round has, so losses must be fixed before it."""
 _LOPSIDED = 1.5  # by how much rounding must improve outer over inner radius to be worth its coordinates

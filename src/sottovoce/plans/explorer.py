@@ -1,216 +1,31 @@
 """What every way of exploring offers: actions for a round, then a gradient from the round's released sums.
 
-A round's losses are summed into a few integers, each event with public integer weights: sum_t w_t q_t, where q_t is the
-loss's integer. What follows from the released sums is linear in the losses, so the sum of the weights, which is public,
+What follows from the released sums (_sums.py) is linear in the losses, so the sum of the weights, which is public,
 undoes any offset of the loss grid. An explorer knows nothing of privacy: it is handed sums, and does not ask whether
 they carry noise.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._records import Record
-from sottovoce._second_moment import squares_of
+from sottovoce._records import Record as Record
+from sottovoce._sums import Itemised, Probed, Weighted
 from sottovoce.models.belief import Belief
 from sottovoce.models.pace import ModelSettings
 from sottovoce.models.sufficient_statistics import Prior
-
-__all__ = ["Draw", "Exploration", "Explorer", "Itemised", "Probed", "Record", "Weighted"]
-
-_LARGEST_WEIGHT = 2**40 + 1  # of a unit vector on the finest grid
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Weighted:
-    """Events whose weights are integer vectors: the rows of a matrix. How long they are, their grid has checked.
-
-    Attributes
-    ----------
-    rows
-        One for each event.
-    """
-
-    rows: Integers
-
-    def __post_init__(self) -> None:
-        if self.rows.dtype != np.int64 or self.rows.ndim != 2:
-            raise ValueError(f"rows must be a matrix of int64, got {self.rows.dtype} {self.rows.shape}")
-        if self.rows.size and not -_LARGEST_WEIGHT <= int(self.rows.min()) <= int(self.rows.max()) <= _LARGEST_WEIGHT:
-            raise ValueError("rows must be directions on their grid, and hold numbers that no direction has")
-
-    @property
-    def size(self) -> int:
-        """Events."""
-        return len(self.rows)
-
-    def only(self, which: NDArray[np.bool_]) -> "Weighted":
-        """Return the same, of some events: the others count for nothing."""
-        return Weighted(np.where(which[:, None], self.rows, 0))
-
-    def sum(self, losses: Integers) -> Integers:
-        """Sum of loss times row."""
-        return np.asarray(losses @ self.rows)
-
-    def total(self) -> Integers:
-        """Sum of the rows."""
-        return np.asarray(self.rows.sum(axis=0))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Probed:
-    """Events that each belong to one number, with sign +1 or -1 (0: to none).
-
-    Attributes
-    ----------
-    numbers
-        How many numbers there are.
-    index
-        The number of each event.
-    sign
-        Its sign in that.
-    squares
-        The steps of the losses' grid, where there are as many numbers again: the sums of their squares. Else 0.
-    """
-
-    numbers: int
-    index: Integers
-    sign: Integers
-    squares: int = 0
-
-    def __post_init__(self) -> None:
-        """Check what the sensitivity rests on: an event counts once, in one number."""
-        index, sign = self.index, self.sign
-        if index.dtype != np.int64 or sign.dtype != np.int64 or index.ndim != 1 or index.shape != sign.shape:
-            raise ValueError(
-                "index and sign must be int64, one of each for an event, got "
-                f"{index.dtype} {index.shape} and {sign.dtype} {sign.shape}"
-            )
-        if not len(index):
-            return
-        if not 0 <= int(index.min()) <= int(index.max()) < self.numbers:
-            raise ValueError(f"index must be from 0 to numbers - 1 = {self.numbers - 1}")
-        if not -1 <= int(sign.min()) <= int(sign.max()) <= 1:
-            raise ValueError("sign must be -1, 0 or 1: a loss may count once, and not more")
-
-    @property
-    def size(self) -> int:
-        """Events."""
-        return len(self.index)
-
-    def only(self, which: NDArray[np.bool_]) -> "Probed":
-        """Return the same, of some events: the others count for nothing."""
-        return Probed(self.numbers, self.index, np.where(which, self.sign, 0), self.squares)
-
-    def sum(self, losses: Integers) -> Integers:
-        """Signed sum of the losses of each number; after all of these, of their squares, if they are wanted.
-
-        Parameters
-        ----------
-        losses
-            Integers on their grid, one for each event.
-        """
-        sums = self._added(losses)
-        if not self.squares:
-            return sums
-        squares = squares_of(losses, self.squares)
-        beside = self._added(self.sign * squares)
-        squares[:] = 0
-        return np.concatenate([sums, beside])
-
-    def _added(self, values: Integers) -> Integers:
-        sums = np.zeros(self.numbers, dtype=np.int64)
-        np.add.at(sums, self.index, self.sign * values)
-        return sums
-
-    def total(self) -> Integers:
-        """Sum of the signs of each number."""
-        return self._added(np.ones_like(self.sign))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Itemised:
-    """Events that each belong to a few numbers, one for each item of their decision.
-
-    Attributes
-    ----------
-    columns
-        (m, k), the numbers of each decision's items; -1 where it has fewer.
-    index
-        The decision of each event.
-    multipliers
-        Of each number.
-    spread
-        The multiplier of one more number, the sum of u(U - u)/U; 0 if there is none.
-    steps
-        U, the largest integer of a loss.
-    """
-
-    columns: Integers
-    index: Integers
-    multipliers: Integers
-    spread: int
-    steps: int
-
-    @property
-    def size(self) -> int:
-        """Events."""
-        return len(self.index)
-
-    def only(self, which: NDArray[np.bool_]) -> "Itemised":
-        """Return the same, of some events: the others count for nothing.
-
-        Parameters
-        ----------
-        which
-            Of the events.
-        """
-        return Itemised(self.columns, np.where(which, self.index, -1), self.multipliers, self.spread, self.steps)
-
-    def sum(self, losses: Integers) -> Integers:
-        """Sum of the losses of each item, multiplied; and of their spread.
-
-        Parameters
-        ----------
-        losses
-            (events, k) integers on their grid.
-        """
-        counted = self.index >= 0
-        index, losses = self.index[counted], losses[counted]
-        decisions, width = self.columns.shape
-        by_decision = np.zeros((decisions, width), dtype=np.int64)
-        np.add.at(by_decision.ravel(), (index[:, None] * width + np.arange(width)).ravel(), losses.ravel())
-        sums = np.zeros(len(self.multipliers) + bool(self.spread), dtype=np.int64)
-        there = self.columns >= 0
-        np.add.at(sums, self.columns[there], by_decision[there])
-        by_decision[:] = 0
-        sums[: len(self.multipliers)] *= self.multipliers
-        if self.spread:
-            spreads = self.steps // 4 - squares_of(losses, self.steps)
-            sums[-1] = self.spread * int(spreads[there[index]].sum())
-            spreads[:] = 0
-        losses[:] = 0  # a copy
-        return sums
-
-    def total(self) -> Integers:
-        """Events that show each item, multiplied; nothing for the spread, whose numbers begin at 0."""
-        shown = np.bincount(self.index[self.index >= 0], minlength=len(self.columns))
-        sums = np.zeros(len(self.multipliers) + bool(self.spread), dtype=np.int64)
-        there = self.columns >= 0
-        np.add.at(sums, self.columns[there], np.broadcast_to(shown[:, None], self.columns.shape)[there])
-        sums[: len(self.multipliers)] *= self.multipliers
-        return sums
+from sottovoce.plans.decisions import Decisions, Menu
+from sottovoce.plans.placement import Placement
 
 
 class Draw(NamedTuple):
     """Consecutive events of a round: where each acts, whether its loss is wanted, and what it is summed into."""
 
-    actions: Any  # (size, n), or Decisions where these are many coordinates and the exploration is `compact`
+    actions: Any  # (size, n), or Decisions if the exploration is `compact`
     wants_loss: NDArray[np.bool_] | None  # None: all of them
     weights: "Weighted | Probed | Itemised"
 
@@ -244,7 +59,6 @@ class Exploration(ABC):
             How many.
         """
 
-    @abstractmethod
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the gradient of the round's total loss from sum_t w_t f_t and sum_t w_t.
 
@@ -255,6 +69,7 @@ class Exploration(ABC):
         weights
             The sum of the weights.
         """
+        raise TypeError(f"{type(self).__name__} estimates no gradient: use `learn`")
 
     def learn(self, belief: Any, sums: Floats, weights: Floats, squares: Floats | None = None) -> None:
         """Let what is believed know of the released sums, where decisions are drawn from that.
@@ -300,8 +115,43 @@ class Exploration(ABC):
         return None
 
 
+class DealtExploration(Exploration):
+    """One round of a few decisions, dealt out among its events: in passes over all of them, each in its own order.
+
+    Parameters
+    ----------
+    menu
+        The decisions.
+    end
+        Events that have passed when the round is over.
+    """
+
+    compact = True
+
+    def __init__(self, menu: Menu, end: int) -> None:
+        self._menu, self._end, self.stride = menu, end, len(menu)
+
+    @abstractmethod
+    def _weights(self, index: Integers) -> "Probed | Itemised":
+        """Return what events are summed into that play these decisions."""
+
+    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
+        """Return events: passes over the decisions, each in an order of its own."""
+        passes = -(-size // self.stride)
+        ranks = coins.bit_generator.random_raw(passes * self.stride).reshape(passes, self.stride)
+        index = ranks.argsort(axis=1, kind="stable").ravel()[:size]
+        return Draw(Decisions(self._menu, index), None, self._weights(index))
+
+    def can_begin(self, passed: int, size: int) -> bool:
+        """Whether it ends where it does."""
+        return self._end == passed + size
+
+
 class Explorer(ABC):
     """How a run explores, in the coordinates of the set it works on."""
+
+    placement: Placement
+    """Where the play takes place."""
 
     belief: Belief | None = None
     """What is believed of losses, if decisions are drawn from that."""
@@ -362,8 +212,8 @@ class Explorer(ABC):
             What `Exploration.record` returned.
         """
 
-    def follow(self, earlier: "Explorer", events: int) -> None:  # noqa: B027
-        """Begin with what was learned in an epoch of `events` events before this one; nothing, unless overridden.
+    def follow(self, earlier: "Explorer", events: int) -> None:
+        """Begin with what was believed at the end of an epoch of `events` events, if it believed the same way.
 
         Parameters
         ----------
@@ -372,6 +222,8 @@ class Explorer(ABC):
         events
             Of that epoch.
         """
+        if self.belief is not None and type(earlier.belief) is type(self.belief):
+            self.belief.carry_over(earlier.belief, events)
 
     @property
     def learns(self) -> Any:
@@ -397,11 +249,13 @@ class Explorer(ABC):
             self.learns.go_back(knowledge)
 
     def is_as_good(self, point: Floats) -> bool:
-        """Whether nothing but rounding makes the point that follows from what it knows another one than this.
+        """Whether a point of the set is believed to be as good as the best, but for rounding.
 
         Parameters
         ----------
         point
             Of the working set.
         """
-        return False
+        if self.belief is None:
+            return False
+        return self.placement.domain.contains(point, 1e-6) and self.belief.is_as_good(point)

@@ -11,8 +11,6 @@ from typing import Any, Self
 
 from sottovoce._printed import Part, Printed
 
-__all__ = ["NOT_REHEARSED", "NO_FORECAST", "Case", "Curve", "Forecast", "Spread", "percent"]
-
 NO_FORECAST = "none was asked for; sv.plan(...), with the same arguments, rehearses and says what to expect"
 """What a plan says that nobody wanted to rehearse."""
 

@@ -31,6 +31,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
+from sottovoce._sums import Probed
 from sottovoce.domains import Domain
 from sottovoce.plans import kind
 from sottovoce.plans.draft import (
@@ -43,15 +44,13 @@ from sottovoce.plans.draft import (
     probe_noise_of,
     radii,
 )
-from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import PointBound, Sphere
 from sottovoce.privacy import Mechanism
-
-__all__ = ["FRAMES", "FrameBound", "FrameDraft", "FrameOptions", "Frames", "haar_frame"]
 
 
 def haar_frame(domain: Domain, count: int, coins: np.random.Generator) -> Floats:

@@ -19,19 +19,18 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
+from sottovoce._sums import Itemised
 from sottovoce.domains.base import as_choice
 from sottovoce.errors import DomainError
 from sottovoce.models.items import ItemBelief, ItemNumbers, ItemSettings
-from sottovoce.plans.decisions import Decisions, Menu
+from sottovoce.plans.decisions import Menu
 from sottovoce.plans.draft import ProbeDraft, probe_noise_of
-from sottovoce.plans.explorer import Draw, Exploration, Explorer, Itemised, Record
+from sottovoce.plans.explorer import DealtExploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import RESOLUTION, ItemGrid, Mechanism, check_multipliers
-
-__all__ = ["ITEMS", "ItemExploration", "ItemOptions", "ItemProbes"]
 
 _PROBES, _TEMPER = 16, 0.8
 _FEW_ITEMS, _NARROWER = 60, 0.14  # of more items the best sample lies farther out: samples of each are narrower
@@ -103,17 +102,8 @@ class ItemProbes(Explorer):
         decisions, multipliers = np.array(record["decisions"]), np.array(record["multipliers"])
         return ItemExploration(self, decisions, multipliers, int(record["end"]))
 
-    def follow(self, earlier: Explorer, events: int) -> None:
-        """Begin with what was believed at the end of an epoch of `events` events, if it believed the same way."""
-        if isinstance(earlier, ItemProbes):
-            self.belief.carry_over(earlier.belief, events)
 
-    def is_as_good(self, point: Floats) -> bool:
-        """Whether a point of the set is believed to be as good as the best."""
-        return self.placement.domain.contains(point, 1e-6) and bool(self.belief.is_as_good(point))
-
-
-class ItemExploration(Exploration):
+class ItemExploration(DealtExploration):
     """One round: a few decisions, who plays which, and what their items are multiplied by.
 
     Parameters
@@ -130,7 +120,8 @@ class ItemExploration(Exploration):
 
     def __init__(self, explorer: ItemProbes, decisions: Integers, multipliers: Integers, end: int) -> None:
         grid, dimension = explorer.grid, explorer.placement.domain.dimension
-        self._explorer, self._decisions, self._multipliers, self._end = explorer, decisions, multipliers, end
+        super().__init__(Menu.choosing([np.sort(row[row >= 0]) for row in decisions], dimension), end)
+        self._explorer, self._decisions, self._multipliers = explorer, decisions, multipliers
         self.items, self._columns = columns_of(decisions)
         self._spread = int(multipliers.min(initial=RESOLUTION)) if grid.spread_is_free else 0
         if explorer.family == "gaussian":
@@ -139,25 +130,10 @@ class ItemExploration(Exploration):
         if not fits or (len(self.items) and not self.items[-1] < dimension):
             raise ValueError("a round's decisions and what their items are multiplied by do not belong together")
         check_multipliers(grid, self._columns, multipliers, self._spread, explorer.family)
-        self.numbers, self.stride = len(self.items) + bool(self._spread), len(decisions)
-        shown = [np.sort(row[row >= 0]) for row in decisions]
-        if dimension > _MANY:
-            self._menu = Menu(None, tuple(shown), tuple(np.ones(len(one)) for one in shown), dimension)
-        else:
-            rows = np.zeros((len(decisions), dimension))
-            for row, one in zip(rows, shown, strict=True):
-                row[one] = 1.0
-            self._menu = Menu(rows, (), (), dimension)
-        self.compact = dimension > _MANY
+        self.numbers = len(self.items) + bool(self._spread)
 
-    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
-        """Return events: passes over the decisions, each in an order of its own."""
-        passes = -(-size // self.stride)
-        ranks = coins.bit_generator.random_raw(passes * self.stride).reshape(passes, self.stride)
-        index = ranks.argsort(axis=1, kind="stable").ravel()[:size]
-        actions: Any = Decisions(self._menu, index) if self.compact else self._menu.written()[index]
-        weights = Itemised(self._columns, index, self._multipliers, self._spread, self._explorer.grid.steps)
-        return Draw(actions, None, weights)
+    def _weights(self, index: Integers) -> Itemised:
+        return Itemised(self._columns, index, self._multipliers, self._spread, self._explorer.grid.steps)
 
     def items_of(self, weights: Itemised) -> Integers:
         """Return the items of each event's decision, in the order in which their losses are told; -1 for no more."""
@@ -195,10 +171,6 @@ class ItemExploration(Exploration):
             )
         )
 
-    def estimate(self, sums: Floats, weights: Floats) -> Floats:
-        """There is no gradient here: what is released goes into the belief."""
-        raise TypeError("feedback by item estimates no gradient; use `learn`")
-
     def record(self) -> Record:
         """Return the decisions, and what their items are multiplied by."""
         return {"decisions": self._decisions, "multipliers": self._multipliers, "end": self._end}
@@ -207,10 +179,6 @@ class ItemExploration(Exploration):
         """Whether the decisions are of the set."""
         rows = self._menu.written()
         return all(self._explorer.placement.domain.contains(row, 1e-6) for row in np.unique(rows, axis=0))
-
-    def can_begin(self, passed: int, size: int) -> bool:
-        """Whether it ends where it does."""
-        return self._end == passed + size
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
         """All losses count with a plus, and the weights say how many there are; of what is beside them, all may."""
@@ -232,9 +200,6 @@ def columns_of(decisions: Integers) -> tuple[Integers, Integers]:
     items, columns = np.unique(decisions, return_inverse=True)
     columns = columns.reshape(decisions.shape)
     return (items[1:], columns - 1) if len(items) and items[0] == -1 else (items, columns)
-
-
-_MANY = 600  # coordinates from which decisions are kept without their zeros, and once for all events
 
 
 @dataclass(frozen=True)

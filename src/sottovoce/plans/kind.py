@@ -14,8 +14,6 @@ from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Mechanism, Takes
 
-__all__ = ["Check", "Chosen", "ExplorationKind", "batch_size", "flag", "position", "radius", "step_multiplier"]
-
 Chosen = Mapping[str, Any]
 """Single choices that a caller has made, by name, checked."""
 

@@ -17,18 +17,6 @@ from sottovoce._checks import boolean, choice, number
 from sottovoce.models import Features, Posterior, Segments
 from sottovoce.plans.plan import PLANS, Plan
 
-__all__ = [
-    "CHOICES",
-    "NOT_PASSED",
-    "PLANS",
-    "DecisionFacts",
-    "OptimizerOptions",
-    "PlanChoices",
-    "meant",
-    "separate",
-    "spelled_out",
-]
-
 _ALIKE = 0.9  # names that differ by a letter: one is meant though the other was passed as well
 
 # What people call a budget, and where it goes:

@@ -16,17 +16,6 @@ from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
 
-__all__ = [
-    "Outlook",
-    "budget_name",
-    "horizon_needed",
-    "horizon_that_learns",
-    "outlook",
-    "plan",
-    "too_short",
-    "with_budget",
-]
-
 Progress = Callable[[int, int], None]
 LONGEST = 10**15
 """Horizons that are considered at most: nobody has as many events."""

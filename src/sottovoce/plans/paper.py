@@ -8,8 +8,6 @@ from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import SphereDraft
 from sottovoce.privacy import ApproxDP, PureDP
 
-__all__ = ["PAPER_CHOICES", "paper_draft", "paper_scale"]
-
 PAPER_CHOICES = ("radius", "batch_size", "step", "delay", "method", "padding", "mechanism")
 """What a caller may choose of the paper's plan."""
 

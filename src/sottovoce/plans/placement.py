@@ -7,8 +7,6 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Domain, Rounded
 
-__all__ = ["Placement"]
-
 
 @dataclass(frozen=True)
 class Placement:

@@ -10,8 +10,6 @@ from sottovoce._printed import Part, Printed
 from sottovoce.plans.forecast import NO_FORECAST, NOT_REHEARSED, Forecast
 from sottovoce.privacy import DirectionGrid, LossGrid, Noise
 
-__all__ = ["PLANS", "UNKNOWN_LIPSCHITZ", "Alternative", "Options", "Plan"]
-
 PLANS = ("auto", "worst-case", "paper")
 """Plans that have a name."""
 

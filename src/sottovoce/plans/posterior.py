@@ -21,25 +21,22 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number, whole
+from sottovoce._sums import Probed
 from sottovoce.domains.specification import as_stored
 from sottovoce.models import LinearBelief, RadialBelief
-from sottovoce.models.belief import Belief
+from sottovoce.models.belief import GaussianBelief
 from sottovoce.models.measurements import Numbers, from_sparse_record, sparse_record
 from sottovoce.models.pace import ModelSettings
 from sottovoce.plans import kind
-from sottovoce.plans.decisions import Decisions, Menu
+from sottovoce.plans.decisions import Menu
 from sottovoce.plans.draft import ProbeDraft, ProbeNoise, loss_deviation, probe_noise_of
-from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
+from sottovoce.plans.explorer import DealtExploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, Mechanism
 from sottovoce.privacy.local import LaplaceChannel
-
-__all__ = ["POSTERIOR", "PosteriorDraft", "PosteriorExploration", "PosteriorOptions", "PosteriorProbes"]
-
-_MANY = 600  # coordinates from which decisions are kept without their zeros, and once for all events
 
 
 class PosteriorProbes(Explorer):
@@ -55,9 +52,9 @@ class PosteriorProbes(Explorer):
         The steps of the losses' grid, where squares are released, too; else 0.
     """
 
-    belief: Belief
+    belief: GaussianBelief
 
-    def __init__(self, placement: Placement, belief: Belief, squares: int = 0) -> None:
+    def __init__(self, placement: Placement, belief: GaussianBelief, squares: int = 0) -> None:
         self.placement, self.belief, self.squares = placement, belief, squares
 
     def fresh_copy(self) -> "PosteriorProbes":
@@ -84,17 +81,8 @@ class PosteriorProbes(Explorer):
         probes = np.array(record["probes"]) if "probes" in record else from_sparse_record(record).toarray()
         return PosteriorExploration(self, probes, int(record["end"]))
 
-    def follow(self, earlier: Explorer, events: int) -> None:
-        """Begin with what was believed at the end of an epoch of `events` events, if it believed the same way."""
-        if type(earlier.belief) is type(self.belief):
-            self.belief.carry_over(earlier.belief, events)
 
-    def is_as_good(self, point: Floats) -> bool:
-        """Whether a point of the set is believed to be as good as the best."""
-        return self.placement.domain.contains(point, 1e-6) and self.belief.is_as_good(point)
-
-
-class PosteriorExploration(Exploration):
+class PosteriorExploration(DealtExploration):
     """One round: a few decisions, and who plays which.
 
     Parameters
@@ -108,20 +96,11 @@ class PosteriorExploration(Exploration):
     """
 
     def __init__(self, explorer: PosteriorProbes, probes: Floats, end: int) -> None:
-        self._explorer, self._end = explorer, end
-        self.numbers = self.stride = len(probes)
-        self.squares = explorer.squares
-        self.compact = probes.shape[1] > _MANY
-        self._menu = Menu.of(probes) if self.compact else Menu(probes, (), (), probes.shape[1])
+        super().__init__(Menu.of(probes), end)
+        self._explorer, self.squares, self.numbers = explorer, explorer.squares, len(probes)
 
-    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
-        """Return events: passes over the decisions, each in an order of its own."""
-        passes = -(-size // self.numbers)
-        ranks = coins.bit_generator.random_raw(passes * self.numbers).reshape(passes, self.numbers)
-        index = ranks.argsort(axis=1, kind="stable").ravel()[:size]
-        actions: Any = Decisions(self._menu, index) if self.compact else self._probes[index]
-        weights = Probed(self.numbers, index, np.ones(size, dtype=np.int64), self.squares)
-        return Draw(actions, None, weights)
+    def _weights(self, index: Integers) -> Probed:
+        return Probed(self.numbers, index, np.ones(len(index), dtype=np.int64), self.squares)
 
     @property
     def _probes(self) -> Floats:
@@ -150,10 +129,6 @@ class PosteriorExploration(Exploration):
         spread = None if squares is None else squares[played] / counts
         belief.learn(Numbers(probes, sums[played] / counts, counts, self._end, spread))
 
-    def estimate(self, sums: Floats, weights: Floats) -> Floats:
-        """There is no gradient here: what is released goes into the belief."""
-        raise TypeError("posterior probes estimate no gradient; use `learn`")
-
     def record(self) -> Record:
         """Return the decisions."""
         probes = sparse_record(self._probes) if self._menu.rows is None else {"probes": self._probes}
@@ -169,7 +144,7 @@ class PosteriorExploration(Exploration):
 
     def can_begin(self, passed: int, size: int) -> bool:
         """Whether it has as many decisions as it should, and ends where it does."""
-        return self._end == passed + size and self.numbers == self._explorer.count(passed, size)
+        return super().can_begin(passed, size) and self.numbers == self._explorer.count(passed, size)
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
         """All losses count with a plus, and the weights say how many there are."""

@@ -18,8 +18,6 @@ from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import UNKNOWN_LIPSCHITZ
 from sottovoce.privacy import Guarantee, ItemGrid, LocalDP, LossGrid, local
 
-__all__ = ["Problem", "check_loss_range", "forget_rounded"]
-
 _LARGEST = 1e60  # of losses: plans and beliefs square them, and more
 
 

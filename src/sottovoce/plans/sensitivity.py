@@ -23,8 +23,6 @@ from sottovoce.privacy import (
     sum_error,
 )
 
-__all__ = ["finest", "most_bits", "needed_noise", "sensitivity_of", "sum_noise"]
-
 _LARGEST_SCALE = 2.0**55  # of noise, in steps of the grid
 _sum_error = lru_cache(1024)(sum_error)
 

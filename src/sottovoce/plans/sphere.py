@@ -29,6 +29,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number
+from sottovoce._sums import Weighted
 from sottovoce.domains import Domain
 from sottovoce.plans import kind
 from sottovoce.plans.draft import (
@@ -41,15 +42,13 @@ from sottovoce.plans.draft import (
     radii,
     smoothing,
 )
-from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record, Weighted
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import finest, needed_noise, sum_noise
 from sottovoce.privacy import TREE, Mechanism, Noise, mechanism_for
-
-__all__ = ["SPHERE", "PointBound", "Sphere", "SphereBound", "SphereDraft", "SphereOptions", "Spheres"]
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,6 @@ from sottovoce._disk import sync_folder
 from sottovoce._sqlite import SQLiteConnection
 from sottovoce.errors import ForkRefused, LedgerConflict
 
-__all__ = ["LedgerFile"]
-
 Found = TypeVar("Found")
 
 _SECONDS_TO_WAIT = 60.0

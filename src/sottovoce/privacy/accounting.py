@@ -27,8 +27,6 @@ from sottovoce._checks import number
 from sottovoce.privacy import gaussian
 from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP
 
-__all__ = ["Composition", "as_approximate", "as_zcdp", "compose", "decimal_sum"]
-
 
 @dataclass(frozen=True)
 class Composition:

@@ -13,8 +13,6 @@ from sottovoce.privacy import gaussian
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, LocalDP, PureDP
 from sottovoce.privacy.noise import Noise, laplace_for
 
-__all__ = ["noise_for"]
-
 _LEAST_GAUSSIAN = 4.0  # steps of the grid; below, the discrete and the rounded Gaussian differ too much
 _SAFETY = 1 + 1e-12  # on the safe side of a dozen roundings
 

@@ -21,8 +21,6 @@ from scipy.special import log_ndtr
 
 from sottovoce._checks import number
 
-__all__ = ["delta_of", "epsilon_of", "mu_for", "rounding_delta"]
-
 # Total variation between the discrete Gaussian and the rounded continuous one is at most this over sigma^2, sigma >= 4:
 # the midpoint rule errs by at most |f''|/24 per cell, and the integral of |f''| is 4 phi(1)/sigma^2 = 0.97/sigma^2.
 _ROUNDING = 0.05

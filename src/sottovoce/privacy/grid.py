@@ -33,8 +33,6 @@ from sottovoce._losses import as_float, as_floats
 from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.privacy.noise import LARGEST_SUM
 
-__all__ = ["DirectionGrid", "LossGrid", "grids_for"]
-
 MOST_BITS = 18
 _LEAST_BITS = 6
 _ROUNDING = 2.0**-25  # far more than that of a float, and its square still more than that of a sum of floats

@@ -14,9 +14,6 @@ from typing import Any
 from sottovoce._checks import number, whole
 from sottovoce.privacy import gaussian
 
-__all__ = ["GDP", "ZCDP", "ApproxDP", "Guarantee", "LocalDP", "NoPrivacy", "PureDP", "guarantee_from_dict"]
-
-
 _LARGEST_DELTA = 0.01  # a promise that fails for one person in a hundred protects nobody
 
 

@@ -30,8 +30,6 @@ from sottovoce._arrays import Integers
 from sottovoce.errors import InvalidLoss
 from sottovoce.privacy.grid import LossGrid
 
-__all__ = ["ItemGrid"]
-
 
 @dataclass(frozen=True)
 class ItemGrid:

@@ -46,8 +46,6 @@ from sottovoce.privacy._ledger_file import LedgerFile
 from sottovoce.privacy.accounting import Composition, compose, decimal_sum
 from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, guarantee_from_dict
 
-__all__ = ["Entry", "Ledger", "check_ledger", "left_of", "new_token", "spent_of"]
-
 
 def new_token() -> str:
     """Return a token that nobody can guess."""

@@ -17,8 +17,6 @@ from sottovoce.errors import LedgerConflict
 from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, guarantee_from_dict
 from sottovoce.privacy.ledger import Entry, Ledger, left_of, spent_of
 
-__all__ = ["LedgerStatement", "read_ledger", "state_ledger"]
-
 _SECONDS_TO_WAIT = 10.0  # for a charge that is being made
 
 

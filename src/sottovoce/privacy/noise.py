@@ -32,22 +32,6 @@ from sottovoce._arrays import Integers
 from sottovoce._checks import number, whole
 from sottovoce.errors import CopyRefused, ForkRefused, StateRefused
 
-__all__ = [
-    "LARGEST_SUM",
-    "Noise",
-    "NoiseSource",
-    "Sampler",
-    "ScaleRefused",
-    "SecureNoise",
-    "SimulatedNoise",
-    "WithheldNoise",
-    "add",
-    "laplace_for",
-    "noise_source",
-    "within",
-]
-
-
 LARGEST_SUM = 2**61
 _CUT = 2**62
 _FIRST_BLOCK, _LAST_BLOCK = 256, 8192
@@ -95,7 +79,6 @@ class Sampler(Protocol):
 
     def draw(self, size: int) -> Integers:
         """Return `size` fresh integers; no two calls ever return the same draw, whatever threads they are made in."""
-        ...
 
 
 class NoiseSource(Protocol):
@@ -104,7 +87,6 @@ class NoiseSource(Protocol):
     @property
     def simulated(self) -> bool:
         """Whether an adversary who knows the program could reproduce the noise."""
-        ...
 
     def sampler(self, noise: Noise) -> Sampler:
         """Return a sampler of one distribution.
@@ -114,7 +96,6 @@ class NoiseSource(Protocol):
         noise
             Its family and scale.
         """
-        ...
 
 
 def noise_source(noise: Any) -> "NoiseSource":

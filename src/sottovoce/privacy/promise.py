@@ -13,8 +13,6 @@ from typing import Any
 
 from sottovoce.privacy.guarantees import GDP, ZCDP, Guarantee, LocalDP, guarantee_from_dict
 
-__all__ = ["UNSPENT", "Promise", "budget_of", "cautions_of", "spent_words", "unit_of", "warn_of"]
-
 UNSPENT = "nothing so far"
 """What is spent before anything was released."""
 
@@ -81,9 +79,19 @@ def cautions_of(guarantee: Guarantee, horizon: int | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def warn_of(guarantee: Guarantee, horizon: int | None, *, level: int) -> None:
-    """Warn whoever makes a promise of what speaks against it; `level` is theirs, as `warnings` counts."""
-    for one in cautions_of(guarantee, horizon):
+def warn_of(guarantee: Guarantee, horizon: int | None = None, *, simulated: bool, level: int) -> None:
+    """Warn whoever makes a promise of what speaks against it, unless it is made to nobody.
+
+    Parameters
+    ----------
+    guarantee, horizon
+        As for `cautions_of`.
+    simulated
+        Whether the noise comes from a seed.
+    level
+        Of whoever makes the promise, as `warnings` counts.
+    """
+    for one in () if simulated else cautions_of(guarantee, horizon):
         warnings.warn(one, stacklevel=level + 1)
 
 

@@ -10,8 +10,6 @@ from sottovoce.privacy.guarantees import ApproxDP, Guarantee, LocalDP, PureDP, g
 from sottovoce.privacy.noise import Noise
 from sottovoce.privacy.promise import Promise, unit_of
 
-__all__ = ["NO_NOISE", "PrivacyStatement", "state"]
-
 NO_NOISE = "losses shape the actions with no noise. Use it for simulations only"
 """Why an algorithm that learns without noise promises nothing."""
 

@@ -7,9 +7,6 @@ from scipy.linalg.lapack import dtrtrs
 
 from sottovoce._arrays import Matrix, Vector
 
-__all__ = ["ActiveAtoms"]
-
-
 _DEPENDENT = 1e-14
 _ROOM = 8  # atoms for which there is room at first; small sets never need more
 

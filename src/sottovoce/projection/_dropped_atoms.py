@@ -4,9 +4,6 @@ import numpy as np
 
 from sottovoce._arrays import Matrix, Vector
 
-__all__ = ["DroppedAtoms"]
-
-
 _NONE: Matrix = np.empty((0, 0))
 LIMIT = 512  # each look costs time in proportion, and few walks drop that many
 

@@ -9,8 +9,8 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import number
 from sottovoce.errors import DomainError
 
-__all__ = ["Stopping", "checked_gap"]
-
+CLOSED_GAP = "a solver of integer programs closes its gap (scipy's milp: options={'mip_rel_gap': 0})"
+"""What to see to, where answers may come from one: by default it stops within 1e-4 of the optimum."""
 _SLACK = 1e-6  # of a set's extent, by which an answer may be dearer than the best: what is forgiven to solvers
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -78,7 +78,6 @@ def checked_gap(gap: float, scale: float) -> float:
         raise DomainError(
             f"the oracle does not minimise over a set that holds the start: a known point is cheaper by {-gap:.3g}, "
             f"and {_SLACK * scale:.3g} is allowed; check its sign (it must return argmin <cost, x>), that a warm start "
-            "belongs to the same set, and that a solver of integer programs closes its gap (milp: "
-            "options={'mip_rel_gap': 0})"
+            f"belongs to the same set, and that {CLOSED_GAP}"
         )
     return max(gap, 0.0)

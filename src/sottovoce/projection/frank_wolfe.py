@@ -10,8 +10,6 @@ from sottovoce.projection._stopping import checked_gap
 from sottovoce.projection.objective import Objective, Quadratic
 from sottovoce.projection.result import Oracle, Projection
 
-__all__ = ["conditional_gradient"]
-
 _INFINITE_SLOPE = 1e100  # stands for an infinite partial derivative: finite for the oracle, above all others
 
 

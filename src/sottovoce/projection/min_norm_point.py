@@ -15,8 +15,6 @@ from sottovoce.projection._dropped_atoms import DroppedAtoms
 from sottovoce.projection._stopping import Stopping
 from sottovoce.projection.result import Oracle, Projection, first_vertex, same_shape
 
-__all__ = ["minimum_norm_point"]
-
 # A dropped atom is tried if its gap is this fraction of the oracle's last one. When the target has moved, old atoms
 # save up to half of the calls; from cold they hardly ever do, and cost time.
 _PROMISE_WARM, _PROMISE_COLD = 0.1, 0.5

@@ -8,8 +8,6 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import vector
 
-__all__ = ["Entropy", "Objective", "Quadratic"]
-
 _HALVINGS = 60
 _RELATIVE_WIDTH = 1e-12
 

@@ -12,8 +12,6 @@ from sottovoce.projection._active_atoms import ActiveAtoms
 from sottovoce.projection._atom_pool import AtomPool
 from sottovoce.projection._dropped_atoms import DroppedAtoms
 
-__all__ = ["Oracle", "Projection", "first_vertex", "same_shape"]
-
 Oracle = Callable[[Vector], Vector]
 """A linear oracle: from a cost vector to a point of the set where the cost is least."""
 

@@ -12,8 +12,6 @@ from sottovoce.playing import LocalReports, play
 from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
 from sottovoce.rehearsal._worlds import ItemWorld, World
 
-__all__ = ["share_of"]
-
 _LOTS = 3  # which stream of a seed people's lots are drawn from
 
 

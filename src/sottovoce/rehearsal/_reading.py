@@ -8,8 +8,6 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.plans.forecast import Curve, Spread
 
-__all__ = ["FOUR_OF_FIVE", "Shares", "price_between"]
-
 FOUR_OF_FIVE = 1.28  # standard deviations to either side
 FOREVER = 1e12  # events that nobody has
 _LEAST_DEVIATION = 0.25  # of a logarithm between worlds: a few of them may agree by chance

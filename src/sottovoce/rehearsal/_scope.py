@@ -17,8 +17,6 @@ from sottovoce.learning import Plan
 from sottovoce.learning.bandit.doubling import FIRST_EPOCH
 from sottovoce.plans.problem import Problem
 
-__all__ = ["LONGEST_RUN", "WORK", "Scope", "lengths", "scope_of", "work_of"]
-
 WORK = 10_000.0
 """Units that a rehearsal may take, about."""
 

@@ -16,8 +16,6 @@ from sottovoce._arrays import Floats, Matrix, Vector
 from sottovoce.domains import Domain
 from sottovoce.plans.decisions import in_told_order
 
-__all__ = ["ItemWorld", "World", "convex_worlds", "item_worlds", "linear_worlds"]
-
 _VERTICES = 32  # that say how far a set reaches
 _SEASONS = 16  # of a year, in a world that has them
 _YEARS = 8.0  # of a run

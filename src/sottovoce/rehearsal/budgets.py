@@ -11,8 +11,6 @@ from sottovoce.plans.forecast import Forecast, Spread
 from sottovoce.plans.outlook import budget_name, with_budget
 from sottovoce.rehearsal.rehearsing import Progress, Rehearsal
 
-__all__ = ["Prices", "prices_of"]
-
 FACTORS = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)
 _WORLDS, _LENGTHS = 2, 2  # that are played again for each budget
 

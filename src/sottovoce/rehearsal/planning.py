@@ -15,8 +15,6 @@ from sottovoce.privacy import Guarantee
 from sottovoce.privacy.promise import cautions_of
 from sottovoce.rehearsal.rehearsing import OPEN_ENDED, Hints, NotRehearsed, rehearse
 
-__all__ = ["hints_of", "plan"]
-
 _EPOCHS = "no horizon: this is the first epoch; each later one is about as long as all before it"
 
 

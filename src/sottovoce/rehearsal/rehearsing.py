@@ -18,8 +18,6 @@ from sottovoce.rehearsal._reading import Shares, price_between
 from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, oracle_work, scope_of, work_of
 from sottovoce.rehearsal._worlds import ItemWorld, World, convex_worlds, item_worlds, linear_worlds
 
-__all__ = ["OPEN_ENDED", "Hints", "NotRehearsed", "Rehearsal", "rehearse", "rehearsed"]
-
 Progress = Callable[[int, int], None]
 OPEN_ENDED = 100_000
 """Events that are forecast where no horizon is given."""

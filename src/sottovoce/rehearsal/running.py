@@ -9,8 +9,6 @@ from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.rehearsal.rehearsing import OPEN_ENDED, Hints, rehearse
 
-__all__ = ["forecast_under_way"]
-
 _UNKNOWN = "what was released so far does not tell good decisions from bad ones: any of these worlds may be yours"
 _LEAST, _MOST, _MOST_SCATTER = 1e-3, 0.9, 0.5
 

@@ -20,10 +20,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from sottovoce.report._numbers import short
 from sottovoce.report._palette import GREY as _GREY
-
-__all__ = ["BELOW", "GREY", "NEVER", "REFUTED", "apart", "canvas", "note", "plain", "short_ticks", "sized", "to_svg"]
+from sottovoce.report.numbers import short
 
 GREY = _GREY.light
 REFUTED = "#b00020"

@@ -1,7 +1,7 @@
 """Lines, points and bars against numbers, for images and pages alike."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -13,23 +13,10 @@ from matplotlib.axis import Axis as Side
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from sottovoce._arrays import Floats
-from sottovoce.domains.naming import label_text
 from sottovoce.report._canvas import BELOW, apart, note, sized, to_svg
-from sottovoce.report._numbers import short, significant, with_errors
 from sottovoce.report._palette import SHADES, colour, dashes, linestyle
 from sottovoce.report._per_event import around_zero, asinh_ticks
-
-__all__ = [
-    "NAMES_ON_AXIS",
-    "Axis",
-    "Curve",
-    "bar_chart",
-    "draw_lines",
-    "line_chart",
-    "name_lines",
-    "shortened",
-    "swatch",
-]
+from sottovoce.report.numbers import short, with_errors
 
 WIDTH, HEIGHT, TOP, RIGHT, BOTTOM = 520, 320, 14, 18, 52
 _CHARACTER = 10.2  # units of a tick's letter, at the size that phones get
@@ -190,26 +177,6 @@ def name_lines(axes: Axes, curves: Sequence[Curve]) -> None:
         axes.text(
             1.045, height, one.name, color=shade, fontsize=10.5, verticalalignment="center", linespacing=1.2, **placed
         )
-
-
-def bar_chart(values: Floats, marks: Floats | None, title: str, names: Sequence[Hashable] | None = None) -> Markup:
-    """Return bars of a vector's coordinates, with a mark on each where another vector lies."""
-    axes, count = _chart_axes(), len(values)
-    step = max(1, math.ceil(count / (10 if names is None else NAMES_ON_AXIS)))
-    called = [f"coordinate {i}" if names is None else label_text(names[i]) for i in range(count)]
-    named = [(i + 1.0, str(i) if names is None else shortened(called[i])) for i in range(0, count, step)]
-    x = Axis("coordinate (from 0)" if names is None else "", ticks=tuple(named), zero=False, tight=True)
-    x.set_up(axes.xaxis, [np.array([0.5, count + 0.5])])
-    Axis("value").set_up(axes.yaxis, [values] if marks is None else [values, marks])
-    axes.grid(axis="y")
-    axes.set_axisbelow(True)
-    for i, (name, value) in enumerate(zip(called, values.tolist(), strict=True)):
-        words = f"{name}: {significant(value)}"
-        words += "" if marks is None else f", best {significant(float(marks[i]))}"
-        axes.bar(i + 1, value, width=0.72)[0].set_gid(note(axes, "bar c0", words))
-        if marks is not None:
-            axes.hlines(marks[i], i + 1 - 0.45, i + 1 + 0.45, gid=".line ink")
-    return _finished(axes, title)
 
 
 @cache

@@ -9,9 +9,7 @@ from matplotlib.axes import Axes
 
 from sottovoce.report._canvas import note, sized, to_svg
 from sottovoce.report._charts import WIDTH, Axis
-from sottovoce.report._numbers import short, significant
-
-__all__ = ["Interval", "forest"]
+from sottovoce.report.numbers import short, significant
 
 _ROW, _TOP, _SIDE, _BOTTOM = 74, 6, 20, 56
 _LETTERS = 30  # of a name, at the size that phones get

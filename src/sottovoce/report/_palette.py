@@ -15,21 +15,6 @@ from sottovoce.lab import ALGORITHMS
 from sottovoce.lab.simulation import Run, RunDetails
 from sottovoce.privacy import Guarantee, LocalDP, PureDP
 
-__all__ = [
-    "GREY",
-    "INK",
-    "NO_PRIVACY",
-    "PRIVATE",
-    "SHADES",
-    "WORLDS",
-    "algorithm_colours",
-    "algorithm_of",
-    "colour",
-    "dashes",
-    "linestyle",
-    "run_colours",
-]
-
 
 class Shade(NamedTuple):
     """A colour on light ground, and on dark."""

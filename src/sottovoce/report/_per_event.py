@@ -12,8 +12,6 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 
-__all__ = ["around_zero", "asinh_ticks", "per_event"]
-
 _BEFORE = 1000  # what happens in the first part of this size is noise
 _LINEAR = 30.0  # the largest value is so many times the half width of the linear part
 

@@ -7,16 +7,6 @@ from sottovoce.lab.simulation import RunDetails
 from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, PureDP, compose
 from sottovoce.privacy.promise import budget_of
 
-__all__ = [
-    "Promise",
-    "bound_words",
-    "budget_words",
-    "plan_rows",
-    "promise_of",
-    "promise_of_run",
-    "statement_rows",
-]
-
 Rows = tuple[tuple[str, str], ...]
 _DELTA = 1e-6  # at which Gaussian promises are put into an epsilon
 _UNKNOWN = "What was promised is in the statement below; this run was written down before promises were kept apart."

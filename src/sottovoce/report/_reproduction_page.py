@@ -13,7 +13,7 @@ from sottovoce.lab.reproduction.events_needed import (
     events_needed,
     events_needed_with_needed_noise,
 )
-from sottovoce.lab.reproduction.evidence import FAILS, Evidence
+from sottovoce.lab.reproduction.evidence import Evidence
 from sottovoce.lab.reproduction.extent import Extent, problem_of
 from sottovoce.lab.reproduction.hindsight import FACTORS, Hindsight, hindsight
 from sottovoce.lab.reproduction.paper_claims import PaperClaim
@@ -21,8 +21,6 @@ from sottovoce.lab.summary import Summary, summarise
 from sottovoce.lab.sweeps.swept import Sweep, read_about
 from sottovoce.privacy import ApproxDP, PureDP
 from sottovoce.report.figures._reproduction import reproduction_figures
-
-__all__ = ["reproduction_page", "write_reproduction"]
 
 
 def write_reproduction(sweep: Sweep, claims: Sequence[PaperClaim], scale: Extent, path: Path) -> list[Path]:
@@ -84,23 +82,19 @@ _GROUPS = ("paper", "needed", "here")
 _READING = """How to read it:
 
 - *The paper's noise* is that of Lemmas 5.1 and 5.4 in Algorithm 1, as `plan="paper"` has it. *The needed noise* is the
-  least on the same tree that keeps the same promise: one loss moves one summand of one round, which the paper's
-  sensitivity argument does not use. Radius, step, batches and conditional gradient are the paper's in both.
-  *This library's default* is another algorithm.
+  least on the same tree that keeps the same promise; all else is the paper's. *This library's default* is another
+  algorithm.
 - An algorithm *learns* at a value if its regret is below that of never learning (playing the centre for ever) by two
-  standard errors. Powers are fitted where it learns, and stand with their standard error over seeds and their 95%
-  interval. Where it learns nowhere the claim *cannot be seen here*: regret is then as large as it can be, whatever
-  grows.
+  standard errors. Powers are fitted where it learns, with their standard error over seeds and their 95% interval. Where
+  it learns nowhere the claim *cannot be seen here*.
 - A claim *does not hold here* if the whole interval lies above what the bound allows over the sizes measured, its
-  logarithms included. At a power that is exactly the claimed one this happens by chance once in 40 times.
-- Failing here does not refute the theorem, which bounds regret up to constants for sizes without end: regret that is
-  far below its bound may rise towards it faster than the bound does."""
+  logarithms included; at exactly the claimed power that happens by chance once in 40 times. It does not refute the
+  theorem, which bounds regret up to constants: regret far below its bound may rise towards it faster."""
 
 _NUMBERS = (
-    "[{0}-evidence.csv]({0}-evidence.csv) has the rows above and those of algorithms without privacy, with what each "
-    "verdict rests on, regret as a share of its own bound, and what exploring alone costs. [{0}.csv]({0}.csv) has the "
-    "regret per event of every algorithm, problem, epsilon and length: mean, standard error over seeds, share of the "
-    "regret of never learning, and runs."
+    "[{0}-evidence.csv]({0}-evidence.csv) has what each verdict rests on, regret as a share of its own bound, and what "
+    "it is made of, also of algorithms without privacy. [{0}.csv]({0}.csv) has the regret per event of every "
+    "algorithm, problem, epsilon and length."
 )
 
 
@@ -156,8 +150,8 @@ def _need(scale: Extent) -> str:
     with_needed = " or ".join(f"{_range([events])} ({name})" for name, events in needed.items())
     return (
         f"At n = {base.dimension} and epsilon = {base.epsilon:g} the explicit bound falls below what never learning "
-        f"can cost after {with_lemmas} with the paper's noise, and after {with_needed} with the needed noise. The "
-        f"paper's log T may mean {', '.join(READINGS)}: hence the range; runs take the first."
+        f"can cost after {with_lemmas} with the paper's noise, and after {with_needed} with the needed noise. (A "
+        "range: the paper's log T can be read in three ways.)"
     )
 
 
@@ -171,26 +165,18 @@ def _range(counts: list[int | None]) -> str:
 
 
 def _claim_parts(claim: PaperClaim, *, figure: bool) -> list[str]:
-    columns = ["", "regret / never learning", claim.measured, "verdict"]
-    rows = [[row.who, row.level, row.measured or "none", row.verdict] for row in claim.rows if row.group]
+    columns = ["", "regret / never learning", claim.measured]
+    rows = [[row.who, row.level, row.measured or "none"] for row in claim.rows if row.group]
     kept = [place for place, name in enumerate(columns) if not name or any(row[place] for row in rows)]
     parts = [
         f"## {claim.title}",
         _filled(f"{claim.statement} ({claim.source}.)"),
         _table([columns[place] for place in kept], [[row[place] for place in kept] for row in rows]),
     ]
-    made_of = [f"{row.who[0].upper()}{row.who[1:]}: {row.parts}." for row in claim.rows if _excused(row)]
-    if made_of:
-        parts.append(_filled(" ".join(["What regret is made of where it does not hold.", *made_of])))
     if figure:
         name = claim.axis.replace("1/", "")
         parts.append(f"![Regret per event against {name}](figures/reproduction-{name}.png)")
     return parts
-
-
-def _excused(row: Evidence) -> bool:
-    """Say whether a claim fails on a row that has parts."""
-    return bool(row.group and row.parts) and row.verdict == FAILS
 
 
 def _baseline_parts(rows: Sequence[Hindsight]) -> list[str]:
@@ -213,9 +199,8 @@ def _baseline_parts(rows: Sequence[Hindsight]) -> list[str]:
     return [
         "## Baselines at their best",
         _filled(
-            "Regret per event, mean ± standard error. Each baseline takes the radius that makes its own bound least "
-            "(FKM the one of its theorem), and its step. Beside it stands the best of that radius times "
-            f"{factors}, chosen by the very losses that it is measured on: nobody has them beforehand."
+            "Regret per event, mean ± standard error, with the radius that makes its own bound least, and with the "
+            f"best of that radius times {factors}, chosen by the very losses that it is measured on."
         ),
         _table(columns, lines),
     ]

@@ -17,11 +17,9 @@ from sottovoce._printed import Part, Printed
 from sottovoce.auditing import AuditRecord
 from sottovoce.privacy import Ledger, LedgerStatement, LocalDP, state_ledger
 from sottovoce.privacy.promise import cautions_of, spent_words
-from sottovoce.report._numbers import joined, significant
 from sottovoce.report._promises import Rows, bound_words
+from sottovoce.report.numbers import joined, significant
 from sottovoce.studies import Study, StudyStatement
-
-__all__ = ["Section", "Statement", "statement"]
 
 _NAMES = {  # of the rows of a statement, for people; and what their texts begin with
     "Private": ("Whose data", ""),

@@ -11,6 +11,7 @@ between.
 Tests: tests/rounds.
 """
 
+import hashlib
 import threading
 import time
 import weakref
@@ -39,11 +40,9 @@ from sottovoce.errors import (
     UnknownAction,
 )
 from sottovoce.rounds.lease import Lease, Piece
-from sottovoce.rounds.people import Askers, missing_person
+from sottovoce.rounds.people import Askers, hashed, missing_person, people_of
 from sottovoce.rounds.round import Draft, Draw, Release, Round
 from sottovoce.rounds.store import BEHIND, CONSEQUENCES, EARLIER, LATE, TOLD, UNASKED, UNKNOWN, WAITING, Store
-
-__all__ = ["Book", "Grid", "HandedOut", "Policy", "Recorded", "recorded_of"]
 
 _FAR = 2**62
 _ATTEMPTS = 100  # at a block that others tell at the same time
@@ -56,11 +55,9 @@ class Grid(Protocol):
 
     def quantise(self, losses: Any) -> Integers:
         """Return the integers of losses, clipped; refuse those that are not finite, without showing them."""
-        ...
 
     def quantiser(self) -> Callable[[Any], int]:
         """Return a function from one loss to its integer."""
-        ...
 
 
 class Policy(Protocol):
@@ -69,47 +66,36 @@ class Policy(Protocol):
     @property
     def grid(self) -> Grid:
         """Where the integers of losses live."""
-        ...
 
     def join(self, stream: int, name: str) -> Any:
         """Begin a stream of that name."""
-        ...
 
     def start_over(self) -> None:
         """Forget all streams, and what was learned from them: the store was restored, and may never have had them."""
-        ...
 
     def begin(self, stream: int, number: int, position: int) -> Draft:
         """Return the next round of a stream, which begins after so many of its events."""
-        ...
 
     def draw(self, round: Round, start: int, count: int) -> Draw:
         """Return what slots of a round play: the same whenever it is called."""
-        ...
 
     def compute(self, round: Round, slots: Integers) -> NDArray[Any] | None:
         """Return what is released of a complete round: its sums, with noise."""
-        ...
 
     def learn(self, release: Release) -> None:
         """Take in what was released: each round of a stream once, in order. What is cut short is done again."""
-        ...
 
     def to_record(self, stream: int) -> Record:
         """Return what the next round of a stream follows from, with `begun` and `learned`, its rounds so far."""
-        ...
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on from what `to_record` returned, in whatever process."""
-        ...
 
     def kind(self, round: Round) -> type[tuple[Any, ...]]:
         """What asking one by one hands out: a tuple of an id, what it plays, and whether its loss is wanted."""
-        ...
 
     def ready(self, lease: Lease) -> Sequence[Any]:
         """Return what each slot of a lease plays, quick to look up one at a time."""
-        ...
 
 
 class HandedOut(NamedTuple):
@@ -176,6 +162,8 @@ class Book:
     _releases = True  # or it only looks
 
     _counted = False  # whether calls have to say for whom they ask, as far as is known here
+    _person_key: bytes | None = None  # that people are hashed with, where they are counted
+    _most_losses = 1  # that a person gives, where they are counted
 
     _since = ""
     """Since when ids are known, for those who hand in others: said of unknown ones."""
@@ -258,6 +246,26 @@ class Book:
         self._left = 0  # rounds may be full now: asking one by one has to poll first
         self._store.hand_out(pieces)
         return handed
+
+    def _hashed(self, people: Sequence[str] | None) -> list[bytes] | None:
+        """Return all that is kept of people; from the first of them on, they are counted."""
+        if people is None:
+            return None
+        if not self._counted or self._person_key is None:
+            self._person_key = self._store.people_key(self._most_losses)
+            self._counted = True
+        return [hashed(self._person_key, one) for one in people]
+
+    def _erase_people(self) -> int:
+        """Erase all that is kept of people who were counted, and the key; return how many they were."""
+        with self._lock: self._person_key, erased = None, self._store.erase_people()  # noqa: E701  # fmt: skip
+        return erased
+
+    def _keyed_hash(self, person: str | Sequence[str]) -> str:
+        """Return a text that is the same for the same people, and says nothing of them without the key."""
+        people = [person] if isinstance(person, str) else people_of(person)
+        with self._lock: found = self._hashed(people)  # noqa: E701  # fmt: skip
+        return hashlib.sha256(b"".join(found or ())).hexdigest()
 
     def _refuse_unnamed(self, people: Any) -> None:
         """Refuse a call that does not say for whom it asks, where people are counted."""

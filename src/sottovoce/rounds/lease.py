@@ -5,8 +5,6 @@ from typing import Any
 
 from sottovoce.rounds.round import Draw, Round
 
-__all__ = ["Lease", "Leases", "Piece"]
-
 
 class Lease:
     """Consecutive slots of one round; those before `at` are handed out.

@@ -15,18 +15,6 @@ import numpy as np
 from sottovoce.errors import StateRefused
 from sottovoce.rounds.round import Draw, Round
 
-__all__ = [
-    "PERSON_BYTES",
-    "Askers",
-    "check_of_key",
-    "hashed",
-    "missing_person",
-    "people_erased",
-    "people_of",
-    "people_uncounted",
-    "plain_people",
-]
-
 PERSON_BYTES = 16
 """Of a hash: among 10^12 people, two share one with a probability of 10^-15."""
 
@@ -61,6 +49,20 @@ def people_of(person: Any) -> list[str] | None:
     if isinstance(given, list | tuple) and given and all(isinstance(one, str) for one in given):
         return list(given)
     raise TypeError("person must be a string for one action; for several, a list with a string for each")
+
+
+def people_for(size: int | None, person: Any) -> list[str] | None:
+    """Return the people of a call for `size` events, or for one; refuse others, without showing them.
+
+    Examples
+    --------
+    >>> people_for(None, "ada"), people_for(2, ["ada", "grace"])
+    (['ada'], ['ada', 'grace'])
+    """
+    people = [person] if size is None and isinstance(person, str) else people_of(person)
+    if people is not None and len(people) != (size or 1):
+        raise ValueError(f"person must be a list with one for each of {size or 1} events, got {len(people)}")
+    return people
 
 
 def plain_people(person: Any) -> dict[str, Any]:

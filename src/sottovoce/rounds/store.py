@@ -16,25 +16,7 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._records import Record
 from sottovoce.rounds.lease import Lease, Piece
-from sottovoce.rounds.round import Draft, Draw, Release, Round
-
-__all__ = [
-    "BEHIND",
-    "CONSEQUENCES",
-    "EARLIER",
-    "LATE",
-    "TOLD",
-    "UNASKED",
-    "UNKNOWN",
-    "UNWANTED_LOSS",
-    "WAITING",
-    "Begin",
-    "Compute",
-    "Drawing",
-    "OpenRound",
-    "Orders",
-    "Store",
-]
+from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Draft, Draw, Release, Round
 
 WAITING, TOLD, LATE, UNWANTED_LOSS, UNKNOWN, BEHIND, EARLIER, UNASKED = range(8)
 """What `look` says of an id: it waits for its loss; it has it; it was closed without it; it has no use for one; it was
@@ -45,6 +27,15 @@ CONSEQUENCES = (
     "Losses that were not released are dropped, and ids handed out before are refused from now on; ask for new actions"
 )
 """What a storage that went back means for those who use it."""
+
+
+def states_of(marks: Integers, unused: int) -> NDArray[np.int8]:
+    """Return what slots with such leading integers are; `unused` is what is said of those that nobody has."""
+    states = np.full(len(marks), TOLD, dtype=np.int8)
+    for mark, state in ((PENDING, WAITING), (MISSING, LATE), (UNWANTED, UNWANTED_LOSS), (UNUSED, unused)):
+        states[marks == mark] = state
+    return states
+
 
 Begin = Callable[[int, int, int], Draft]
 """From a stream, the number of a round and the events asked so far to the round that is to begin."""
@@ -111,24 +102,19 @@ class Store(Protocol):
 
     def check(self) -> None:
         """Refuse a process that must not go on with it; finish what a call has left that was cut short."""
-        ...
 
     @property
     def clock(self) -> int:
         """How many events were asked, of all streams."""
-        ...
 
     def names(self) -> Sequence[str]:
         """Return the names of the streams that there are, in order."""
-        ...
 
     def stream(self, name: str, check: Callable[[], None] | None = None) -> int:
         """Return the stream of a name, added if there is none; `check`, which may look at `names`, can refuse it."""
-        ...
 
     def asked(self, stream: int) -> int:
         """How many events of a stream were asked."""
-        ...
 
     def reserve(self, orders: Orders, begin: Begin, draw: Drawing, ahead: int = 0, handed: int | None = None) -> None:
         """Lease so many more slots of each of these streams; begin rounds where none are left. All of it or nothing.
@@ -137,144 +123,111 @@ class Store(Protocol):
         if it is not said. Orders may be a function that says them: it is called while nobody else can lease, and may
         read and write `note`.
         """
-        ...
 
     def after(self, stream: int, lease: Lease | None) -> Lease | None:
         """Return the lease of a stream that follows another one, or is its first."""
-        ...
 
     def held(self, stream: int) -> Iterator[Lease]:
         """Go through the leases of a stream that are not handed out to their end, or are the newest."""
-        ...
 
     def left(self, stream: int) -> int:
         """How many slots of a stream are leased, and not handed out."""
-        ...
 
     def rest(self, stream: int) -> int:
         """How many slots of a stream's newest round are not leased, as far as is known here."""
-        ...
 
     def ahead(self, size: int) -> int:
         """How many slots to lease beyond the `size` that are asked for."""
-        ...
 
     def hand_out(self, pieces: Sequence[Piece]) -> None:
         """Hand out slots of several streams, of each in order: all of these pieces, or none."""
-        ...
 
     def until_due(self, patience: int | None) -> int | None:
         """How many events may be asked before a round is to be closed without what it lacks; None: any number."""
-        ...
 
     def record_one(self, one: int, integer: int) -> int | None:
         """Take one loss; return how many its round (or its chunk) waits for, or None: it does not wait for this one."""
-        ...
 
     def stream_of(self, one: int) -> int:
         """Return the stream of the id that was recorded last."""
-        ...
 
     def record(self, ids: Integers, integers: Integers) -> set[int] | None:
         """Take losses, all or none; return the streams that may have a complete round, or None: nothing was taken."""
-        ...
 
     def forget(self, ids: Integers) -> tuple[int, set[int]]:
         """Close slots without their loss, those that wait for it; return how many, and streams as `record` does."""
-        ...
 
     def close_overdue(self, patience: int | None, deadline: float | None) -> set[int]:
         """Close what full rounds lack, `patience` events or `deadline` seconds after their last slot was handed out."""
-        ...
 
     def complete(self, streams: set[int]) -> set[int]:
         """Say which of these streams may have a round to release."""
-        ...
 
     def release(self, streams: set[int], compute: Compute) -> set[int]:
         """Release the oldest open round of each stream, if it is complete, once; erase its losses in the same step.
 
         Return those of which a round was released that other open ones follow.
         """
-        ...
 
     def closed(self) -> Mapping[int, int]:
         """How many rounds of each stream are closed."""
-        ...
 
     def believed(self, known: Mapping[int, int]) -> Mapping[int, tuple[int, Record]]:
         """Return what was stored by `believe`, with its version, of streams that it is newer of than what is known."""
-        ...
 
     def believe(self, stream: int, version: int, record: Record) -> None:
         """Store what was learned, together with the round that is about to begin: called from `reserve` alone."""
-        ...
 
     def releases(self, stream: int, known: int) -> Sequence[Release]:
         """Return what was released of a stream, from round `known` on; without numbers, where a round was dropped."""
-        ...
 
     def tallied(self) -> tuple[int, int]:
         """Return how many losses of closed rounds were told, and how many are missing."""
-        ...
 
     def erase(self) -> int:
         """Try again to empty logs in which losses linger that were erased; return how many releases that concerns."""
-        ...
 
     def settings(self) -> tuple[int | None, float | None]:
         """Return patience and deadline, as all who share the store have them."""
-        ...
 
     def set_patience(self, patience: int | None, deadline: float | None) -> None:
         """Change both, for all who share the store."""
-        ...
 
     def let_go(self, stream: int) -> None:
         """Let go of what was released of a stream long ago, and learned from, where nobody else may want it."""
-        ...
 
     def round_with(self, one: int) -> Round | None:
         """Return the round of an id that waits for its loss; None if it was released meanwhile."""
-        ...
 
     def look(self, ids: Integers) -> NDArray[np.int8]:
         """Say of each id what became of its slot."""
-        ...
 
     def open_rounds(self) -> Sequence[OpenRound]:
         """Return the rounds that are not released, in the order in which they began."""
-        ...
 
     def waiting(self, limit: int | None) -> Integers:
         """Return the ids that were handed out and wait for their loss, the oldest first."""
-        ...
 
     def close(self) -> int:
         """Give back what was leased and not handed out."""
-        ...
 
     # ------------------------------------------------------------------ people
 
     @property
     def counts_people(self) -> bool:
         """Whether people are counted, or were until they were erased."""
-        ...
 
     def people_key(self, most: int) -> bytes:
         """Return the key that people are hashed with; from the first call on, each has `most` losses and no more.
 
         Refused once events were asked of people who were not counted, and once people were erased.
         """
-        ...
 
     def count(self, people: Sequence[bytes]) -> list[bool]:
         """Count a loss of each hashed person; say whose was none too many. Called from `reserve` alone, by `draw`."""
-        ...
 
     def erase_people(self) -> int:
         """Erase who was counted, and the key, for good; return how many people there were."""
-        ...
 
     # ------------------------------------------------------------------ streams of one round: evaluations
 
@@ -284,37 +237,28 @@ class Store(Protocol):
     @property
     def opened(self) -> int:
         """How many streams there are: those that `open_stream` adds are numbered from 0."""
-        ...
 
     @property
     def ended(self) -> int:
         """How many rounds of all streams are released, or dropped."""
-        ...
 
     def open_stream(self, begin: Begin) -> int:
         """Add a stream, and begin its round; return its number."""
-        ...
 
     def round_of(self, stream: int) -> Round:
         """Return the newest round of a stream."""
-        ...
 
     def room(self) -> dict[int, int]:
         """Return how many slots this process can hand out of the newest round of each stream; of open rounds only."""
-        ...
 
     def overdue(self, patience: Callable[[int], int | None]) -> list[int]:
         """Return streams with a round that has been full for as many events as its size is patient for."""
-        ...
 
     def finish(self, stream: int) -> None:
         """End the newest round of a stream with the slots that were handed out; close those that wait for a loss."""
-        ...
 
     def drop(self, stream: int) -> None:
         """Close the open round of a stream without a release; erase its losses."""
-        ...
 
     def retire(self, stream: int) -> None:
         """Let go of what only a stream with an open round needs."""
-        ...

@@ -25,18 +25,6 @@ from sottovoce.privacy.noise import noise_source
 from sottovoce.rounds.stores.sql.books import StoredBook, create_book, find_book, prepare
 from sottovoce.rounds.stores.sql.database import Database, Row, open_database
 
-__all__ = [
-    "KINDS",
-    "LedgerToken",
-    "OpenedBook",
-    "as_stored",
-    "book_name",
-    "check_noise",
-    "open_book",
-    "refuse_kind",
-    "refuse_without_ledger",
-]
-
 KINDS = {
     "study": "a study: open it with sv.Study.open",
     "evaluations": "evaluations: open them with sv.PrivateEvaluations",

@@ -10,8 +10,6 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["AccessLog", "Answered", "logging_config"]
-
 _NAME = "sottovoce.access"
 _LONGEST_NAME = 200
 

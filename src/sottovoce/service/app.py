@@ -1,8 +1,10 @@
 """The application: endpoints, and what stands before them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -10,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sottovoce import __version__
 from sottovoce.errors import SottovoceError
@@ -20,7 +23,6 @@ from sottovoce.service.dashboard import dashboard_routes
 from sottovoce.service.endpoints import evaluation_routes, operation_routes, study_routes
 from sottovoce.service.endpoints._parsing import malformed
 from sottovoce.service.gate import gate_for
-from sottovoce.service.loopback_guard import LoopbackGuard
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.problem_documents import Problem, ProblemDocument, problem_for, problem_response
 from sottovoce.service.redaction import note_incident
@@ -29,8 +31,6 @@ from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 from sottovoce.service.study_workers import Requests, StudyWorkers
 from sottovoce.studies import prepare_storage
-
-__all__ = ["create_app", "from_environment"]
 
 _WITH_LOSSES = ("tell", "evaluations tell")  # routes whose errors, but for the library's own, keep silent
 _FOR_PAGES: dict[str, Any] = {  # what pages of the origins that are named may do; never with cookies
@@ -126,3 +126,61 @@ def _answer_problems(app: FastAPI) -> None:
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, missing)
+
+
+# ----------------------------------------------------------------------
+# Without keys, on the loopback alone: and yet every page that a browser on this machine opens can reach it.
+#
+# A page of any site may send a POST to 127.0.0.1, though it cannot read the answer; and if the name of its own site is
+# made to lead there (DNS rebinding), it can read as well. Both give themselves away: by Origin, and by Host.
+
+
+_OTHER_NAME = "A service that runs with --dev is called as 127.0.0.1, ::1 or localhost, and by no other name."
+_OTHER_PAGE = "Pages of other origins may call if those are named when the service is started: --cors ORIGIN."
+
+
+class LoopbackGuard:
+    """An ASGI middleware that refuses what a page of somebody else's sends.
+
+    Parameters
+    ----------
+    app
+        What is called by all others.
+    origins
+        Of pages that may call as well.
+    """
+
+    def __init__(self, app: ASGIApp, *, origins: Collection[str] = ()) -> None:
+        self._app, self._origins = app, frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call the application, or refuse."""
+        words = self._refusal(scope) if scope["type"] == "http" else None
+        if words is None:
+            await self._app(scope, receive, send)
+        else:
+            await problem_response(Problem("forbidden", words))(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> str | None:
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        host, origin = headers.get(b"host", ""), headers.get(b"origin")
+        if not _is_here(host):
+            return _OTHER_NAME
+        if origin is not None and origin not in self._origins and origin != f"{scope['scheme']}://{host}":
+            return _OTHER_PAGE
+        return None
+
+
+def _is_here(host: str) -> bool:
+    """Say whether a Host header names this machine.
+
+    Examples
+    --------
+    >>> [_is_here(host) for host in ("127.0.0.1:8420", "[::1]:80", "localhost", "localhost.evil.example")]
+    [True, True, True, False]
+    """
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+        return name == "localhost" or ip_address(name).is_loopback
+    except ValueError:
+        return False

@@ -23,8 +23,6 @@ from sottovoce.privacy import NoiseSource, PrivacyStatement, PureDP, SimulatedNo
 from sottovoce.service.app import create_app
 from sottovoce.service.settings import Settings
 
-__all__ = ["ADDRESSES", "Served", "ServiceConfiguration", "service_shipped"]
-
 ADDRESSES = (
     "/studies",
     "/metrics",

@@ -7,8 +7,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sottovoce.service.problem_documents import Problem, problem_response
 
-__all__ = ["BodyLimit", "is_stream"]
-
 _STREAM = b"application/x-ndjson"
 _LONGEST_LENGTH = 19  # digits of a Content-Length: more are no number of bytes
 

@@ -15,8 +15,6 @@ from sottovoce.service.store import ServiceStore
 from sottovoce.service.study_workers import OpenEvaluations, Requests, StudyWorkers
 from sottovoce.studies import Catalogue, Study, StudyEntry
 
-__all__ = ["Context"]
-
 Found = TypeVar("Found")
 _REFRESH = 3.0  # seconds between two looks of a page that keeps itself up to date
 

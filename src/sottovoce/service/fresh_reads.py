@@ -9,8 +9,6 @@ from typing import Any, Generic, TypeVar
 
 from sottovoce.errors import StorageError
 
-__all__ = ["FreshReads"]
-
 Found = TypeVar("Found")
 
 

@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["Metrics", "metrics_folder", "workers_folder"]
-
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _TOGETHER = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)

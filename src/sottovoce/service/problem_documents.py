@@ -15,8 +15,6 @@ from starlette.responses import Response
 
 from sottovoce import errors
 
-__all__ = ["KINDS", "Kind", "Problem", "ProblemDocument", "problem_for", "problem_response"]
-
 
 class ProblemDocument(BaseModel):
     """What went wrong: `type` is the address of a page that explains it, `detail` what to do."""

@@ -13,8 +13,6 @@ import traceback
 from types import TracebackType
 from typing import Any
 
-__all__ = ["RedactingFormatter", "note_incident", "redact_errors", "redacted"]
-
 _LOG = logging.getLogger("sottovoce.service")
 _MOST_PLACES = 12
 _MOST_ERRORS = 5  # of one chain, or one group

@@ -13,8 +13,6 @@ from sottovoce.service.metrics import Metrics
 from sottovoce.service.problem_documents import Problem, problem_response
 from sottovoce.service.redaction import note_incident
 
-__all__ = ["RequestFacts", "RequestLog", "doing"]
-
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _GONE = 499  # the client has gone before it was answered; as nginx has it
 _NOWHERE = "-"

@@ -1,5 +1,6 @@
 """Running the service: uvicorn, one process or several, TLS, and a stop that loses nothing."""
 
+import asyncio
 import os
 import socket
 import ssl
@@ -8,16 +9,15 @@ from contextlib import nullcontext, suppress
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from sottovoce.service.access_log import logging_config
-from sottovoce.service.connections import BoundedProtocol
+from sottovoce.service.body_limit import is_stream
 from sottovoce.service.metrics import metrics_folder
 from sottovoce.service.redaction import redact_errors
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import prepare_storage
-
-__all__ = ["check", "serve"]
 
 _SWITCH_SECONDS = 0.002  # at most, until the thread that answers gets its turn beside those that compute
 _HEALTH_SECONDS = 20  # a worker that does not answer its supervisor for so long is replaced: some steps compute
@@ -102,3 +102,76 @@ def _options(settings: Settings) -> dict[str, Any]:
         "http": BoundedProtocol,
         "ws": "none",
     }
+
+
+# ----------------------------------------------------------------------
+# Connections that cost no more than they may: so many, with heads of a limited size, and requests that do come.
+#
+# uvicorn with httptools reads a head without end, and waits for one for ever. This is the least that stands before it.
+
+
+LARGEST_HEAD = 64 << 10
+"""Bytes of an address with its headers, as far as they come in several pieces; a piece has at most 256 KiB."""
+
+SECONDS = 30.0
+"""Between two looks at a connection: whoever sends no request, or too little of one, from one to the next is cut."""
+
+LEAST_OF_A_BODY = 64 << 10
+"""Bytes from one look to the next, unless the body ends before; streams of JSON lines come as they like."""
+
+MOST_CONNECTIONS = 800
+"""In one worker; more are closed at once. Processes may often have 1024 files open."""
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection; `uvicorn.Config(http=BoundedProtocol)` has all of them so."""
+
+    _looking: asyncio.TimerHandle | None = None
+    _in_head = True
+    _head = 0  # bytes of the head that is being read
+    _received = 0  # bytes in all
+
+    def connection_made(self, transport: Any) -> None:
+        """Take a connection, if there are not too many."""
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+        else:
+            self._look_again()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Look no more."""
+        if self._looking is not None:
+            self._looking.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a piece; refuse if the head goes on for too long."""
+        self._received += len(data)
+        super().data_received(data)
+        if self._in_head:
+            self._head += len(data)
+            if self._head > LARGEST_HEAD and not self.transport.is_closing():
+                self.send_400_response(f"An address and its headers must have at most {LARGEST_HEAD} bytes.")
+
+    def on_message_begin(self) -> None:
+        """Begin a head."""
+        self._in_head, self._head = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """End it."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def _look_again(self) -> None:
+        self._looking = self.loop.call_later(SECONDS, self._look, self.cycle, self._received)
+
+    def _look(self, before: Any, received: int) -> None:
+        """Close a connection that nobody is working for: its next request does not come, or its body hardly does."""
+        waits = before is None or before.response_complete  # and so does whoever was answered before the body came
+        drips = not waits and before.more_body and self._received - received < LEAST_OF_A_BODY
+        if self.cycle is before and (waits or (drips and not is_stream(before.scope))):
+            self.transport.close()
+        else:
+            self._look_again()

@@ -11,8 +11,6 @@ from typing import Any, Self
 from sottovoce._checks import number, whole
 from sottovoce.privacy import NoiseSource, SimulatedNoise
 
-__all__ = ["ENVIRONMENT", "Settings"]
-
 ENVIRONMENT = "SOTTOVOCE_SERVICE"
 
 

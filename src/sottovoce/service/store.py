@@ -23,8 +23,6 @@ from sottovoce.errors import StorageError
 from sottovoce.rounds.stores.sql.database import Row, open_database
 from sottovoce.rounds.stores.sql.sqlite import path_in
 
-__all__ = ["Run", "ServiceStore"]
-
 VERSION = 1  # of these tables
 
 Found = TypeVar("Found")

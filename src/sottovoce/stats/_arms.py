@@ -19,8 +19,6 @@ from sottovoce.stats._error_law import ErrorLaw
 from sottovoce.stats.released_mean import ReleasedMean, variance_of
 from sottovoce.stats.scale import Scale
 
-__all__ = ["Arm", "planned_error"]
-
 
 @dataclass(frozen=True)
 class Arm:

@@ -28,8 +28,6 @@ from scipy.special import ndtr, ndtri
 
 from sottovoce._arrays import Floats
 
-__all__ = ["LEAST_LEVEL", "ErrorLaw", "summed"]
-
 LEAST_LEVEL = 1e-9
 """The smallest tail that is computed; below it nothing is claimed."""
 _NORMAL_REACH, _LAPLACE_REACH = 10.0, 32.0  # deviations, and scales, beyond which there is nothing

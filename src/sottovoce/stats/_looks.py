@@ -33,8 +33,6 @@ from scipy.special import ndtr, ndtri
 from sottovoce._arrays import Floats
 from sottovoce.stats._error_law import LEAST_LEVEL, ErrorLaw, summed
 
-__all__ = ["Crossing", "crossing_chances", "levels_of_looks", "spent"]
-
 _CELLS = 2**14
 
 

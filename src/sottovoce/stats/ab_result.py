@@ -6,8 +6,6 @@ from typing import Any
 
 from sottovoce._printed import Part, Printed
 
-__all__ = ["ABTestResult", "ArmMean", "Difference", "Look", "percent"]
-
 
 def _figures(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}"
@@ -97,20 +95,22 @@ class Look:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much more one arm loses than another: mean of `arm` less mean of `against`.
+    """How much more one arm loses, or gains, than another: mean of `arm` less mean of `against`.
 
     Attributes
     ----------
     arm, against
         Their names.
     estimate
-        Of the difference; below 0 if `arm` loses less.
+        Of the difference; below 0 if `arm` loses, or gains, less.
     low, high
         Its interval; those of all differences hold together at `confidence`.
     confidence
         Of the whole family of differences.
     looks
         Of a test in stages: what each look has shown, the last one included.
+    direction
+        "minimize", or "maximize" if these numbers are rewards.
     """
 
     arm: str
@@ -120,6 +120,7 @@ class Difference:
     high: float
     confidence: float
     looks: tuple[Look, ...] = ()
+    direction: str = "minimize"
 
     @property
     def shown(self) -> bool:
@@ -127,23 +128,37 @@ class Difference:
         return self.low > 0 or self.high < 0
 
     @property
+    def better(self) -> str | None:
+        """The name of the better of both; None if no difference is shown."""
+        if not self.shown:
+            return None
+        return self.arm if (self.low > 0) == (self.direction == "maximize") else self.against
+
+    @property
     def words(self) -> str:
         """The difference in plain words."""
+        verb = "gain" if self.direction == "maximize" else "lose"
         if self.shown:
             near, far = sorted((abs(self.low), abs(self.high)))
             size, side = _figures(abs(self.estimate)), "more" if self.low > 0 else "less"
             return (
-                f"{self.arm} loses {size} {side} than {self.against}, "
+                f"{self.arm} {verb}s {size} {side} than {self.against}, "
                 f"between {_figures(near)} and {_figures(far)}, at {percent(self.confidence)}"
             )
         return (
             f"{self.arm} against {self.against}: no difference is shown at {percent(self.confidence)}; {self.arm} "
-            f"may lose up to {_figures(-self.low)} less and up to {_figures(self.high)} more"
+            f"may {verb} up to {_figures(-self.low)} less and up to {_figures(self.high)} more"
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {**vars(self), "looks": [one.to_dict() for one in self.looks], "shown": self.shown, "words": self.words}
+        return {
+            **vars(self),
+            "looks": [one.to_dict() for one in self.looks],
+            "shown": self.shown,
+            "better": self.better,
+            "words": self.words,
+        }
 
     def __str__(self) -> str:
         return self.words
@@ -167,6 +182,8 @@ class ABTestResult(Printed):
         (low, high) of a loss.
     schedule
         Planned events of each stage; empty for a test without early looks.
+    direction
+        "minimize", or "maximize" if what was told are rewards.
     """
 
     arms: tuple[ArmMean, ...]
@@ -175,6 +192,7 @@ class ABTestResult(Printed):
     confidence: float
     loss_range: tuple[float, float]
     schedule: tuple[int, ...] = ()
+    direction: str = "minimize"
 
     @property
     def looks(self) -> int:
@@ -214,13 +232,17 @@ class ABTestResult(Printed):
             "correction": self.correction,
             "loss_range": list(self.loss_range),
             "schedule": list(self.schedule),
+            "direction": self.direction,
             "arms": [one.to_dict() for one in self.arms],
             "differences": [one.to_dict() for one in self.differences],
         }
 
     def _parts(self) -> list[Part]:
         return [
-            ("Means (less is better):", [("", str(one)) for one in self.arms]),
+            (
+                f"Means ({'more' if self.direction == 'maximize' else 'less'} is better):",
+                [("", str(one)) for one in self.arms],
+            ),
             ("Differences:", [("", one.words) for one in self.differences]),
             (f"Levels: {self.correction}.", ()),
         ]

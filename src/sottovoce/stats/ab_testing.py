@@ -30,8 +30,6 @@ from sottovoce.stats.ab_result import ABTestResult, ArmMean, Difference, Look
 from sottovoce.stats.released_mean import ReleasedMean
 from sottovoce.stats.scale import Scale
 
-__all__ = ["ab_test", "levels_for", "look_at"]
-
 
 def ab_test(
     arms: Mapping[str, Any],
@@ -40,6 +38,7 @@ def ab_test(
     confidence: float = 0.95,
     pairs: str = "control",
     schedule: Sequence[int] | None = None,
+    direction: str = "minimize",
 ) -> ABTestResult:
     """Compare arms of a test by what their evaluations have released.
 
@@ -58,6 +57,8 @@ def ab_test(
         "control" for the difference of each arm to the control, "all" for that of every two arms.
     schedule
         For a test with early looks: planned events of an arm in each stage, as they were fixed before the start.
+    direction
+        "minimize" losses, or "maximize": then rewards were told in their place.
 
     Returns
     -------
@@ -80,6 +81,7 @@ def ab_test(
     every = _arms(arms, planned)
     first = _control(control, every)
     choice("pairs", pairs, ("control", "all"))
+    choice("direction", direction, ("minimize", "maximize"))
     compared = (
         [(other, one) for one, other in itertools.combinations(every, 2)]
         if pairs == "all"
@@ -88,11 +90,12 @@ def ab_test(
     plan = planned or (1,)
     return ABTestResult(
         arms=tuple(_mean(one, level / len(every), plan) for one in every),
-        differences=tuple(_difference(*pair, level / len(compared), plan, 1 - level) for pair in compared),
+        differences=tuple(_difference(*pair, level / len(compared), plan, 1 - level, direction) for pair in compared),
         control=every[first].name,
         confidence=1 - level,
         loss_range=every[0].scale.loss_range,
         schedule=planned or (),
+        direction=direction,
     )
 
 
@@ -188,7 +191,9 @@ def _mean(arm: Arm, level: float, planned: tuple[int, ...]) -> ArmMean:
     return ArmMean(arm.name, arm.events, arm.mean, low, high, arm.noise_error)
 
 
-def _difference(arm: Arm, against: Arm, level: float, planned: tuple[int, ...], confidence: float) -> Difference:
+def _difference(
+    arm: Arm, against: Arm, level: float, planned: tuple[int, ...], confidence: float, direction: str
+) -> Difference:
     stages = min(len(arm.stages), len(against.stages))
     levels = levels_for([arm.scale, against.scale], level, planned)[:stages]
     looks = [look_at(look, arm.until(look), against.until(look), at) for look, at in enumerate(levels, start=1)]
@@ -201,6 +206,7 @@ def _difference(arm: Arm, against: Arm, level: float, planned: tuple[int, ...], 
         last.high,
         confidence,
         tuple(looks) if len(planned) > 1 else (),
+        direction,
     )
 
 

@@ -43,8 +43,6 @@ from sottovoce._arrays import Floats
 from sottovoce._checks import number
 from sottovoce.stats.scale import MORE_EVENTS, Scale
 
-__all__ = ["ReleasedMean", "Variance", "variance_of"]
-
 _CANDIDATES = 257  # values of mu that are tried before the ends are refined
 _PRECISION = 1e-12  # of the ends of an interval, in units of the range
 _ALMOST_NORMAL = 1e4  # times more normal than Laplace: the difference is lost in rounding
@@ -54,7 +52,7 @@ class Variance(NamedTuple):
     """How much one loss varies, from two released numbers: an estimate, and what it may be at most.
 
     V = E (f - c)^2 - (mu - c)^2, c being the middle of the range: the second moment is released as the mean is
-    (_second_moment.py), with noise of the same scale in units of the range. Both are taken as if four more
+    (_sums.py), with noise of the same scale in units of the range. Both are taken as if four more
     events had told, two at each end of the range: for losses that are one end or the other this is Agresti and Caffo's
     pull, and losses that seem to be all the same do not pose as certain.
 
@@ -113,7 +111,7 @@ class ReleasedMean:
     scale
         What the integers are worth.
     squares
-        The released sum of squares, with its noise (_second_moment.py); None without `variance=True`.
+        The released sum of squares, with its noise (_sums.py); None without `variance=True`.
 
     Examples
     --------

@@ -22,8 +22,6 @@ from sottovoce.privacy import (
 )
 from sottovoce.privacy.mechanisms.probe_sums import least_probe_noise
 
-__all__ = ["MORE_EVENTS", "Scale", "mechanism_of", "scale_for", "sensitivity_of"]
-
 MORE_EVENTS = 4.0
 """Events that are taken to have told besides, one half at each end of the range: Agresti and Coull's."""
 

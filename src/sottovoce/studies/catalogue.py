@@ -12,8 +12,6 @@ from sottovoce.privacy.promise import UNSPENT, spent_words
 from sottovoce.rounds.stores.sql.books import BookCounts, counts_of_all, prepare
 from sottovoce.rounds.stores.sql.database import open_database
 
-__all__ = ["Catalogue", "StudyEntry", "list_studies", "prepare_storage"]
-
 
 @dataclass(frozen=True)
 class StudyEntry:

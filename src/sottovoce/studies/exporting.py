@@ -16,8 +16,6 @@ from sottovoce.rounds.store import Store
 from sottovoce.studies.opening import in_words
 from sottovoce.studies.status import Status
 
-__all__ = ["FORMAT", "export_lines", "exported"]
-
 FORMAT = "sottovoce study, exported"
 VERSION = 1
 

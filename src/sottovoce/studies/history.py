@@ -21,8 +21,6 @@ from sottovoce.privacy import LocalDP, mechanism_named
 from sottovoce.rounds.round import Release
 from sottovoce.rounds.store import Store
 
-__all__ = ["NO_HISTORY", "History", "history_of"]
-
 _SUMS = "this plan releases running sums, not rounds: no round has a mean of its own"
 _SIGNED = "this plan releases differences of losses, not their sums: a round has no mean"
 

@@ -10,8 +10,6 @@ from sottovoce.rounds.stores.sql.database import Database, open_database
 from sottovoce.rounds.stores.sql.moving import Whereabouts
 from sottovoce.studies.opening import not_found
 
-__all__ = ["delete_study", "move_study", "rename_study"]
-
 _STUDY = "study"
 
 

@@ -22,17 +22,6 @@ from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
 from sottovoce.rounds.stores.sql.database import Database
 from sottovoce.rounds.stores.sql.errors import unpacked
 
-__all__ = [
-    "AUTO",
-    "OpenRequest",
-    "checked_waiting",
-    "found_study",
-    "in_words",
-    "not_found",
-    "open_study",
-    "stored_configuration",
-]
-
 AUTO = -1
 """A patience of "auto", as it is stored."""
 

@@ -23,8 +23,6 @@ from sottovoce.rounds.stores.sql.database import Database, Row, open_database
 from sottovoce.studies.opening import found_study, stored_configuration
 from sottovoce.studies.verifying.verification import Verification, verify_in
 
-__all__ = ["StudyStatement", "state_in", "state_stored"]
-
 
 @dataclass(frozen=True)
 class StudyStatement:

@@ -10,8 +10,6 @@ from sottovoce._printed import Part, Printed
 from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.models import FitCheck, Segment, segment_text
 
-__all__ = ["FirstOpenRound", "Status"]
-
 _SHOWN = 8  # segments, in print
 
 
@@ -162,7 +160,7 @@ class Status(Printed):
             *([] if self.waiting is None else [("waiting", self._waiting(self.waiting))]),
             ("privacy", self.privacy),
             ("spent", self.spent),
-            ("point", point),
+            *([("point", point)] if self.segments is None else []),  # each segment plays around one of its own
             *([] if self.fit_check is None else [("fit", self.fit_check.caution or str(self.fit_check))]),
         ]
         if self.erasure_pending:

@@ -1,6 +1,5 @@
 """Study: the optimizer whose every answer is durable before it is given."""
 
-import hashlib
 import importlib
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -27,13 +26,11 @@ from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.privacy.promise import spent_words, warn_of
 from sottovoce.rounds.book import Recorded, recorded_of
-from sottovoce.rounds.people import people_of
-from sottovoce.rounds.round import Shape
+from sottovoce.rounds.round import Shape, TextIds
 from sottovoce.rounds.store import WAITING
 from sottovoce.rounds.stored import OpenedBook, as_stored, book_name, refuse_without_ledger
 from sottovoce.rounds.stores.sql.books import counts_of
 from sottovoce.rounds.stores.sql.store import SqlStore
-from sottovoce.rounds.text_ids import TextIds
 from sottovoce.studies.exporting import exported
 from sottovoce.studies.history import History, history_of
 from sottovoce.studies.opening import OpenRequest, checked_waiting, in_words, open_study
@@ -41,8 +38,6 @@ from sottovoce.studies.statement import StudyStatement, state_in
 from sottovoce.studies.status import FirstOpenRound, Status
 from sottovoce.studies.telling import Outcomes, TellCall
 from sottovoce.studies.verifying.verification import Verification, verify_in
-
-__all__ = ["Study"]
 
 
 class Study(Optimizer):
@@ -152,8 +147,8 @@ class Study(Optimizer):
             if restored:
                 study._begin_new_life()
             study._tend()
-            if opened.created and not source.simulated:
-                warn_of(configuration.privacy, configuration.horizon, level=3)
+            if opened.created:
+                warn_of(configuration.privacy, configuration.horizon, simulated=source.simulated, level=3)
         except BaseException:
             opened.base.close()
             raise
@@ -213,9 +208,7 @@ class Study(Optimizer):
         person
             As for `ask`.
         """
-        people = [person] if isinstance(person, str) else people_of(person)
-        with self._lock: found = self._hashed(people)  # noqa: E701  # fmt: skip
-        return hashlib.sha256(b"".join(found or ())).hexdigest()
+        return self._keyed_hash(person)
 
     # ------------------------------------------------------------------ telling
 

@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 from sottovoce.rounds.book import Recorded
 
-__all__ = ["Outcomes", "TellCall"]
-
 
 class TellCall(NamedTuple):
     """One call of tell, among others: as for `Study.tell`.

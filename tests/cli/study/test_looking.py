@@ -3,6 +3,7 @@
 import pytest
 
 import sottovoce as sv
+from sampling import every
 
 MAKING = {"domain": sv.domains.Hypersimplex(6, 2), "horizon": 400, "loss_range": (0, 1), "losses": "linear"}
 URL = "sqlite:///study.db"
@@ -32,7 +33,7 @@ def test_a_study_with_simulated_noise_is_looked_at(simulated, found, command):
     assert found("status", "played") == stands  # and looking has changed nothing
 
 
-@pytest.mark.parametrize("call", [("ask",), ("tell", "--file", "-"), ("forget", "--older-than", "0")], ids=str)
+@every("call", [("ask",), ("tell", "--file", "-"), ("forget", "--older-than", "0")])
 def test_asking_and_telling_need_its_noise(call, simulated, command):
     code, _, err = command(call[0], "played", *call[1:])
     assert code == 2

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.cli import main
 from sottovoce.domains.specification import specify
 
@@ -68,7 +69,7 @@ def test_a_domain_from_a_file_brings_its_names(found, place):
     assert "c" in found("ask", "other")["actions"][0]["chosen"]
 
 
-@pytest.mark.parametrize(
+@every(
     ("written", "words"),
     [
         ("tea,coffee", "labels must be 6 of Hypersimplex(6, 2), got 2"),

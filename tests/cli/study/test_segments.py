@@ -2,7 +2,7 @@
 
 import json
 
-import pytest
+from sampling import every
 
 SMALL = ("--domain", "hypersimplex:6,2", "--horizon", "1k", "--losses", "linear", "--integral")
 
@@ -32,7 +32,7 @@ def test_factors_are_written_level_by_level(found, command):
     assert found("status", "spring")["segments"] == [{"segment": ["phone", "20"], "events": 3}]
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         (("ask", "spring", "--segment", "watch"), "segment must be one of 'phone', 'desktop', got 'watch'"),

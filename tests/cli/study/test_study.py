@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.domains.specification import specify
 
 SECRET = 0.123456789  # a loss that nothing may echo
@@ -47,10 +48,11 @@ GUARANTEES = [
 ]
 
 
-@pytest.mark.parametrize(("options", "expected"), GUARANTEES)
+@every(("options", "expected"), GUARANTEES)
 def test_every_guarantee_can_be_asked_for(options, expected, found):
-    found("create", "spring", *SMALL, *options)
-    with sv.Study.open("sqlite:///study.db", name="spring", privacy=expected) as study:  # refused if it is another
+    name = " ".join(["with", *options])
+    found("create", name, *SMALL, *options)
+    with sv.Study.open("sqlite:///study.db", name=name, privacy=expected) as study:  # refused if it is another
         assert study.horizon == 1000
 
 
@@ -113,7 +115,7 @@ BAD_USE = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), BAD_USE, ids=[" ".join(map(str, one[0])) for one in BAD_USE])
+@every(("arguments", "words"), BAD_USE)
 def test_bad_use_is_one_line_and_code_2(arguments, words, command, found):
     found("create", "spring", *SMALL)
     code, out, err = command(*arguments)
@@ -124,7 +126,7 @@ def test_bad_use_is_one_line_and_code_2(arguments, words, command, found):
     assert found("status", "spring")["told"] == 0
 
 
-@pytest.mark.parametrize("name", ["ask", "status", "verify"])
+@every("name", ["ask", "status", "verify"])
 def test_a_study_that_is_not_there_points_to_the_command_that_creates_it(name, command, found):
     found("create", "spring", *SMALL)
     code, _, err = command(name, "sprng")
@@ -185,8 +187,8 @@ def test_restore_drops_what_is_not_released_and_refuses_old_ids(command, found):
     assert found("verify", "spring")["ok"]
 
 
-@pytest.mark.parametrize("name", ["\udcff", "a\x00b", "two\nlines", "x" * 201])
-@pytest.mark.parametrize(
+@every("name", ["\udcff", "a\x00b", "two\nlines", "x" * 201])
+@every(
     "words",
     [
         ("create", "--domain", "simplex:3", "--horizon", "1000"),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.cli import main
 from sottovoce.cli.study_stream import LineError, read_ids
 
@@ -322,7 +323,7 @@ def test_a_catalogue_changes_from_a_shell(found, command):
     assert "has no names" in err
 
 
-@pytest.mark.parametrize(
+@every(
     ("arguments", "words"),
     [
         (("change", "spring"), "pass --domain (with --labels), --patience or --deadline"),

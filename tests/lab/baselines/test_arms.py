@@ -122,12 +122,12 @@ def transcript(kind, losses, numbers):
 @every("kind", PHASED)
 def test_one_loss_moves_one_number_by_no_more_than_its_range(kind):
     """Executable proof: shifting one noise by at most `steps` undoes the change of a loss, in all that is ever seen."""
-    horizon = 100_000
+    horizon = 20_000
     coins = np.random.default_rng(5)
     losses = coins.uniform(*RANGE, size=horizon)
     numbers = coins.integers(-(2**12), 2**12, size=horizon)
     actions, released, learner = transcript(kind, losses, numbers)
-    assert len(released) > 6
+    assert len(released) > 4
     steps = LossGrid(*RANGE, bits=learner.plan.bits).steps
     seen = 0
     for changed in (0, 7, 200, 5_000, horizon // 2):

@@ -49,10 +49,20 @@ def losses_of(actions):
 SOME = {"agarwal-singh-0", "fkm-0", "linucb-0", "phased-elimination-0", "private-linucb-0"}  # one of each kind
 
 
-@pytest.fixture(params=sampled([(one,) for one in EXAMPLES], SOME, [f"{name}-{index}" for name, index in EXAMPLES]))
-def fresh(request):
-    name, index = request.param
+NAMED = {f"{name}-{index}": (name, index) for name, index in EXAMPLES}
+
+
+def making(where):
+    name, index = NAMED[where]
     return lambda: BANDITS[name].examples()[index]
+
+
+@pytest.fixture(params=sampled(NAMED, SOME, NAMED))
+def fresh(request):
+    return making(request.param)
+
+
+of_each_kind = every("fresh", [making(one) for one in sorted(SOME)])  # what all of a kind have from one class
 
 
 def play(learner, size=None):
@@ -86,21 +96,17 @@ def test_constructors_share_their_keywords(kind):
     assert ">>>" in kind.__doc__
 
 
-def test_equal_seeds_play_alike_and_leave_nothing_open(fresh):
+def test_equal_seeds_play_alike_feasible_actions_and_leave_nothing_open(fresh):
     first, second = fresh(), fresh()
-    np.testing.assert_array_equal(play(first), play(second))
+    played = play(first)
+    np.testing.assert_array_equal(played, play(second))
+    assert all(first.domain.contains(x, 1e-6) for x in (*played, first.point))
     assert first.remaining == 0
     assert len(first.outstanding()) == 0
     assert first.round > 0
 
 
-def test_every_action_is_feasible(fresh):
-    learner = fresh()
-    for x in play(learner):
-        assert learner.domain.contains(x, 1e-6)
-    assert learner.domain.contains(learner.point, 1e-6)
-
-
+@of_each_kind
 def test_blocks_that_cross_rounds_hand_out_every_id_once(fresh):
     learner = fresh()
     ids = []
@@ -114,6 +120,7 @@ def test_blocks_that_cross_rounds_hand_out_every_id_once(fresh):
     assert ids == list(range(60))
 
 
+@of_each_kind
 def test_asking_never_blocks_and_late_losses_come_home_in_any_order(fresh):
     learner = fresh()
     actions = learner.ask(60)
@@ -122,6 +129,7 @@ def test_asking_never_blocks_and_late_losses_come_home_in_any_order(fresh):
     assert len(learner.outstanding()) == 0
 
 
+@of_each_kind
 def test_asking_past_the_horizon_is_refused(fresh):
     learner = fresh()
     with pytest.raises(HorizonReached, match="size=61"):
@@ -140,6 +148,7 @@ def wanted(learner, count):
     return actions.ids[keep], losses_of(actions)[keep]
 
 
+@of_each_kind
 def test_a_tell_is_all_or_nothing(fresh):
     learner = fresh()
     ids, losses = wanted(learner, 4)
@@ -161,6 +170,7 @@ def test_a_tell_is_all_or_nothing(fresh):
     assert len(learner.outstanding()) == open_before - len(ids)
 
 
+@of_each_kind
 def test_each_id_is_told_once(fresh):
     learner = fresh()
     ids, losses = wanted(learner, 2)
@@ -175,6 +185,7 @@ def test_each_id_is_told_once(fresh):
     assert len(learner.outstanding()) == open_before
 
 
+@of_each_kind
 def test_no_message_shows_a_loss(fresh):
     learner = fresh()
     ids, _ = wanted(learner, 2)
@@ -191,7 +202,7 @@ def test_no_message_shows_a_loss(fresh):
             assert "inf" not in shown.lower()
 
 
-@pytest.mark.parametrize("size", [None, 6])
+@every("size", [None, 6])
 def test_losses_are_clipped_silently(fresh, size):
     inside, outside = fresh(), fresh()
     for learner, low, high in ((inside, 0.0, 1.0), (outside, -7.0, 1e9)):
@@ -211,6 +222,7 @@ def test_a_forgotten_loss_counts_as_the_middle_of_the_range(fresh):
     assert len(forgot.outstanding()) == 0
 
 
+@of_each_kind
 def test_what_was_handed_out_cannot_be_changed(fresh):
     with pytest.raises(ValueError, match="read-only"):
         fresh().ask_round().x[0, 0] = 5.0

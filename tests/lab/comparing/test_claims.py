@@ -64,10 +64,6 @@ def verdicts(claim):
     return {row.who: row.verdict for row in claim.rows}
 
 
-def by_title(found):
-    return {claim.title.split()[-1] if "grows" in claim.title else claim.title.split()[1]: claim for claim in found}
-
-
 class TestVerdicts:
     def test_where_everything_is_true_everything_holds(self):
         for claim in judge(invented(true_claims, spread=0.01), SCALE):

@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sottovoce import lab
+from sottovoce._disk import write_atomically
 from sottovoce.lab import Cell, Result, Sweep, grid, run_cell
-from sottovoce.lab.sweeps._queue import CellQueue
-from sottovoce.lab.sweeps.records import COLUMNS, result_of, row_of, write_atomically
+from sottovoce.lab.sweeps._sweeping import CellQueue
+from sottovoce.lab.sweeps.records import COLUMNS, result_of, row_of
 
 SMALL = tuple(
     Cell("toy", algorithm, epsilon, 500, seed)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import sottovoce as sv
 from sampling import every
@@ -53,28 +52,6 @@ def test_the_papers_algorithm_fits():
     optimizer = problem.optimizer(horizon=10_000, privacy=sv.PureDP(1.0), seed=1, plan="paper")
     assert (optimizer.plan.name, optimizer.plan.rounds, optimizer.plan.batch_size) == ("paper", 100, 100)
     assert optimizer.plan.radius == pytest.approx(2 * 4**0.5 / 10_000**0.25)  # diameter, dimension, horizon
-
-
-@pytest.mark.long
-def test_the_default_instance_is_learned_in_private():
-    problem = BallTracking()
-    optimizer = problem.optimizer(horizon=200_000, privacy=sv.PureDP(1.0), seed=5, noise=sv.SimulatedNoise(5))
-    run = sv.lab.simulate(optimizer, problem.environment, record=2)
-    assert run.final_regret < 0.4 * run.final_no_learning
-
-
-def test_a_decision_is_drawn_against_the_best():
-    problem = BallTracking(dimension=4)
-    x = np.array([0.5, -0.25, 0.0, 0.1])
-    axes = Figure(figsize=(5, 3)).subplots()
-    problem.draw(axes, x)
-    rings, dots = axes.collections[-2:]
-    np.testing.assert_allclose(rings.get_offsets()[:, 1], problem.best)
-    np.testing.assert_allclose(dots.get_offsets()[:, 1], x)
-    low, high = axes.get_ylim()
-    assert low < min(x.min(), problem.best.min())
-    assert high > max(x.max(), problem.best.max())
-    assert f"distance {np.linalg.norm(x - problem.best):.2f}" in axes.get_title(loc="left")
 
 
 def test_a_decision_is_explained_by_its_distance_and_largest_coordinates():

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from scipy.optimize import minimize
 
 import sottovoce as sv
 from sampling import every, sampled
 from sottovoce.lab.problems import PROBLEMS, DecisionProblem
+from sottovoce.report.html._drawings import draw_decision
 
 EXAMPLES = {
     f"{name}-{number}": one for name, family in PROBLEMS.items() for number, one in enumerate(family.examples())
@@ -22,6 +21,7 @@ every_problem = pytest.mark.parametrize(
     "problem", sampled(EXAMPLES.values(), {f"{name}-0" for name in PROBLEMS}, EXAMPLES)
 )
 every_family = every("name", PROBLEMS)
+one_of_each = every("problem", [EXAMPLES[f"{name}-0"] for name in PROBLEMS])
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=10)
 
@@ -58,7 +58,7 @@ def test_it_is_registered_by_its_name_and_says_what_it_is(name):
     assert not any(word in family.__doc__ for word in ("TODO", "FIXME"))
 
 
-@every_problem
+@one_of_each
 def test_it_shows_as_the_call_that_makes_it(problem):
     family, shown = type(problem), repr(problem)
     assert shown.startswith(f"{family.__name__}(")
@@ -179,7 +179,7 @@ def test_losses_do_not_depend_on_how_events_are_cut_and_leave_the_actions_alone(
     np.testing.assert_array_equal(actions, before)
 
 
-@every_problem
+@one_of_each
 def test_one_point_for_all_events_is_that_point_in_every_row(problem):
     rng = np.random.default_rng(2)
     events = problem.environment.events(100, 500)
@@ -187,7 +187,7 @@ def test_one_point_for_all_events_is_that_point_in_every_row(problem):
         np.testing.assert_allclose(events.losses(point), events.losses(np.tile(point, (500, 1))), rtol=0, atol=1e-12)
 
 
-@every_problem
+@one_of_each
 def test_events_come_in_an_order_that_does_not_repeat(problem):
     """Were it periodic, an optimizer that plays in rounds could meet the same people in every round."""
     point = problem.domain.extreme_point(np.arange(problem.domain.dimension) % 3.0)
@@ -262,6 +262,15 @@ def test_there_is_something_to_learn(name):
     assert gain > 0.03 * (high - low)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_default_is_learned_in_private(name):
+    problem = PROBLEMS[name]()
+    optimizer = problem.optimizer(horizon=60_000, privacy=sv.PureDP(1.0), seed=5, noise=sv.SimulatedNoise(5))
+    run = sv.lab.simulate(optimizer, problem.environment, record=2)
+    assert run.final_regret < 0.4 * run.final_no_learning
+
+
 @every_family
 def test_an_optimizer_takes_the_settings_and_plays_feasible_actions(name):
     problem = min(PROBLEMS[name].examples(), key=lambda example: example.domain.affine_dimension)
@@ -276,33 +285,18 @@ def test_an_optimizer_takes_the_settings_and_plays_feasible_actions(name):
         assert problem.domain.extreme_point(-(2 * action - 1)) == pytest.approx(action)
 
 
-@every_problem
-def test_a_decision_can_be_drawn_small_and_large(problem):
-    for inches in (1.6, 6.0):
-        figure = Figure(figsize=(inches, inches), dpi=60, facecolor="white")
-        canvas = FigureCanvasAgg(figure)
-        problem.draw(figure.add_subplot(), problem.environment.comparator(1000).point)
-        canvas.draw()
-        pixels = np.asarray(canvas.buffer_rgba())[..., :3]
-        assert 0.01 < (pixels < 250).any(axis=-1).mean() < 0.9, inches
-
-
-@every_problem
+@one_of_each
 def test_different_decisions_look_and_read_differently(problem):
     rng = np.random.default_rng(4)
-    pictures, words = [], []
-    for point in (problem.environment.comparator(1000).point, *vertices(problem.domain, rng, 2)):
-        figure = Figure(figsize=(3, 3), dpi=60)
-        canvas = FigureCanvasAgg(figure)
-        problem.draw(figure.add_subplot(), point)
-        canvas.draw()
-        pictures.append(bytes(canvas.buffer_rgba()))
-        words.append(problem.explain(point))
+    points = (problem.environment.comparator(1000).point, *vertices(problem.domain, rng, 2))
+    pictures = [draw_decision(problem.domain, point, places=problem.places) for point in points]
+    words = [problem.explain(point) for point in points]
     assert len(set(pictures)) > 1
+    assert all(one.bars or one.svg for one in pictures)
     assert words[0] != words[1] or words[0] != words[2]
 
 
-@every_problem
+@one_of_each
 def test_a_decision_can_be_put_in_words(problem):
     for point in (problem.domain.center, problem.environment.comparator(1000).point):
         said = problem.explain(point)
@@ -310,10 +304,8 @@ def test_a_decision_can_be_put_in_words(problem):
         assert all(isinstance(text, str) and text.strip() for pair in said for text in pair)
 
 
-@every_problem
+@one_of_each
 def test_a_point_of_the_wrong_shape_is_refused(problem):
     wrong = np.zeros(problem.domain.dimension + 1)
     with pytest.raises(ValueError, match="shape"):
         problem.explain(wrong)
-    with pytest.raises(ValueError, match="shape"):
-        problem.draw(Figure().add_subplot(), wrong)

@@ -125,9 +125,3 @@ def test_bad_networks_are_refused(changes, message):
     assert Network(**good).distances()[0, 2] == 3.0
     with pytest.raises(ValueError, match=message):
         Network(**{**good, **changes})
-
-
-def test_only_geographic_positions_are_on_the_globe():
-    assert load_network("nobel-germany").on_the_globe
-    assert not load_network("grid-3x3").on_the_globe
-    assert not load_network("atlanta").on_the_globe

@@ -5,13 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch, Rectangle
 
 import sottovoce as sv
 from sampling import every
 from sottovoce.lab.problems import Ranking
-from sottovoce.lab.problems._people.readers import PEOPLE, Readers, discounts
+from sottovoce.lab.problems.ranking import PEOPLE, Readers, discounts
 
 BOTH = every("set_name", ["permutahedron", "birkhoff"])
 
@@ -153,38 +151,6 @@ def test_every_action_is_an_order(set_name):
         actions = optimizer.ask(size=250)
         assert {(row.round(9) + 0.0).tobytes() for row in actions.x} <= orders
         optimizer.tell(actions.ids, problem.environment.events(int(actions.ids[0]), 250).losses(actions.x))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("settings", "share"), [({}, 0.2), ({"set": "birkhoff", "items": 6}, 0.5)])
-def test_the_default_instance_is_learned_in_private(settings, share):
-    problem = Ranking(**settings)
-    optimizer = problem.optimizer(horizon=60_000, privacy=sv.PureDP(1.0), seed=5, noise=sv.SimulatedNoise(5))
-    run = sv.lab.simulate(optimizer, problem.environment, record=2)
-    assert run.final_regret < share * run.final_no_learning
-
-
-def test_a_ranking_is_drawn_as_bars_in_falling_order_of_attention():
-    problem = Ranking(items=6)
-    x = problem.environment.comparator(1000).point
-    axes = Figure(figsize=(6, 4)).subplots()
-    problem.draw(axes, x)
-    widths = [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)]
-    np.testing.assert_allclose(widths, np.sort(x)[::-1])
-    names = [text.get_text() for text in axes.texts]
-    assert names == [problem.item_name(item) for item in np.argsort(-x)]
-
-
-def test_a_mixture_of_orders_is_drawn_as_chances_of_places():
-    problem = Ranking(items=3, set="birkhoff")
-    table = np.array([[0.0, 0.25, 0.75], [1.0, 0.0, 0.0], [0.0, 0.75, 0.25]])
-    axes = Figure(figsize=(6, 4)).subplots()
-    problem.draw(axes, table.ravel())
-    words = [text.get_text() for text in axes.texts]
-    shown = [word for word in words if "item" not in word]
-    assert shown == ["100%", "", "", "", "75%", "25%", "", "25%", "75%"]  # item 1 first, then by attention
-    assert sum(isinstance(patch, FancyBboxPatch) for patch in axes.patches) == 9
-    assert [word for word in words if "item" in word] == [problem.item_name(item) for item in (1, 2, 0)]
 
 
 @BOTH

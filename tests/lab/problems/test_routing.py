@@ -7,13 +7,11 @@ import piqp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 
 import sottovoce as sv
 from sampling import every
 from sottovoce.lab.problems import Routing
-from sottovoce.lab.problems._people._convex import smooth_minimum
-from sottovoce.lab.problems._people.congestion import CongestedFlows
+from sottovoce.lab.problems.routing import CongestedFlows, smooth_minimum
 
 DIAMOND = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("a", "b")]
 
@@ -117,37 +115,11 @@ def test_routes_are_said_with_their_shares():
     ]
 
 
-def test_a_link_is_drawn_as_wide_as_its_share():
-    problem = Routing()
-    axes = Figure().add_subplot()
-    point = problem.environment.comparator(1000).point
-    problem.draw(axes, point)
-    faint, strong = axes.collections[:2]
-    assert len(faint.get_segments()) == len(problem.network.links)
-    links = np.array(problem.directed.links)
-    shares = np.zeros(len(problem.network.links))
-    shares[links] = point
-    drawn = shares[shares > 0.005]
-    assert len(strong.get_segments()) == len(drawn)
-    assert np.corrcoef(strong.get_linewidths(), drawn)[0, 1] == pytest.approx(1.0)
-    written = {text.get_text() for text in axes.texts}
-    assert {"Muenchen", "Norden", f"{drawn.max():.0%}"} <= written
-
-
 def test_what_the_main_routes_leave_is_said():
     problem = Routing.sized(25)
     said = problem.explain(problem.domain.center)
     assert said[-1][0] == "other routes"
     assert sum(float(share.rstrip("%")) for _, share in said) == pytest.approx(100, abs=3)
-
-
-@pytest.mark.long
-def test_the_default_is_learned_in_private():
-    """Deterministic; over seeds 101 to 110 the ratio was between 0.36 and 0.54."""
-    problem = Routing()
-    optimizer = problem.optimizer(horizon=100_000, privacy=sv.PureDP(1.0), seed=101, noise=sv.SimulatedNoise(101))
-    run = sv.lab.simulate(optimizer, problem.environment, record=4)
-    assert run.final_regret < 0.65 * run.final_no_learning
 
 
 @every(

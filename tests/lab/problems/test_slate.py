@@ -5,16 +5,14 @@ import math
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
 from scipy import stats
 from scipy.optimize import linprog
 
 import sottovoce as sv
 from sampling import every
 from sottovoce.lab.problems import Slate
-from sottovoce.lab.problems._people import clicks
-from sottovoce.lab.problems._people.clicks import PEOPLE, SEASONS
+from sottovoce.lab.problems import slate as clicks
+from sottovoce.lab.problems.slate import PEOPLE, SEASONS
 
 SMALL = {"items": 8, "slots": 3, "categories": 2, "per_category": 2, "year": 4000, "drift": 1.0}
 
@@ -96,26 +94,6 @@ def test_both_losses_are_what_they_are_said_to_be():
             assert hinge.environment.events(event, 1).losses(x)[0] == pytest.approx(max(0.0, 1.5 - clicked) / 1.5)
 
 
-@every("loss", ["linear", "hinge"])
-def test_losses_are_convex_and_as_steep_as_stated_and_no_steeper(loss):
-    problem = Slate(**SMALL, loss=loss)
-    events, steepness = problem.environment.events(0, 3000), problem.environment.lipschitz
-    for x, y, share in zip(points(problem, 60, 1), points(problem, 60, 2), np.linspace(0.05, 0.95, 60), strict=True):
-        at_x, at_y = events.losses(x), events.losses(y)
-        assert (events.losses((1 - share) * x + share * y) <= (1 - share) * at_x + share * at_y + 1e-12).all()
-        assert np.abs(at_x - at_y).max() <= steepness * np.linalg.norm(x - y) + 1e-12
-    # Reached: by the person with the longest slope, near a point where the hinge is not yet flat.
-    everybody = np.arange(SEASONS * PEOPLE)
-    library = problem.environment.library
-    likes = library.clicks if loss == "hinge" else -library.costs
-    slopes = problem.domain.tangent(likes)
-    steepest = int(np.linalg.norm(slopes, axis=1).argmax())
-    step = 1e-4 * slopes[steepest] / np.linalg.norm(slopes[steepest])
-    base = problem.domain.extreme_point(likes[steepest])
-    change = library.losses(base, everybody)[steepest] - library.losses(base + step, everybody)[steepest]
-    assert change == pytest.approx(1e-4 * steepness, rel=1e-6)
-
-
 def test_slates_drawn_by_lot_cost_more_than_their_mean_under_a_hinge_and_as_much_under_a_linear_loss():
     """Why a hinge is played with fractions. The mean of 20 000 draws varies by 0.002: five of these, or 1e-6."""
     for loss, least, most in (("linear", -0.01, 0.01), ("hinge", 0.03, 1.0)):
@@ -195,29 +173,7 @@ def test_fractions_that_are_played_under_a_hinge_keep_the_limits():
     assert ((actions.x > 0.1) & (actions.x < 0.9)).any()
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("loss", "share"), [("linear", 0.35), ("hinge", 0.6)])
-def test_the_default_instance_is_learned_in_private(loss, share):
-    problem = Slate(loss=loss)
-    optimizer = problem.optimizer(horizon=200_000, privacy=sv.PureDP(1.0), seed=5, noise=sv.SimulatedNoise(5))
-    run = sv.lab.simulate(optimizer, problem.environment, record=2)
-    assert run.final_regret < share * run.final_no_learning
-
-
-def test_a_slate_is_drawn_with_a_tile_for_each_item_darker_the_more_it_is_shown():
-    problem = Slate()
-    x = problem.environment.comparator(1000).point
-    axes = Figure(figsize=(6, 4)).subplots()
-    problem.draw(axes, x)
-    tiles = [patch for patch in axes.patches if isinstance(patch, FancyBboxPatch)]
-    words = [text.get_text() for text in axes.texts]
-    assert len(tiles) == 24
-    assert sum(sum(tile.get_facecolor()[:3]) < 1.5 for tile in tiles) == words.count("100%") == 6
-    for category, topic in enumerate(["news", "sport", "music", "film"]):
-        assert words[words.index(topic) + 1] == f"{x[problem.labels == category].sum():.1f} of 2"
-
-
-def test_items_are_drawn_and_named_by_attraction():
+def test_items_are_named_by_attraction():
     problem = Slate()
     first = [item for item in range(24) if problem.item_name(item).endswith(" 1")]
     assert len(first) == 4

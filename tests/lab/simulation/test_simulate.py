@@ -44,7 +44,7 @@ def test_regret_is_that_of_the_losses_one_by_one(environment, steadfast):
     np.testing.assert_allclose(run.regret, difference[run.events - 1], rtol=1e-9)
 
 
-@pytest.mark.parametrize("batch", [1, 17, 4000, 10_000])
+@every("batch", [1, 17, 4000, 10_000])
 def test_the_size_of_rounds_does_not_change_the_score(environment, steadfast, batch):
     point = [0.1, 0.2, 0.3]
     run = simulate(steadfast(environment.domain, point, 10_000, batch), environment)
@@ -54,7 +54,7 @@ def test_the_size_of_rounds_does_not_change_the_score(environment, steadfast, ba
     assert run.details.rounds >= -(-10_000 // batch)
 
 
-@pytest.mark.parametrize("record", [2, 50, 2000])
+@every("record", [2, 50, 2000])
 def test_checkpoints_are_bounded_ascending_and_reach_from_start_to_end(environment, steadfast, record):
     run = simulate(steadfast(environment.domain, environment.domain.center, 30_000, 1), environment, record=record)
     assert len(run.events) <= record

@@ -2,17 +2,15 @@
 
 import asyncio
 import contextlib
-import socket
-import threading
 from collections import Counter
 
 import numpy as np
 import pytest
-import uvicorn
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 import sottovoce as sv
+from in_thread import answering
 from sottovoce.errors import StudyNotFound
 from sottovoce.service.dashboard import dashboard_routes
 from sottovoce.service.keys import KeyStore
@@ -189,19 +187,4 @@ def own():
 def serve(app_of):
     """`serve(context)` is the address of a server that runs in a thread, until the tests of a file are over."""
     with contextlib.ExitStack() as stack:
-
-        def begin(context):
-            server = uvicorn.Server(uvicorn.Config(app_of(context), log_level="warning", lifespan="off"))
-            listening = socket.create_server(("127.0.0.1", 0))
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-            thread.start()
-
-            def end():
-                server.should_exit = True
-                thread.join()
-                listening.close()
-
-            stack.callback(end)
-            return f"http://127.0.0.1:{listening.getsockname()[1]}"
-
-        yield begin
+        yield lambda context: stack.enter_context(answering(app_of(context), lifespan="off"))

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 from urllib.parse import quote
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.auditing import findings_record
 from sottovoce.auditing.results.check import Check
 from sottovoce.auditing.results.findings import Findings
@@ -78,6 +78,8 @@ def test_planted_losses_are_on_no_page(context, logged_in, player):
     client = logged_in(context, ["admin"])
     for path, page in every_page(client, "spring").items():
         text = re.sub(r"[?]v=[0-9a-f]{16}|value=\"[0-9a-f]{64}\"", "", page.text)
+        for one in study.history().means.tolist():  # released, in full: its digits may be anything
+            text = text.replace(repr(one), "")
         assert not [one for one in traces if one in text], path
 
 
@@ -106,7 +108,7 @@ def test_the_page_says_what_the_study_says(context, logged_in, player):
     assert "None on record" in page
 
 
-@pytest.mark.parametrize(
+@every(
     ("domain", "kind", "says", "integral"),
     [
         (sv.domains.Paths([("home", "park"), ("home", "mill"), ("park", "work"), ("mill", "work")], source="home",
@@ -120,8 +122,8 @@ def test_the_page_says_what_the_study_says(context, logged_in, player):
     ],
 )  # fmt: skip
 def test_decisions_are_drawn_as_what_they_are(context, logged_in, domain, kind, says, integral):
-    context.add("one", domain=domain, losses="linear" if integral else "convex", integral=integral, horizon=1_000)
-    page = logged_in(context).get(address("one")).text
+    context.add(kind, domain=domain, losses="linear" if integral else "convex", integral=integral, horizon=1_000)
+    page = logged_in(context).get(address(kind)).text
     drawn = page.split('id="recommendation"')[1].split("</section>")[0]
     assert f'data-kind="{kind}"' in drawn
     assert says in drawn

@@ -18,7 +18,7 @@ PUBLIC = {"/health", "/ready", "/sottovoce.js", "/sottovoce.d.ts", "/login", "/p
 PUBLIC |= {"/dashboard/static/{file}"}
 READING = (
     *("list", "status", "definition", "recommend", "plan", "posterior", "saved-posterior", "fit-check", "privacy"),
-    *("statement", "outstanding", "export", "metrics", "forecast"),
+    *("statement", "outstanding", "export", "metrics", "forecast", "report"),
 )
 WHO = {  # which roles a route wants, of which one will do; what is not here fails the tests
     "ask": {"ask"},
@@ -27,7 +27,7 @@ WHO = {  # which roles a route wants, of which one will do; what is not here fai
     "channel": {"ask", "tell", "read"},
     **{name: {"admin"} for name in ("create", "change", "erase-people")},
     **{name: {"read"} for name in READING},
-    **{f"evaluations {name}": {"admin"} for name in ("create", "open", "close", "abandon")},
+    **{f"evaluations {name}": {"admin"} for name in ("create", "open", "close", "abandon", "erase-people")},
     **{f"evaluations {name}": {"read"} for name in ("status", "results", "result", "evaluation")},
     "evaluations assign": {"ask"},
     "evaluations tell": {"tell"},

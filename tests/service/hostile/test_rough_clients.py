@@ -15,7 +15,7 @@ from hostility import SOAK, Served, new_key, small_study
 import sottovoce as sv
 
 QUICK = """
-from sottovoce.service import connections
+from sottovoce.service import serving as connections
 connections.SECONDS = 0.5
 """
 JSON, STREAM = "application/json", "application/x-ndjson"

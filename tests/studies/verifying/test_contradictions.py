@@ -8,9 +8,7 @@ import pytest
 from damaging import OPTIONS, add, faults, open_in, play, put, rechain, rewrite, scale
 
 from sottovoce._records import unpack
-from sottovoce.rounds.round import UNWANTED, Shape
-from sottovoce.rounds.stores.sql._losses import seal_of_one
-from sottovoce.rounds.stores.sql.chunks import Slots, signed
+from sottovoce.rounds.round import UNWANTED, Shape, Slots, seal_of_one, signed
 from sottovoce.studies import verify_stored
 
 GIVEN_BACK = "INSERT INTO sottovoce_returned SELECT book, first, first + 9, stream, number, 1 FROM sottovoce_rounds"

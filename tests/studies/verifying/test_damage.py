@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from damaging import OPEN, RELEASED, add, faults, put, reseal, rewrite, scale, shorten
 
+from sampling import every
+
 BLOBS = [
     ("sottovoce_books", "made", "the configuration"),
     ("sottovoce_books", "seal", "the counters"),
@@ -34,7 +36,7 @@ def test_one_flipped_bit_anywhere_in_a_record_is_found(table, column, words, dat
 COUNTERS = ["incarnation", "horizon", "clock", "next_place", "version", "erased", "patience", "deadline"]
 
 
-@pytest.mark.parametrize("counter", COUNTERS)
+@every("counter", COUNTERS)
 def test_a_changed_counter_breaks_the_seal(counter, database, tmp_path):
     database.execute(f"UPDATE sottovoce_books SET {counter} = coalesce({counter}, 0) + 1")
     assert "the counters fail their checksum" in faults(tmp_path)

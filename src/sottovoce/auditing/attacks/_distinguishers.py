@@ -20,8 +20,6 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 
-__all__ = ["Distinguisher", "learn"]
-
 _SIGNIFICANT = 3.0  # standard errors: numbers that moved less are left out of a likelihood, where they would be noise
 _NEGLIGIBLE = 1e-9
 _RUNS_PER_NUMBER = 5  # that Fisher's discriminant needs, or it learns the runs by heart

@@ -13,8 +13,6 @@ from sottovoce.auditing.attacks.betting import Guesses
 from sottovoce.auditing.attacks.claims import Claim
 from sottovoce.auditing.attacks.observations import Observations, views
 
-__all__ = ["Attack", "JointAttack", "choose"]
-
 _THRESHOLDS = 100
 _MANY_RUNS_EACH = 50  # for each number that is seen
 _LEAST_RUNS = 4  # of each world, to learn anything

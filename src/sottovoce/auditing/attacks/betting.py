@@ -31,8 +31,6 @@ from scipy.special import logsumexp
 from sottovoce._arrays import Floats, Integers
 from sottovoce.auditing.attacks.claims import Claim
 
-__all__ = ["Guesses", "least", "log_wealth", "log_wealths", "outcomes", "refuted"]
-
 _STAKES = np.geomspace(0.01, 0.99, 24)  # of what can be lost in a trial
 _STEP = 1 / 40  # between the parameters that are tested one after another
 _LEVEL = 30  # the number of the claimed one among them

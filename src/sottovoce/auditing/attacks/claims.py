@@ -10,8 +10,6 @@ from scipy.special import ndtr, ndtri
 from sottovoce._checks import number
 from sottovoce.privacy import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, gaussian
 
-__all__ = ["Claim", "claim_of"]
-
 _USUAL_DELTA = 1e-6
 _LEAST_TOUCH = 0.1
 

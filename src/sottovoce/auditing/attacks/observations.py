@@ -9,8 +9,6 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.transcripts import Transcript
 
-__all__ = ["Observations", "lowest_bits", "observed", "views"]
-
 
 def _nothing() -> Floats:
     return np.empty((0, 0, 0))

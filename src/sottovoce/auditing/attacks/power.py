@@ -25,8 +25,6 @@ from sottovoce.auditing.attacks.betting import Guesses, log_wealths, outcomes, r
 from sottovoce.auditing.attacks.claims import Claim
 from sottovoce.privacy import LocalDP, gaussian
 
-__all__ = ["PROMISING", "Schedule", "sees_bare_values", "smallest_seen"]
-
 PROMISING = math.log(4.0)  # the logarithm of the wealth from which an audit goes on
 _OFTEN = 0.9
 _SIMULATED = 400

@@ -9,8 +9,6 @@ from sottovoce._arrays import Integers
 from sottovoce.privacy import Noise
 from sottovoce.privacy.noise import Sampler
 
-__all__ = ["Silence"]
-
 
 class Silence:
     """Draws zeros.

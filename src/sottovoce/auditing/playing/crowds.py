@@ -13,8 +13,6 @@ import numpy as np
 from sottovoce.auditing.playing.survey import Survey
 from sottovoce.auditing.playing.worlds import Neighbours
 
-__all__ = ["Crowd", "crowds"]
-
 
 @dataclass(frozen=True)
 class Crowd(Neighbours):
@@ -84,4 +82,5 @@ def _moved(found: Survey, person: Neighbours, local: bool) -> set[tuple[int, ...
     """The released numbers that the person's losses move."""
     if local:
         return {(event,) for event in person.events}
-    return {tuple(place) for event in person.events for place in np.argwhere(found.moves[event]).tolist()}
+    moving = [found.moves[event] for event in person.events if event in found.moves]  # not those that are not wanted
+    return {tuple(place) for moved in moving for place in np.argwhere(moved).tolist()}

@@ -7,16 +7,16 @@ from itertools import cycle
 import numpy as np
 
 from sottovoce.auditing.playing.survey import Survey
+from sottovoce.auditing.playing.transcripts import events_of
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours, others_of
-
-__all__ = ["neighbours"]
 
 
 def neighbours(found: Survey, contributions: int, most: int, *, local: bool = False) -> list[Neighbours]:
     """Return up to `most` pairs of worlds to tell apart, the likeliest to show something first.
 
     The person's places go round all events that move anything, and meet every way of telling in the end; the person's
-    losses go round at a pace of their own, and everybody else's are drawn for each pair.
+    losses go round at a pace of their own, and everybody else's are drawn for each pair. Where people are counted, a
+    person's places are all that they have, more than were promised.
     """
     # Reports come in the order of threads.
     schedules = [one for one in found.schedules if not local or one != "threads"]
@@ -42,6 +42,9 @@ def _places(found: Survey, count: int) -> Iterator[tuple[int, ...]]:
     moving = sorted(found.moves)
     if not moving:
         raise ValueError("nothing is ever released in this run: use a longer horizon, or a smaller batch_size")
+    if found.people:
+        yield from (events_of(one, found.people, len(found.rounds)) for one in range(found.people))
+        return
     strongest = sorted(moving, key=lambda event: -float(np.abs(found.moves[event]).sum()))
     if count == 1:
         last = {found.rounds[event]: event for event in moving}  # of each round

@@ -23,8 +23,6 @@ from sottovoce._records import DamagedRecord, unpack
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 
-__all__ = ["PUBLIC", "PublicNames", "listening", "look", "plain", "public_names", "without"]
-
 _OF_ITS_OWN = ("name", "token", "first")
 _DEEPEST = 4  # of values within values
 _TIME = re.compile(r"\d{4}-\d\d-\d\d((T| | at )\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
@@ -85,7 +83,7 @@ PUBLIC = {
             *("channel", "created", "export", "loss_range", "name", "open_evaluations", "patience", "privacy"),
             *("results", "seed", "verify"),
         ),
-        ("assign", "open", "evaluation", "tell", "forget", "close"),
+        ("assign", "open", "erase_people", "evaluation", "keyed_hash", "tell", "forget", "close"),
     ),
     "Evaluation": PublicNames(
         (

@@ -12,8 +12,6 @@ from sottovoce.auditing.playing.public_views import listening, without
 from sottovoce.auditing.playing.transcripts import Harness, Transcript
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
 
-__all__ = ["play"]
-
 _MOST_EVENTS = 448  # where the horizon is unknown: all of the first epoch, and a part of the second
 _THREADS = 3
 _LOOKS = 2  # over a run; besides those that follow the person's losses, and the last

@@ -14,8 +14,6 @@ from sottovoce.auditing.playing.transcripts import Transcript, harness_for
 from sottovoce.auditing.playing.worlds import SCHEDULES, Neighbours
 from sottovoce.errors import SottovoceError
 
-__all__ = ["Survey", "survey"]
-
 _MANY = 40  # events; of more, those at both ends of their rounds and a few between, or one of each, are looked at
 
 
@@ -32,11 +30,14 @@ class Survey:
         released number.
     schedules
         The ways in which losses can arrive here.
+    people
+        How many people come often, where they are counted; else 0, and anybody may have any events.
     """
 
     rounds: tuple[int, ...]
     moves: dict[int, Floats] = field(repr=False)
     schedules: tuple[str, ...]
+    people: int = 0
 
 
 def survey(
@@ -57,7 +58,7 @@ def survey(
         if schedules is None
         else [choice("schedules", one, tuple(SCHEDULES)) for one in schedules]
     )
-    return Survey(rounds, moves, tuple(possible))
+    return Survey(rounds, moves, tuple(possible), getattr(make, "people", 0))
 
 
 def _played(make: Callable[[int, Any], Any], seed: int, events: tuple[int, ...], schedule: str = "block") -> Transcript:

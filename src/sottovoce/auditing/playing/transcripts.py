@@ -11,22 +11,10 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look, public_names
-from sottovoce.learning import PrivateBandit
+from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.learning.bandit.actions import Action, Actions
-from sottovoce.privacy import LocalDP, NoiseSource, local
+from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, local
 from sottovoce.rounds.store import Compute
-
-__all__ = [
-    "AtOptimizer",
-    "Harness",
-    "InMemory",
-    "InSegments",
-    "TakingTurns",
-    "Transcript",
-    "alone",
-    "disjoint_items",
-    "harness_for",
-]
 
 
 class Harness(Protocol):
@@ -40,45 +28,35 @@ class Harness(Protocol):
     @property
     def remaining(self) -> int | None:
         """Events that are left; None if there is no end."""
-        ...
 
     @property
     def closed(self) -> int:
         """How many rounds are closed."""
-        ...
 
     @property
     def patient(self) -> bool:
         """Whether rounds wait for ever, until their losses are told or forgotten."""
-        ...
 
     def ask(self, size: int | None) -> Any:
         """Return so many actions, or (None) the rest of the round."""
-        ...
 
     def tell(self, ids: Any, losses: Any) -> None:
         """Tell losses."""
-        ...
 
     def forget(self, ids: Any) -> None:
         """Say that losses will not come."""
-        ...
 
     def renew(self, how: str) -> None:
         """Go on as another incarnation: from a saved state, say. What is not released is lost."""
-        ...
 
     def parts(self, ids: list[Any]) -> list[list[int]]:
         """Return the places of ids whose rounds are released apart from those of others, part by part."""
-        ...
 
     def look(self) -> dict[str, Any]:
         """Return all that is public, by the names of the views."""
-        ...
 
     def close(self) -> None:
         """End the run; from here on `released` is complete."""
-        ...
 
 
 class Transcript:
@@ -129,6 +107,8 @@ class AtOptimizer:
     """
 
     segments: tuple[Any, ...] = ()
+    people = 0  # who come often, and are counted; 0: nobody is
+    _asked = 0  # events
 
     def __init__(self, optimizer: Any, source: NoiseSource, loss_range: tuple[float, float]) -> None:
         self._optimizer, self._source, self.loss_range = optimizer, source, loss_range
@@ -146,11 +126,32 @@ class AtOptimizer:
         """How many rounds are closed."""
         return int(self._optimizer.round)
 
+    @property
+    def privacy(self) -> PrivacyStatement:
+        """What is promised."""
+        promised: PrivacyStatement = self._optimizer.privacy
+        return promised
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        plan: Plan = self._optimizer.plan
+        return plan
+
     def ask(self, size: int | None) -> Any:
         """Return so many actions, or the rest of the round."""
+        actions = self._actions(size, self._whom(size))
+        self._asked += len(actions)
+        return actions
+
+    def _whom(self, size: int | None) -> dict[str, Any]:
+        """Say for whom a call is, where people are counted."""
+        return whose_turn(self.people, self._asked, self.remaining if size is None else size)
+
+    def _actions(self, size: int | None, whom: dict[str, Any]) -> Any:
         if size == 1:
-            return alone(self._optimizer.ask())
-        return self._optimizer.ask_round() if size is None else self._optimizer.ask(size)
+            return alone(self._optimizer.ask(**one_of(whom)))
+        return self._optimizer.ask_round(**whom) if size is None else self._optimizer.ask(size, **whom)
 
     def tell(self, ids: Any, losses: Any) -> None:
         """Tell losses; where each item has one, of items that low losses and high ones have not in common."""
@@ -251,21 +252,14 @@ class TakingTurns(AtOptimizer):
         self._turns = itertools.cycle(self.segments)
         self._whose: dict[Any, Any] = {}  # by id
 
-    def ask(self, size: int | None) -> Any:
+    def _actions(self, size: int | None, whom: dict[str, Any]) -> Any:
         """Return so many actions, or the rest of the round of the segment whose turn it is."""
         count = 1 if size is None else size
         segments = [next(self._turns) for _ in range(count)]
-        actions = self._asked(size, segments)
+        actions = super()._actions(size, whom | {"segment": segments if count > 1 else segments[0]})
         whose = segments * len(actions) if size is None else segments
         self._whose |= dict(zip(actions.ids.tolist(), whose, strict=True))
         return actions
-
-    def _asked(self, size: int | None, segments: list[Any]) -> Any:
-        if size is None:
-            return self._optimizer.ask_round(segment=segments[0])
-        if size == 1:
-            return alone(self._optimizer.ask(segment=segments[0]))
-        return self._optimizer.ask(size, segment=segments)
 
     def parts(self, ids: list[Any]) -> list[list[int]]:
         """Return the places of each segment's ids, in the order in which segments were first asked for."""
@@ -297,6 +291,36 @@ def disjoint_items(losses: Any, width: int, loss_range: tuple[float, float]) -> 
     off, first = np.abs(values - (low + high) / 2), np.arange(width) < (width + 1) // 2
     lost = np.where((values < (low + high) / 2) == first, off, 0.0)
     return np.asarray(-lost if high == 0 else low + lost)
+
+
+def whose_turn(people: int, asked: int, size: int | None) -> dict[str, Any]:
+    """Return whom a call is for, after so many events: every third is of those who come often, in turn.
+
+    Examples
+    --------
+    >>> whose_turn(2, 3, 4), whose_turn(0, 4, 2)
+    ({'person': ['often 1', 'once 4', 'once 5', 'often 0']}, {})
+    """
+    if not people:
+        return {}
+    events = range(asked, asked + (size or 1))
+    return {"person": [f"once {one}" if one % 3 else f"often {one // 3 % people}" for one in events]}
+
+
+def events_of(person: int, people: int, events: int) -> tuple[int, ...]:
+    """Return all events of somebody who comes often.
+
+    Examples
+    --------
+    >>> events_of(1, 2, 12)
+    (3, 9)
+    """
+    return tuple(range(3 * person, events, 3 * people))
+
+
+def one_of(whom: dict[str, Any]) -> dict[str, Any]:
+    """Return whom a call for one event is for."""
+    return whom | {"person": whom["person"][0]} if "person" in whom else whom
 
 
 def alone(action: Action) -> Actions:

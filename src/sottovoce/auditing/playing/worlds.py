@@ -6,8 +6,6 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["FAR", "PAIRS", "SCHEDULES", "Neighbours", "others_of"]
-
 _GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it, less their whole parts, leave no gap for long
 _DRAWN = 4096  # losses of a draw; later events go round them again
 

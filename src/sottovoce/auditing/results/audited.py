@@ -8,8 +8,6 @@ from typing import Any
 from sottovoce._arrays import Floats
 from sottovoce.auditing.attacks.claims import Claim
 
-__all__ = ["Audit"]
-
 
 @dataclass(frozen=True, eq=False)
 class Audit:

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Check"]
-
 
 @dataclass(frozen=True)
 class Check:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from sottovoce.auditing.results.audited import Audit
 from sottovoce.auditing.results.check import Check
 
-__all__ = ["Findings", "summary"]
-
 
 @dataclass(frozen=True)
 class Findings:

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 from sottovoce.auditing.results.findings import Findings, summary
 
-__all__ = ["AuditRecord", "AuditedClaim", "findings_record", "read_audit"]
-
 _LARGEST = 64_000_000  # bytes: more is no record of an audit
 
 

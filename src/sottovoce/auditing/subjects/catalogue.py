@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sottovoce.auditing.subjects.configurations import Configuration
+from sottovoce.auditing.subjects.counted import CountedConfiguration
 from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
 from sottovoce.auditing.subjects.studied import StudyConfiguration
@@ -27,12 +28,12 @@ from sottovoce.privacy import (
     mechanism_named,
 )
 
-__all__ = ["label_of", "mechanisms_alone", "shipped"]
+Subject = Configuration | StudyConfiguration | CountedConfiguration
 
 
 def shipped(
     epsilon: float = 1.0, delta: float = 0.0, *, exploration: str | None = None, mechanism: str | None = None
-) -> list[Configuration | StudyConfiguration]:
+) -> list[Subject]:
     """Return small configurations of all that ships, or of one exploration or mechanism.
 
     Parameters
@@ -106,7 +107,7 @@ def _check_names(exploration: str | None, mechanism: str | None) -> None:
 class _Made(NamedTuple):
     exploration: str
     mechanism: str
-    subject: Configuration | StudyConfiguration
+    subject: Subject
 
 
 def _all(epsilon: float, delta: float) -> Iterator[_Made]:
@@ -123,6 +124,10 @@ def _all(epsilon: float, delta: float) -> Iterator[_Made]:
     yield _Made("sphere", "tree", _sphere(_central(epsilon, delta, 2), "tree"))
     for what, small in (("posterior", _believing(central, None)), ("frames", _frame(central, None))):
         yield _Made(what, "probe-sums", StudyConfiguration(small, f"study of {what}, probe-sums"))
+    counted = _believing(_central(epsilon, delta, 2), None)
+    for subject, what in ((counted, "posterior"), (StudyConfiguration(counted, ""), "study of posterior")):
+        people = CountedConfiguration(subject, 2, f"{what}, people counted, probe-sums")
+        yield _Made("posterior", "probe-sums", people)
     segmented = replace(_believing(central, None), segments=["phone", "desktop"], horizon=6)
     yield _Made("posterior", "probe-sums", StudyConfiguration(segmented, "study of posterior, segments, probe-sums"))
     if not delta:  # owners keep pure privacy

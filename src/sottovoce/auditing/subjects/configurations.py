@@ -10,8 +10,6 @@ from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.privacy import Guarantee, NoiseSource, SimulatedNoise
 
-__all__ = ["Configuration"]
-
 
 @dataclass(frozen=True, eq=False)
 class Configuration(DecisionFacts):

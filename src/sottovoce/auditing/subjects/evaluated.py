@@ -9,12 +9,12 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look, public_names
+from sottovoce.auditing.playing.transcripts import one_of, whose_turn
+from sottovoce.auditing.subjects.counted import CountedConfiguration
 from sottovoce.auditing.subjects.scratch import scratch_folder
 from sottovoce.evaluations import Evaluation, PrivateEvaluations
 from sottovoce.learning import Actions
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PrivacyStatement, PureDP, local
-
-__all__ = ["Evaluated", "EvaluationConfiguration", "EvaluationPlan", "evaluations_shipped"]
 
 _FEW = 100  # events of an evaluation that is run by the thousand
 
@@ -122,6 +122,7 @@ class Evaluated:
 
     loss_range = (0.0, 1.0)
     segments = None
+    people = 0  # who come often, and are counted; 0: nobody is
 
     def __init__(self, configuration: EvaluationConfiguration, seed: int, source: NoiseSource) -> None:
         self._configuration, self._source = configuration, source
@@ -173,23 +174,27 @@ class Evaluated:
     def ask(self, size: int | None) -> Any:
         """Assign so many people, or all that what is open has places for."""
         ids: list[Any] = []
+        wanted: list[bool] = []
         count = self._room() if size is None else size
         while len(ids) < count:
             if not any(one.remaining for one in self._evaluations.open_evaluations):
                 self._open()
-            for number, person in self._assigned(count - len(ids)):
+            for number, person, wants in self._assigned(count - len(ids)):
                 self._met[person] = number, self._parameters[number]
                 ids.append(person)
+                wanted.append(wants)
         x = np.array([[self._met[person][1]] for person in ids])
-        return Actions(np.array(ids), x, np.ones(len(ids), dtype=bool))
+        return Actions(np.array(ids), x, np.array(wanted))
 
-    def _assigned(self, most: int) -> list[tuple[int, Any]]:
+    def _assigned(self, most: int) -> list[tuple[int, Any, bool]]:
         """Assign one person, by coins; or a block, where one evaluation has all of the places."""
         if self._configuration.together > 1 or most == 1:
-            met, person = self._evaluations.assign()
-            return [(met.number, person)]
+            met = self._evaluations.assign(**one_of(whose_turn(self.people, len(self._met), 1)))
+            return [(met.evaluation.number, met.id, met.wants_loss)]
         one = next(one for one in self._evaluations.open_evaluations if one.remaining)
-        return [(one.number, person) for person in one.assign(min(most, one.remaining)).tolist()]
+        size = min(most, one.remaining)
+        whom = whose_turn(self.people, len(self._met), size).get("person")
+        return [(one.number, *taken) for taken in one.take(size, whom)]
 
     def _room(self) -> int:
         left = sum(one.remaining for one in self._evaluations.open_evaluations)
@@ -266,7 +271,7 @@ class Evaluated:
 
 def evaluations_shipped(
     epsilon: float = 1.0, delta: float = 0.0, mechanism: str | None = None
-) -> list[EvaluationConfiguration]:
+) -> list[EvaluationConfiguration | CountedConfiguration]:
     """Return small configurations of evaluations, in all ways in which they can be had.
 
     Parameters
@@ -284,7 +289,7 @@ def evaluations_shipped(
     return [one for one in _all(epsilon, delta) if mechanism in (None, one.plan.mechanism)]
 
 
-def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration]:
+def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration | CountedConfiguration]:
     for count in (1, 2):
         size, words = 4 * count, ", 2 events a person" * (count > 1)
         central: Guarantee = ApproxDP(epsilon, delta, count) if delta else PureDP(epsilon, count)
@@ -300,6 +305,7 @@ def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration]:
         yield EvaluationConfiguration(central, size, 1, 2, stored=True, label=f"stored evaluations, probe-sums{words}")
         squares = f"stored evaluations with squares, probe-sums{words}"
         yield EvaluationConfiguration(central, size, 1, 2, variance=True, stored=True, label=squares)
+    yield CountedConfiguration(EvaluationConfiguration(central, 8), 2, "evaluations, people counted, probe-sums")
     alone: Guarantee = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
     yield EvaluationConfiguration(alone, patience=1, label="evaluations, patience of 1, probe-sums")
     yield EvaluationConfiguration(

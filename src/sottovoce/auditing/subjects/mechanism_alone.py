@@ -10,8 +10,6 @@ from sottovoce.auditing.attacks.observations import Observations
 from sottovoce.privacy import MECHANISMS, Guarantee, Noise, NoiseSource, Sensitivity
 from sottovoce.privacy.noise import Sampler
 
-__all__ = ["MechanismAlone"]
-
 
 @dataclass(frozen=True)
 class MechanismAlone:

@@ -8,8 +8,6 @@ from sottovoce.auditing.attacks.observations import Observations
 from sottovoce.auditing.playing.worlds import FAR
 from sottovoce.privacy import LocalDP, Noise, NoiseSource, local
 
-__all__ = ["OwnersChannel"]
-
 
 @dataclass(frozen=True)
 class OwnersChannel:

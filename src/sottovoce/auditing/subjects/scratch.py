@@ -3,8 +3,6 @@
 import os
 import tempfile
 
-__all__ = ["scratch_folder"]
-
 _IN_MEMORY = "/dev/shm"
 
 

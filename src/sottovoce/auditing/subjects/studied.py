@@ -8,10 +8,8 @@ from sottovoce.auditing.playing.transcripts import AtOptimizer, TakingTurns
 from sottovoce.auditing.subjects.configurations import Configuration
 from sottovoce.auditing.subjects.scratch import scratch_folder
 from sottovoce.learning import Plan
-from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, PrivacyStatement
+from sottovoce.privacy import Guarantee, LocalDP, NoiseSource
 from sottovoce.studies import Study
-
-__all__ = ["Studied", "StudiedInSegments", "StudyConfiguration"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,18 +93,6 @@ class Studied(AtOptimizer):
     def patient(self) -> bool:
         """Whether rounds wait for ever."""
         return self._patient
-
-    @property
-    def privacy(self) -> PrivacyStatement:
-        """What the study promises."""
-        promised: PrivacyStatement = self._optimizer.privacy
-        return promised
-
-    @property
-    def plan(self) -> Plan:
-        """The plan in force."""
-        plan: Plan = self._optimizer.plan
-        return plan
 
     def renew(self, how: str) -> None:
         """Close the study, and open it again: as the same incarnation, or as one that was put back from a backup."""

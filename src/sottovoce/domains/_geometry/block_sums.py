@@ -13,8 +13,6 @@ from sottovoce.domains._geometry.hull import SEED, Hull, Oracle, affine_hull, bo
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains._subsets import Order
 
-__all__ = ["less_block_means", "product_ball", "zero_sum_hull"]
-
 
 def less_block_means(rows: Floats, labels: Order) -> Floats:
     """Return the rows, of shape (n,) or (m, n), with the mean of each block subtracted from its coordinates.

@@ -13,8 +13,6 @@ from sottovoce._checks import number, vector
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.projection import project
 
-__all__ = ["Bracket", "Faceted", "bracket"]
-
 
 class Bracket(NamedTuple):
     """A point of the set, and bounds on how far the set is from the point that was asked about."""

@@ -12,8 +12,6 @@ import numpy as np
 from sottovoce._arrays import Matrix, Vector
 from sottovoce._wait_notice import WaitNotice
 
-__all__ = ["CAUTION", "SEED", "Hull", "Oracle", "affine_hull", "both_ways", "is_point", "mean_of_vertices"]
-
 Oracle = Callable[[Vector], Vector]
 
 SEED = 20_210_204

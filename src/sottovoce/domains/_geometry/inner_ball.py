@@ -22,8 +22,6 @@ from sottovoce._wait_notice import WaitNotice
 from sottovoce.domains._geometry.hull import SEED, Hull, Oracle, both_ways
 from sottovoce.projection import project
 
-__all__ = ["InnerBall", "inner_ball", "reach"]
-
 _WORK = 5e8  # multiplications spent on weights
 _REFLECTIONS = 30_000  # largest (vertices x dimension) for which every vertex is reflected, at one projection each
 _ROUNDS = 3

@@ -10,8 +10,6 @@ from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.hull import CAUTION
 from sottovoce.domains._geometry.inner_ball import InnerBall
 
-__all__ = ["largest_ball"]
-
 
 def largest_ball(rows: Floats, bounds: Vector, total: float | None = None) -> InnerBall | None:
     """Return the largest ball in {rows x <= bounds}, or within {sum of x = total} in it; None if the solver fails.

@@ -17,8 +17,6 @@ from scipy.linalg import block_diag
 
 from sottovoce._arrays import Matrix, Vector
 
-__all__ = ["Orbit", "even_orbit", "helmert", "side_by_side"]
-
 
 class Orbit(NamedTuple):
     """How vertices that are cheapest for random costs are spread: orthonormal axes (d, n), and deviations (d,)."""

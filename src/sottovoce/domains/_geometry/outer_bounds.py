@@ -12,8 +12,6 @@ import numpy as np
 from sottovoce._arrays import Matrix, Vector
 from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, Oracle
 
-__all__ = ["Frame", "diameter", "frames", "outer_radius"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:

@@ -5,8 +5,6 @@ import scipy
 
 from sottovoce._arrays import Floats, Positions, Vector
 
-__all__ = ["permutation_mixture"]
-
 _NOTHING = 1e-13  # an entry that rounding left over
 
 

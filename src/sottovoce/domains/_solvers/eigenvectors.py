@@ -9,8 +9,6 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from sottovoce._arrays import Vector
 
-__all__ = ["leading_eigenvector"]
-
 _RESIDUAL = 1e-11  # relative to the eigenvalue
 _BASIS = 12  # vectors between restarts: for one extreme pair that costs fewer products than scipy's default of 20
 _RESTARTS = 60

@@ -15,8 +15,6 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sottovoce._arrays import Indices, Mask
 from sottovoce.errors import DomainError
 
-__all__ = ["AcyclicPart", "Graph", "acyclic_part", "read_graph"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:

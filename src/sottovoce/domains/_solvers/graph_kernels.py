@@ -9,8 +9,6 @@ import numpy as np
 from sottovoce._arrays import Floats, Indices, Positions, Vector
 from sottovoce._compiled import compiled
 
-__all__ = ["cheapest_path", "cheapest_tree", "even_flow", "walks"]
-
 
 @compiled
 def cheapest_path(cost: Vector, edges: Indices, tails: Indices, heads: Indices, nodes: int) -> Vector:

@@ -17,8 +17,6 @@ from sottovoce._arrays import Floats, Vector
 from sottovoce._extras import faster_with
 from sottovoce.errors import DomainError
 
-__all__ = ["LinearProgram"]
-
 _TIGHT = 1e-9  # slack below which a constraint counts as tight; costs and bounds are scaled to 1
 _NUDGES = (1e-5, 1e-7)  # how much of the second cost breaks a tie
 _NEAR = 0.2  # change of the cost, relative to it, up to which the last basis is worth starting from (measured)

@@ -19,8 +19,6 @@ import numpy as np
 from sottovoce._arrays import Indices, Vector
 from sottovoce._compiled import compiled
 
-__all__ = ["without_negative_cycles"]
-
 _STEPS = 60  # of Newton at most; 5 to 15 are usual
 _ENOUGH = 1e-9  # root mean square of the gradient, relative to the largest cost
 _HARDLY, _HARDLY_IF_LARGE = 1e-6, 1e-3  # relative fall of f that is not worth a step; on its way to 0, f falls by more

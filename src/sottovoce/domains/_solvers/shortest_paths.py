@@ -11,8 +11,6 @@ import numpy as np
 from sottovoce._arrays import Indices, Vector
 from sottovoce._compiled import compiled
 
-__all__ = ["Links", "cheapest_simple_path", "distances", "links_by_tail"]
-
 
 class Links(NamedTuple):
     """Links sorted by where they begin: those out of node i have the positions starts[i] to starts[i + 1]."""

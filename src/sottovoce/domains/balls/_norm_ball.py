@@ -5,8 +5,6 @@ import numpy as np
 from sottovoce.domains._flatness import Full
 from sottovoce.domains._geometry.orbits import Orbit, even_orbit
 
-__all__ = ["NormBall"]
-
 
 class NormBall(Full):
     """A full set, symmetric about its centre, that reaches exactly `radius` far; a base for families of balls."""

@@ -13,8 +13,6 @@ from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.base import how_many, read_only
 
-__all__ = ["Ball"]
-
 
 class Ball(NormBall):
     """All points within a distance of a centre.

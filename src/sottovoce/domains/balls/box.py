@@ -14,8 +14,6 @@ from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.errors import DomainError
 
-__all__ = ["Box"]
-
 
 class Box(Fixed, Domain):
     """All points between two bounds, coordinate by coordinate.

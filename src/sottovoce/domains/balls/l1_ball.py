@@ -13,8 +13,6 @@ from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.base import how_many, read_only
 
-__all__ = ["L1Ball", "l1_distance"]
-
 
 class L1Ball(NormBall):
     """All points whose coordinates differ from a centre by a given total at most.

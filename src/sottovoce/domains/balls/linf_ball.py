@@ -10,8 +10,6 @@ from sottovoce._checks import number, vector
 from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.balls.box import Box
 
-__all__ = ["LInfBall"]
-
 
 class LInfBall(Box):
     """All points that differ from a centre by a given amount at most, in every coordinate.

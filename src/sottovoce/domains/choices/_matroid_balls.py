@@ -12,8 +12,6 @@ from sottovoce.domains._subsets import Order, all_masks
 from sottovoce.domains.matroids import AbstractMatroid, Partition
 from sottovoce.projection import project
 
-__all__ = ["ball_in_bases", "ball_in_independent_sets"]
-
 _EXHAUSTIVE = 10  # largest component for which the ranks of all subsets are looked up
 
 

@@ -11,8 +11,6 @@ from sottovoce.domains._subsets import all_masks
 from sottovoce.domains.set_functions import FromCallable, SetFunction
 from sottovoce.errors import DomainError
 
-__all__ = ["as_set_function", "check_submodular"]
-
 _EXHAUSTIVE = 10  # largest ground set on which every pair of elements is tried on every set
 _SAMPLES = 200
 _ROUNDING = 1e-9  # of the largest value met

@@ -26,8 +26,6 @@ from sottovoce.domains.set_functions import (
     WeightedCoverage,
 )
 
-__all__ = ["BasePolytope"]
-
 _EXHAUSTIVE = 10  # largest class of elements for which all subsets are valued, to find the largest ball
 
 

@@ -13,8 +13,6 @@ from sottovoce.domains._flatness import FixedSum
 from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.base import FEW, how_many, read_only
 
-__all__ = ["Hypersimplex"]
-
 
 class Hypersimplex(FixedSum):
     """Choices of k items of n: coordinates in [0, 1] that add up to k.

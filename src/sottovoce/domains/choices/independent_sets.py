@@ -18,8 +18,6 @@ from sottovoce.domains.choices._matroid_balls import ball_in_independent_sets
 from sottovoce.domains.choices._matroid_polytope import MatroidPolytope
 from sottovoce.domains.matroids import Graphic, Laminar, Linear, Partition, Transversal, Uniform
 
-__all__ = ["IndependentSets"]
-
 
 class IndependentSets(MatroidPolytope):
     """Independent sets of a matroid, the empty one included: choices that keep its rule.

@@ -20,8 +20,6 @@ from sottovoce.domains.choices._matroid_balls import ball_in_bases
 from sottovoce.domains.choices._matroid_polytope import MatroidPolytope
 from sottovoce.domains.matroids import Graphic, Laminar, Linear, Partition, Transversal, Uniform
 
-__all__ = ["MatroidBases"]
-
 
 class MatroidBases(MatroidPolytope):
     """Bases of a matroid: the choices to which nothing can be added.

@@ -14,8 +14,6 @@ from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.base import how_many, read_only
 from sottovoce.domains.choices.hypersimplex import distance, within
 
-__all__ = ["Simplex"]
-
 
 class Simplex(FixedSum):
     """Probability vectors: non-negative coordinates that add up to 1.

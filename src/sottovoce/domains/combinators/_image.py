@@ -15,8 +15,6 @@ from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains.base import Domain, Fixed, read_only
 from sottovoce.errors import DomainError
 
-__all__ = ["Image", "original"]
-
 _EQUAL = 1 - 1e-12
 
 

@@ -16,8 +16,6 @@ from sottovoce.domains.base import Domain, read_only
 from sottovoce.domains.choices.simplex import Simplex
 from sottovoce.domains.combinators._image import Image, original
 
-__all__ = ["Affine"]
-
 
 class Affine(Image):
     """A domain scaled and shifted, or its image under any one-to-one affine map.

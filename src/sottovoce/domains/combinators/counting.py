@@ -16,8 +16,6 @@ from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.choices.hypersimplex import Hypersimplex
 
-__all__ = ["Counting"]
-
 
 class Counting(Fixed, Domain):
     """A domain that counts the calls of its oracle, and their time; in everything else it is the original.

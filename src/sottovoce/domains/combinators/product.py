@@ -18,8 +18,6 @@ from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.domains.choices.simplex import Simplex
 
-__all__ = ["Product"]
-
 
 class Product(Fixed, Domain):
     """Independent decisions side by side: a point of each domain, their coordinates one after another.

@@ -16,8 +16,6 @@ from sottovoce.domains.choices.hypersimplex import Hypersimplex
 from sottovoce.domains.combinators._image import Image, original
 from sottovoce.domains.design import Design, d_optimal_design
 
-__all__ = ["Rounded"]
-
 _LOOKS = 4  # directions, each taken both ways, whose vertices stand for those of a design that is known by formula
 _REFLECTIONS = 30_000  # largest (vertices x dimension) for which every vertex is reflected, at a few projections each
 

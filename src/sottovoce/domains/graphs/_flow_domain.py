@@ -13,8 +13,6 @@ from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._labels import Labels
 from sottovoce.domains.graphs._flow_space import FlowSpace, chebyshev_ball
 
-__all__ = ["FlowDomain"]
-
 
 class FlowDomain(Faceted):
     """Flows with the bounds 0 <= x <= capacity; a subclass brings the oracle, and says which edges are free.

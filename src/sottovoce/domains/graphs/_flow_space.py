@@ -14,8 +14,6 @@ from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._solvers.graph import Graph
 from sottovoce.errors import DomainError
 
-__all__ = ["FlowSpace", "chebyshev_ball"]
-
 _SHARP = 3000  # nodes up to which a dense inverse of the Laplacian is affordable
 
 

@@ -6,8 +6,6 @@ from typing import Any
 from sottovoce.domains.combinators.product import Product
 from sottovoce.domains.graphs.paths import Paths
 
-__all__ = ["multicommodity"]
-
 
 def multicommodity(graph: Any, pairs: Iterable[tuple[Any, Any]]) -> Product:
     """Return one path for each pair of source and target, chosen together: a product of path polytopes.

@@ -16,8 +16,6 @@ from sottovoce.domains.graphs._flow_domain import FlowDomain
 from sottovoce.domains.graphs._flow_space import FlowSpace
 from sottovoce.errors import DomainError
 
-__all__ = ["Flows"]
-
 
 class Flows(FlowDomain):
     """Flows of a given value from a source to a target, within the capacities of the edges.

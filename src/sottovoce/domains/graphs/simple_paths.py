@@ -21,8 +21,6 @@ from sottovoce.domains.graphs.paths import Paths
 from sottovoce.domains.matroids import Graphic
 from sottovoce.errors import DomainError
 
-__all__ = ["SimplePaths"]
-
 _ROUNDING = 1e-12  # share of the largest cost by which others may be below 0
 _ADVICE = (
     "Plans with losses='linear' need neither (plan='auto'); for others, Paths.toward makes a set from a street network "

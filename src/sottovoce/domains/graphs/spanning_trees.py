@@ -14,8 +14,6 @@ from sottovoce.domains._solvers.graph_kernels import cheapest_tree
 from sottovoce.domains.choices.matroid_bases import MatroidBases
 from sottovoce.domains.matroids import Graphic
 
-__all__ = ["SpanningTrees"]
-
 
 class SpanningTrees(MatroidBases):
     """Spanning trees of a connected graph: the bases of its graphic matroid, and their mixtures.

@@ -16,8 +16,6 @@ from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.balls.l1_ball import l1_distance, signed_choices
 from sottovoce.domains.base import how_many, read_only
 
-__all__ = ["NuclearBall", "nearest_in_nuclear_ball"]
-
 _SMALL = 40  # shorter side up to which a full decomposition is as fast as iterations
 
 

@@ -15,8 +15,6 @@ from sottovoce.domains._solvers.eigenvectors import leading_eigenvector
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.domains.choices.hypersimplex import distance
 
-__all__ = ["Spectrahedron"]
-
 _SMALL = 40  # size up to which a full decomposition is as fast as iterations
 
 

@@ -7,8 +7,6 @@ from sottovoce._compiled import compiled
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids._kernels import find_root
 
-__all__ = ["blocks"]
-
 
 @compiled
 def blocks(kept: Mask, tails: Order, heads: Order, nodes: int) -> Order:

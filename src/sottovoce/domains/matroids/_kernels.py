@@ -10,8 +10,6 @@ from sottovoce._arrays import Mask
 from sottovoce._compiled import compiled
 from sottovoce.domains._subsets import Order
 
-__all__ = ["find_root", "forest", "nested", "quotas", "transversal"]
-
 
 @compiled
 def quotas(order: Order, labels: Order, capacities: Order) -> Mask:

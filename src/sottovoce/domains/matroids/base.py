@@ -11,8 +11,6 @@ from sottovoce.domains._labels import Labels, count_or_names
 from sottovoce.domains._subsets import Order, as_mask, as_order, components_of
 from sottovoce.domains.base import Fixed
 
-__all__ = ["AbstractMatroid"]
-
 
 class AbstractMatroid(Fixed, RemembersArguments, ABC):
     """A rule for which elements of {0, ..., n - 1} may be chosen together.

@@ -11,8 +11,6 @@ from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids import _block_kernels, _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
 
-__all__ = ["Graphic"]
-
 
 class Graphic(AbstractMatroid):
     """The forests of a graph: a set of edges is independent if it closes no cycle.

@@ -13,8 +13,6 @@ from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
 from sottovoce.errors import DomainError
 
-__all__ = ["Laminar"]
-
 
 class Laminar(AbstractMatroid):
     """At most a given number of elements of every set, where any two sets are nested or disjoint.

@@ -10,8 +10,6 @@ from sottovoce._checks import choice, number
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids.base import AbstractMatroid
 
-__all__ = ["Linear"]
-
 
 class Linear(AbstractMatroid):
     """The columns of a matrix: a set of them is independent if they are linearly so.

@@ -12,8 +12,6 @@ from sottovoce.domains._subsets import Order, all_masks, as_mask
 from sottovoce.domains.matroids.base import AbstractMatroid
 from sottovoce.errors import DomainError
 
-__all__ = ["Matroid"]
-
 _EXHAUSTIVE = 8  # largest ground set on which every subset is checked
 _SAMPLES = 60
 

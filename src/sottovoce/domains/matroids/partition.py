@@ -14,8 +14,6 @@ from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
 from sottovoce.errors import DomainError
 
-__all__ = ["Partition"]
-
 
 class Partition(AbstractMatroid):
     """At most a given number of elements of every group.

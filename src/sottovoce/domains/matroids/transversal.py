@@ -11,8 +11,6 @@ from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
 
-__all__ = ["Transversal"]
-
 
 class Transversal(AbstractMatroid):
     """Elements are independent if each can be matched to a set that holds it, no set used twice.

@@ -8,8 +8,6 @@ from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids.partition import Partition
 
-__all__ = ["Uniform"]
-
 
 class Uniform(Partition):
     """Any `rank` of `n` elements are independent, and no more: a partition into one group.

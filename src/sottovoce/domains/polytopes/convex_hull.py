@@ -13,8 +13,6 @@ from sottovoce._checks import numbers, vector
 from sottovoce.domains._geometry.hull import CAUTION
 from sottovoce.domains.base import Domain, Fixed
 
-__all__ = ["ConvexHull"]
-
 
 class ConvexHull(Fixed, Domain):
     """All means of given points.

@@ -17,8 +17,6 @@ from sottovoce.domains._labels import Count, TwoSided, count_or_names, two_sides
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import how_many, read_only
 
-__all__ = ["Birkhoff"]
-
 
 class Birkhoff(TwoSided, Faceted):
     """Doubly stochastic matrices, whose vertices assign n things to n places; points are flat, row after row.

@@ -19,8 +19,6 @@ from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import how_many, read_only
 from sottovoce.errors import DomainError
 
-__all__ = ["Matchings"]
-
 
 class Matchings(TwoSided, Full, Faceted):
     """Matchings of a left and a right side: pairs of which no two share a member, or none at all.

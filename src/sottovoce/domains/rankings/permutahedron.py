@@ -14,8 +14,6 @@ from sottovoce.domains._labels import count_or_names, read_labels
 from sottovoce.domains.base import how_many, read_only
 from sottovoce.errors import DomainError
 
-__all__ = ["Permutahedron"]
-
 
 class Permutahedron(FixedSum):
     """Rankings: the permutations of given weights.

@@ -6,8 +6,6 @@ from typing import Any
 from sottovoce._checks import whole
 from sottovoce.integrations.splitting import events_per_trial as split
 
-__all__ = ["Budget", "budget_for"]
-
 _FINAL = 2  # events of a finalist, in trials' worth
 
 

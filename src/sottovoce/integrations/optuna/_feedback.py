@@ -9,10 +9,7 @@ import optuna
 from sottovoce._losses import as_array
 from sottovoce.errors import InvalidLoss, RefusedCall
 from sottovoce.evaluations import Evaluation
-from sottovoce.integrations.optuna._served_trial import ServedTrial
 from sottovoce.integrations.optuna._showing import Display
-
-__all__ = ["Audience", "Feedback", "in_turns"]
 
 
 class Feedback:
@@ -135,8 +132,6 @@ class Audience:
         """Serve the next people; return how many."""
         before = self.evaluation.assigned
         feedback.take(self.evaluation, self._shown)
-        if isinstance(self._shown, ServedTrial):
-            self._shown.fix()
         return self.evaluation.assigned - before
 
 

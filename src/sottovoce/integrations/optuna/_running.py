@@ -4,21 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 import optuna
-from optuna.trial import BaseTrial, FrozenTrial, TrialState
+from optuna.trial import BaseTrial, FrozenTrial, Trial, TrialState
 
+from sottovoce.errors import RefusedCall
 from sottovoce.integrations.optuna._feedback import Audience
-from sottovoce.integrations.optuna._served_trial import ServedTrial, seal
 from sottovoce.integrations.optuna.telling import tell
-
-__all__ = ["LOGGER", "RunningTrial", "shown_of"]
 
 LOGGER = optuna.logging.get_logger("optuna.sottovoce")  # obeys optuna.logging.set_verbosity
 
 
-def shown_of(trial: BaseTrial, suggest: Callable[[Any], Any] | None) -> Any:
-    """Return what `serve` is called with: a trial that suggests, or what `suggest` makes of it."""
-    if suggest is None:
-        return ServedTrial(trial)
+def shown_of(trial: BaseTrial, suggest: Callable[[Any], Any]) -> Any:
+    """Return what `serve` is called with: what `suggest` makes of a trial, which takes nothing from then on."""
     shown = suggest(trial)
     seal(trial)
     return trial.params if shown is None else shown
@@ -41,7 +37,7 @@ class RunningTrial:
         self._pruned = False
         self.audience: Audience | None = None
 
-    def begin(self, suggest: Callable[[Any], Any] | None, events: int) -> None:
+    def begin(self, suggest: Callable[[Any], Any], events: int) -> None:
         """Ask for a trial, choose its parameters, and open an evaluation, unless `suggest` prunes."""
         self._trial = self._study.ask()
         try:
@@ -83,3 +79,60 @@ class RunningTrial:
 
     def _is_finished(self, number: int) -> bool:
         return any(one.number == number and one.state.is_finished() for one in self._study.get_trials(deepcopy=False))
+
+
+# ----------------------------------------------------------------------
+# The trial that `serve` gets to see takes nothing that a person may have decided.
+#
+# Whatever is written into a trial is stored, logged and shown to samplers without noise. So a name that is suggested
+# must not depend on who is served, intermediate values would be losses in the open, and attributes could be anything.
+# Parameters are chosen in `suggest`, and the trial is sealed before anybody is served: whoever comes to hold it can
+# ask for what it has, and add nothing.
+
+
+_PRUNING = (
+    "pruning is refused in serve: an intermediate value is a loss without noise, and whether a trial is pruned would "
+    "tell of it. Few events per trial do what pruning does: see sv.integrations.events_per_trial"
+)
+
+
+_ATTRIBUTES = (
+    "serve cannot set attributes of a trial: they are stored as they are, without noise. Set them in suggest=, where "
+    "nobody is served, or in a callback, from what was released"
+)
+
+
+def _again(method: Callable[..., Any]) -> Callable[..., Any]:
+    def suggest(self: Trial, name: str, *given: Any, **options: Any) -> Any:
+        if name not in self.params:
+            raise RefusedCall(
+                f"parameter {name!r} was suggested while people are served: the parameters of a trial are fixed before "
+                "its first loss, or what is stored of them would tell of somebody. Suggest all of them in suggest="
+            )
+        return method(self, name, *given, **options)
+
+    return suggest
+
+
+def _refused(words: str) -> Callable[..., Any]:
+    def refuse(self: Trial, *given: Any, **options: Any) -> Any:
+        raise RefusedCall(words)
+
+    return refuse
+
+
+_Sealed: Any = type(  # a trial of Optuna's whose parameters and attributes are what they are
+    "_Sealed",
+    (Trial,),
+    {
+        **{name: _again(getattr(Trial, name)) for name in dir(Trial) if name.startswith("suggest_")},
+        **dict.fromkeys(("report", "should_prune"), _refused(_PRUNING)),
+        **dict.fromkeys(("set_user_attr", "set_system_attr", "set_constraint"), _refused(_ATTRIBUTES)),
+    },
+)
+
+
+def seal(trial: Any) -> None:
+    """Let a trial take nothing from here on, whoever holds it; one that is not stored can take what it likes."""
+    if type(trial) is Trial:
+        trial.__class__ = _Sealed

@@ -3,8 +3,6 @@
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Display"]
-
 
 class Display:
     """A bar on the standard error stream, or nothing; use it as a context.

@@ -7,8 +7,6 @@ from typing import Any
 
 import optuna
 
-__all__ = ["Loop"]
-
 _LOCK = threading.Lock()  # taken and released on one line with what it guards: an interrupt comes between lines
 
 

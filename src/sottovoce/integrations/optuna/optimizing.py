@@ -7,19 +7,17 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.study import StudyDirection
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
 
 from sottovoce._checks import choice, whole
 from sottovoce.integrations.optuna._budget import Budget, budget_for
-from sottovoce.integrations.optuna._confirming import confirm
-from sottovoce.integrations.optuna._feedback import Feedback, in_turns
-from sottovoce.integrations.optuna._running import RunningTrial
+from sottovoce.integrations.optuna._feedback import Audience, Feedback, in_turns
+from sottovoce.integrations.optuna._running import LOGGER, RunningTrial, shown_of
 from sottovoce.integrations.optuna._showing import Display
 from sottovoce.integrations.optuna._stopping import Loop
-from sottovoce.integrations.optuna.outcome import PrivateOutcome, estimates
+from sottovoce.integrations.optuna.outcome import CONFIRMS, Estimate, PrivateOutcome, estimates
+from sottovoce.integrations.optuna.telling import attributes
 from sottovoce.privacy import Promise
-
-__all__ = ["private_optimize"]
 
 _Callback = Callable[[optuna.Study, FrozenTrial], None]
 
@@ -29,10 +27,10 @@ def private_optimize(
     serve: Callable[..., Any],
     evaluations: Any,
     *,
+    suggest: Callable[[optuna.Trial], Any],
     events_per_trial: int | None = None,
     trials: int | None = None,
     events: int | None = None,
-    suggest: Callable[[optuna.Trial], Any] | None = None,
     block: int | None = None,
     at_once: int = 1,
     finalists: int = 0,
@@ -60,8 +58,7 @@ def private_optimize(
         The study: any sampler, any storage, minimised or maximised, with one objective.
     serve
         Serves one person with what `suggest` returned, and returns what they lost. None where nothing was heard, which
-        counts as the middle of the range. If the study maximises, it is what they gained. Where nothing is private, it
-        may also be like an objective of Optuna's, `serve(trial)`, which suggests parameters, the same for everybody.
+        counts as the middle of the range. If the study maximises, it is what they gained.
     evaluations
         `sv.PrivateEvaluations`: the range of a loss, the guarantee, the ledger.
     events_per_trial
@@ -73,8 +70,8 @@ def private_optimize(
         split by `sv.integrations.events_per_trial`.
     suggest
         Chooses the parameters, `suggest(trial)`, before anybody is served; `serve` then takes what it returns (the
-        trial's `params` if that is nothing). It may prune. Where noise is real it is needed: a parameter that `serve`
-        suggests could depend on the first person's loss, and is stored without noise.
+        trial's `params` if that is nothing). It may prune. A parameter that `serve` suggested could depend on the first
+        person's loss, and would be stored without noise.
     block
         Serve up to so many people by one call: `serve(shown, size)` returns an array or a list of `size` losses, each
         of one person only.
@@ -152,11 +149,11 @@ def _check(study: Any, serve: Any, evaluations: Any, suggest: Any) -> None:
         raise TypeError(
             "evaluations must be sv.PrivateEvaluations(loss_range=..., privacy=...), got " + type(evaluations).__name__
         )
-    if suggest is None and evaluations.privacy.private:
+    if not callable(suggest):
         raise TypeError(
-            "pass suggest=, a function that chooses the parameters of a trial before anybody is served, and let serve "
-            "take what it returns: a parameter that serve suggests could depend on the first person's loss, and Optuna "
-            "stores it without noise"
+            "suggest must be a function that chooses the parameters of a trial before anybody is served, and serve "
+            "takes what it returns: a parameter that serve suggested could depend on the first person's loss, and "
+            "Optuna stores it without noise"
         )
 
 
@@ -203,7 +200,7 @@ class _Run:
         self,
         study: optuna.Study,
         evaluations: Any,
-        suggest: Callable[[optuna.Trial], Any] | None,
+        suggest: Callable[[optuna.Trial], Any],
         feedback: Feedback,
         budget: Budget,
         coins: np.random.Generator,
@@ -256,3 +253,39 @@ class _Run:
         confirm(self._study, best, self._evaluations, self._suggest, events, self._feedback, self._coins, display)
         self.served += len(best) * events
         return tuple(one.number for one in best)
+
+
+# ----------------------------------------------------------------------
+# The best trials once more, before other people: means that nothing was picked by.
+
+
+def confirm(
+    study: optuna.Study,
+    best: Sequence[Estimate],
+    evaluations: Any,
+    suggest: Callable[[Any], Any],
+    events: int,
+    feedback: Feedback,
+    coins: np.random.Generator,
+    display: Display,
+) -> None:
+    """Evaluate trials again, all at once, and add what is released to the study, each as a trial of its own."""
+    audiences: list[Audience] = []
+    try:
+        for one in best:
+            shown = shown_of(FixedTrial(one.params, number=one.number), suggest)
+            audiences.append(Audience(shown))
+            audiences[-1].open(evaluations, events)
+        in_turns(audiences, feedback, coins, display)
+    except BaseException:  # Ctrl-C too
+        for audience in audiences:
+            audience.abandon()
+        raise
+    for one, audience in zip(best, audiences, strict=True):
+        result = audience.evaluation.result
+        first = next(trial for trial in study.get_trials(deepcopy=False) if trial.number == one.number)
+        words = {**attributes(result, evaluations.privacy.headline), CONFIRMS: one.number}
+        study.add_trial(
+            create_trial(params=first.params, distributions=first.distributions, value=result.mean, user_attrs=words)
+        )
+        LOGGER.info(f"Trial {one.number} confirmed: {result}")

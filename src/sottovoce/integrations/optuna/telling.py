@@ -8,8 +8,6 @@ from optuna.trial import FrozenTrial
 from sottovoce.evaluations import Evaluation
 from sottovoce.stats import ReleasedMean
 
-__all__ = ["attributes", "tell"]
-
 
 def attributes(result: ReleasedMean, guarantee: str) -> dict[str, Any]:
     """Return what a trial says of its value: public, all of it, and shown by Optuna's dashboard."""

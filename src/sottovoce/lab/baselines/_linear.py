@@ -13,8 +13,6 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 
-__all__ = ["Features", "climb", "most_hopeful", "optimistic"]
-
 _CLIMB = 30  # steps of a climb, at most
 _STARTS = 8  # of climbs, where vertices are not listed
 

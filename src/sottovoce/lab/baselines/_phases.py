@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce._sums import Probed
 from sottovoce.domains import Domain, Hypersimplex, Simplex
 from sottovoce.lab.baselines.planned import PrivatelyPlanned, Stateless, central
 from sottovoce.lab.baselines.plans import shown
@@ -28,12 +29,10 @@ from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.oco.noisy_oco import NoisyOCO
 from sottovoce.plans.designs import DesignOptions
 from sottovoce.plans.draft import ProbeNoise, common_fields, probe_noise_of
-from sottovoce.plans.explorer import Draw, Exploration, Probed, Record
+from sottovoce.plans.explorer import Draw, Exploration, Record
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import PROBE_SUMS, Guarantee, Mechanism, PureDP
-
-__all__ = ["Belief", "OwnPlan", "Phase", "PhasedAlgorithm", "PrivatelyPhased", "own_plan"]
 
 _MEANWHILE = 256  # events of a round that is played while a phase waits for its losses
 

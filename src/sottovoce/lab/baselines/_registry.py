@@ -7,8 +7,6 @@ from typing import Any
 from sottovoce.lab._catalogue import by_name
 from sottovoce.lab.baselines.plans import BaselinePlan
 
-__all__ = ["catalogue"]
-
 _SAID = ("name", "private", "linear_only", "full_information")
 _COMMON = ("domain", "horizon", "loss_range", "lipschitz", "seed")
 _PRIVATE = ("privacy", "noise")

@@ -8,8 +8,6 @@ from sottovoce._arrays import Floats
 from sottovoce.domains import ConvexHull, Domain
 from sottovoce.errors import DomainError
 
-__all__ = ["MOST_VERTICES", "few_vertices", "vertices_of"]
-
 MOST_VERTICES = 1_000
 _TRIALS = 32  # random costs whose answers must be of zeros and ones
 

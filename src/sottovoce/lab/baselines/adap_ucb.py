@@ -12,8 +12,6 @@ from sottovoce.lab.baselines._phases import Belief, Phase, PhasedAlgorithm, Priv
 from sottovoce.lab.baselines._vertices import vertices_of
 from sottovoce.plans.problem import Problem
 
-__all__ = ["AdaPUCB", "DoublingUCB"]
-
 ALPHA = 3.1  # of the index; the theorem needs more than 3
 
 

@@ -14,8 +14,6 @@ from sottovoce.plans.draft import probe_noise_of
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 
-__all__ = ["AgarwalSingh"]
-
 
 class AgarwalSingh(PrivatelyPlanned):
     """Their reduction for linear losses: every loss gets noise of its own, and a non-private linear bandit goes on.

@@ -43,8 +43,6 @@ from sottovoce.privacy import (
 )
 from sottovoce.privacy.noise import noise_source
 
-__all__ = ["AgarwalSinghFull"]
-
 _LARGEST_SCALE = 2.0**55  # of noise, in steps of the grid
 
 

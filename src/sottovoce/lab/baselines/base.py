@@ -31,8 +31,6 @@ from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import MISSING, UNUSED, Draft, Draw, Release, Round
 from sottovoce.rounds.stores.memory import MemoryStore
 
-__all__ = ["COMPARISON", "EVENTS", "Baseline", "OnePoint"]
-
 EVENTS = 4096  # of a round where nothing is learned: rounds are only there to bound the memory
 _STREAM = 0x636F696E73  # of public coins, as for `PrivateBandit`
 _AHEAD = 512  # directions drawn at once

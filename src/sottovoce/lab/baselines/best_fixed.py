@@ -12,8 +12,6 @@ from sottovoce.domains import Ball, Domain, Hypersimplex
 from sottovoce.lab.baselines.base import COMPARISON, EVENTS, Baseline
 from sottovoce.lab.baselines.plans import BaselinePlan
 
-__all__ = ["BestFixed"]
-
 
 class BestFixed(Baseline):
     """One fixed point for every event: the best in hindsight, if it is that of `environment.comparator(horizon)`.

@@ -9,8 +9,6 @@ from sottovoce._arrays import Floats
 from sottovoce.lab.baselines.base import OnePoint
 from sottovoce.lab.baselines.plans import BaselinePlan, fitting_radius
 
-__all__ = ["ChenZhangKarbasi"]
-
 _LAG = 2.01  # k, the least with 0.6 k^2 - k/sqrt(2) >= 1: the played point is within k D sqrt(sigma_t) of the leader
 
 

@@ -10,8 +10,6 @@ from sottovoce.errors import HorizonReached
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import ApproxDP, Guarantee, PureDP, SimulatedNoise
 
-__all__ = ["Compared", "Observing"]
-
 
 class Compared:
     """An algorithm with a name, and with a few examples that the shared tests run on."""

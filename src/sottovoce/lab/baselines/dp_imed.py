@@ -12,8 +12,6 @@ from sottovoce.lab.baselines._phases import Belief, Phase, PhasedAlgorithm, Priv
 from sottovoce.lab.baselines._vertices import vertices_of
 from sottovoce.plans.problem import Problem
 
-__all__ = ["DPIMED", "DPKLUCB", "GeometricPhases", "private_divergence"]
-
 ALPHA = 1.1  # by which an arm's pulls grow: the bound is proportional to it, and any above 1 will do
 _HALVINGS = 50  # of an interval, in which an index is sought
 _EDGE = 1e-12  # means are that far from 0 and 1: logarithms are finite

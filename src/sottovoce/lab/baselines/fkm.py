@@ -8,8 +8,6 @@ from sottovoce.lab.baselines.base import OnePoint
 from sottovoce.lab.baselines.plans import BaselinePlan, one_point_radius
 from sottovoce.oco.noisy_oco import MirrorStep
 
-__all__ = ["FKM"]
-
 
 class FKM(OnePoint):
     """Projected gradient descent on one-point estimates, one event per round. Not private, and needs projections.

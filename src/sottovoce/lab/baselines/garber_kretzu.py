@@ -12,8 +12,6 @@ from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import SphereBound, SphereDraft
 from sottovoce.privacy import NoPrivacy
 
-__all__ = ["GarberKretzu"]
-
 
 class GarberKretzu(Planned):
     """Follow the regularised leader over blocks of sqrt(T) one-point estimates, by Frank-Wolfe. Not private.

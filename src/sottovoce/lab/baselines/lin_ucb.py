@@ -11,8 +11,6 @@ from sottovoce.lab.baselines._vertices import few_vertices
 from sottovoce.lab.baselines.base import Baseline
 from sottovoce.lab.baselines.plans import BaselinePlan
 
-__all__ = ["LinUCB"]
-
 _NUMBERS = 2**20  # of a round's actions: what bounds the memory
 
 

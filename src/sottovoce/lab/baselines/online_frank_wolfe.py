@@ -13,8 +13,6 @@ from sottovoce.lab.baselines.plans import BaselinePlan
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
 from sottovoce.privacy.statement import NO_NOISE
 
-__all__ = ["OnlineFrankWolfe"]
-
 
 class OnlineFrankWolfe(Observing):
     """One Frank-Wolfe step per event on the regularised sum of gradients. Needs gradients; not private.

@@ -13,8 +13,6 @@ from sottovoce.lab.baselines._phases import Belief, Phase, PhasedAlgorithm, Priv
 from sottovoce.lab.baselines._vertices import vertices_of
 from sottovoce.plans.problem import Problem
 
-__all__ = ["DesignElimination", "PhasedElimination"]
-
 _TOLERANCE = 0.01  # of designs: no leverage is above 1.01 times the dimension
 
 

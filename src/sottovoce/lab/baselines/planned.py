@@ -14,8 +14,6 @@ from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource
 
-__all__ = ["Planned", "PrivatelyPlanned", "Stateless", "central"]
-
 
 class Planned(Compared, PrivateBandit):
     """A baseline that is a plan."""

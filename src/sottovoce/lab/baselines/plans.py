@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from sottovoce._checks import number
 from sottovoce.plans.problem import Problem
 
-__all__ = ["BaselinePlan", "fitting_radius", "least_bound_radius", "one_point_radius", "shown"]
-
 _DECADES, _PER_DECADE = 6, 64  # of radii to try: neighbours are 3.7% apart, and bounds are flat where they are least
 
 

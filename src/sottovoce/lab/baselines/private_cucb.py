@@ -25,8 +25,6 @@ from sottovoce.learning.bandit.private_bandit import PrivateBandit
 from sottovoce.models.items import ItemBelief, ItemNumbers
 from sottovoce.plans.items import ItemProbes
 
-__all__ = ["PrivateCUCB"]
-
 _GROWTH = 50  # a round has one of so many events that have passed
 
 

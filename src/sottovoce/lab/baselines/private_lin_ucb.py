@@ -15,6 +15,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce._sums import Weighted
 from sottovoce.domains import Domain
 from sottovoce.lab.baselines._linear import Features, optimistic
 from sottovoce.lab.baselines._phases import OwnPlan, own_plan
@@ -24,14 +25,12 @@ from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound, RunningTotal
 from sottovoce.oco.noisy_oco import NoisyOCO
 from sottovoce.plans.draft import ProbeNoise
-from sottovoce.plans.explorer import Draw, Exploration, Record, Weighted
+from sottovoce.plans.explorer import Draw, Exploration, Record
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import finest
 from sottovoce.plans.sphere import SphereOptions
 from sottovoce.privacy import TREE, DirectionGrid, LossGrid, Noise
-
-__all__ = ["ConfidencePlan", "PrivateLinUCB", "UnitFeatures"]
 
 
 @dataclass(frozen=True, eq=False)

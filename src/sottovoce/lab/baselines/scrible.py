@@ -20,10 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Floats
+from sottovoce._sums import Probed
 from sottovoce.domains import Ball
-from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
-
-__all__ = ["BallBarrier", "Scrible", "scrible_bound", "scrible_step"]
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 
 
 @dataclass(frozen=True, eq=False)

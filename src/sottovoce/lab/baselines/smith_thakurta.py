@@ -11,8 +11,6 @@ from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import SphereDraft
 from sottovoce.privacy import TREE, Guarantee, NoiseSource
 
-__all__ = ["SmithThakurta"]
-
 
 class SmithThakurta(PrivatelyPlanned):
     """Follow the regularised leader on a private tree of one-point estimates, one event per round, exact projections.

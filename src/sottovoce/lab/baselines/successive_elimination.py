@@ -12,8 +12,6 @@ from sottovoce.lab.baselines._phases import Belief, Phase, PhasedAlgorithm, Priv
 from sottovoce.lab.baselines._vertices import vertices_of
 from sottovoce.plans.problem import Problem
 
-__all__ = ["Elimination", "SuccessiveElimination"]
-
 
 @dataclass(frozen=True, eq=False)
 class Elimination(PhasedAlgorithm):

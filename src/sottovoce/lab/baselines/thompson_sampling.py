@@ -10,8 +10,6 @@ from sottovoce.lab.baselines._linear import Features
 from sottovoce.lab.baselines.base import Baseline
 from sottovoce.lab.baselines.plans import BaselinePlan
 
-__all__ = ["ThompsonSampling"]
-
 SAMPLES = 12  # of a batch
 GROWTH = 0.1  # a batch, relative to what was learned before
 _NUMBERS = 2**23  # of a round's actions: what bounds the memory

@@ -8,8 +8,6 @@ from sottovoce._arrays import Floats
 from sottovoce.lab.baselines.base import COMPARISON, EVENTS, Baseline
 from sottovoce.lab.baselines.plans import BaselinePlan
 
-__all__ = ["UniformRandom"]
-
 
 class UniformRandom(Baseline):
     """A random vertex for every event, whatever the losses are: the oracle's answer to a standard normal cost.

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-__all__ = ["MOST", "listed"]
-
 Lines = list[tuple[str, str]]
 MOST = 12  # lines that are read
 

@@ -23,8 +23,6 @@ from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import whole
 from sottovoce._extras import load
 
-__all__ = ["SNDLIB", "Directed", "Network", "grid_network", "load_network"]
-
 SNDLIB = (
     "abilene", "atlanta", "brain", "cost266", "dfn-bwin", "dfn-gwin", "di-yuan", "france", "geant", "germany50",
     "giul39", "india35", "janos-us", "janos-us-ca", "newyork", "nobel-eu", "nobel-germany", "nobel-us", "norway", "pdh",
@@ -103,11 +101,6 @@ class Network:
     def edges(self) -> tuple[tuple[str, str], ...]:
         """Names of both ends of every link: what `sottovoce.domains.SpanningTrees` takes."""
         return tuple((self.nodes[a], self.nodes[b]) for a, b in self.links)
-
-    @property
-    def on_the_globe(self) -> bool:
-        """Whether positions can be longitude and latitude."""
-        return all(abs(x) <= 180 and abs(y) <= 90 for x, y in self.positions) and not self.name.startswith("grid")
 
     def number(self, argument: str, node: Any) -> int:
         """Return the number of a node by its name, or list the names."""

@@ -4,8 +4,6 @@ import math
 
 from sottovoce._checks import whole
 
-__all__ = ["rectangle"]
-
 
 def rectangle(size: int) -> tuple[int, int]:
     """Return (rows, columns) of the most square rectangle that has `size` cells or a few more.

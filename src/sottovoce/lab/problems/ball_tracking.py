@@ -1,7 +1,7 @@
 """Follow a target in the unit ball: the setting, ours, that the paper's claims are measured on."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -9,14 +9,8 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import choice, vector, whole
 from sottovoce.domains import Ball
 from sottovoce.lab.problems._lists import listed
-from sottovoce.lab.problems._pictures.tiles import BLUE, GREY, INK
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import MovingTarget
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["BallTracking"]
 
 
 class BallTracking(DecisionProblem):
@@ -82,26 +76,6 @@ class BallTracking(DecisionProblem):
     def best(self) -> Vector:
         """The best fixed point over one period of the simulation."""
         return self.environment.comparator(self.environment.period).point
-
-    def draw(self, axes: "Axes", point: Vector) -> None:
-        """Draw each coordinate of the decision, joined to that of the best fixed point."""
-        point = vector("point", point, self.domain.dimension)
-        places = np.arange(1, len(point) + 1)
-        size = 64.0 / max(1.0, len(point) / 12)
-        axes.vlines(places, self.best, point, color="#b5b5b5", linewidth=1.5, zorder=1)
-        axes.scatter(places, self.best, s=size, facecolor="white", edgecolor=INK, linewidth=1.6, zorder=2)
-        axes.scatter(places, point, s=0.6 * size, color=BLUE, zorder=3)
-        axes.axhline(0.0, color="#c8c8c8", linewidth=0.8, zorder=0)
-        # The same scale for all points near the best one, so that pictures side by side can be compared.
-        reach = float(max(1.1 * np.abs(point).max(), 1.4 * np.abs(self.best).max(), 0.1))
-        axes.set_ylim(-reach, reach)
-        axes.set_xlim(0.4, len(point) + 0.6)
-        axes.set_xlabel("coordinate")
-        axes.locator_params(axis="x", integer=True)
-        axes.spines[["top", "right"]].set_visible(False)
-        apart = float(np.linalg.norm(point - self.best))
-        title = f"dot: decision   ring: best fixed point   distance {apart:.2f}"
-        axes.set_title(title, fontsize=9, color=GREY, loc="left")
 
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return how far the decision is from the best fixed point, how far out it is, and its largest coordinates."""

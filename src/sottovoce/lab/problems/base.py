@@ -1,9 +1,9 @@
-"""What a decision problem is: a feasible set, losses that come from people, a best decision, a picture."""
+"""What a decision problem is: a feasible set, losses that come from people, a best decision."""
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from collections.abc import Hashable, Mapping
+from typing import Any, ClassVar, Self, Unpack
 
 from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
@@ -12,11 +12,6 @@ from sottovoce.lab.simulation import Environment
 from sottovoce.learning import PrivateBandit
 from sottovoce.plans.options import OptimizerOptions
 from sottovoce.privacy import Guarantee, NoiseSource
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["DecisionProblem", "catalogue"]
 
 
 class DecisionProblem(ABC):
@@ -35,6 +30,8 @@ class DecisionProblem(ABC):
         The simulated world, with its comparator.
     losses, integral
         As `PrivateBandit` takes them.
+    places : mapping, optional
+        Where the nodes of its network are, if it has one: east and north, for drawings.
     """
 
     name: ClassVar[str]
@@ -43,6 +40,7 @@ class DecisionProblem(ABC):
     environment: Environment
     losses: str = "convex"
     integral: bool = False
+    places: Mapping[Hashable, tuple[float, float]] | None = None
     _given: dict[str, Any]
 
     def __new__(cls, **given: Any) -> Self:
@@ -94,18 +92,6 @@ class DecisionProblem(ABC):
         return PrivateBandit(self.domain, horizon=horizon, privacy=privacy, seed=seed, noise=noise, **arguments)
 
     @abstractmethod
-    def draw(self, axes: "Axes", point: Vector) -> None:
-        """Draw a decision so that a person sees what is decided: on its network, as a slate, as a ranking.
-
-        Parameters
-        ----------
-        axes
-            Of matplotlib.
-        point
-            The decision.
-        """
-
-    @abstractmethod
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return a decision in words, most important part first: a few (what, how much) pairs.
 
@@ -149,7 +135,7 @@ def catalogue(members: Mapping[str, Any]) -> dict[str, type[DecisionProblem]]:
     ...     pass
     >>> catalogue({"Nameless": Nameless})
     Traceback (most recent call last):
-    TypeError: Nameless is no problem yet: it lacks draw, explain, name, sized, story, title
+    TypeError: Nameless is no problem yet: it lacks explain, name, sized, story, title
     """
     return by_name(members, DecisionProblem, "problems", _check)
 

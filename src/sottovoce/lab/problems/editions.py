@@ -1,29 +1,111 @@
 """Which stories to show to whom: a front page for each segment of the readers."""
 
-import math
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sottovoce._arrays import Vector
-from sottovoce._checks import choice, vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import choice, number, vector, whole
 from sottovoce.domains import Hypersimplex
 from sottovoce.lab.problems._lists import listed
-from sottovoce.lab.problems._people.audiences import Audiences
-from sottovoce.lab.problems._pictures.tiles import GREY, bar_below, font_size, tile
 from sottovoce.lab.problems._sizes import rectangle
 from sottovoce.lab.problems.base import DecisionProblem
+from sottovoce.lab.simulation import LinearLosses, SegmentedEnvironment, power_law
 from sottovoce.models import Segments
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+# ----------------------------------------------------------------------
+# Segments of a public that clicks: what they like has something in common, and something that is their own.
 
-__all__ = ["Editions"]
+
+PEOPLE = 128  # different people in each segment
+USUAL, SPREAD = -1.0, 1.0  # of the logarithms of the odds of a click: some 27% on average, few items draw most
+EXPLAINED = 0.8  # of what segments differ by, what their factors or features explain
+
+
+class Audiences(SegmentedEnvironment):
+    """People of several segments, who click the items they like.
+
+    The logarithm of the odds of a click on item i in segment s is -1 + sqrt(1 - differ) c_i + sqrt(differ) o_si: c is
+    what all segments have in common, o what is a segment's own, standard normal both. Where segments have factors or
+    features, 0.8 of the variance of o comes from these: effects of each level, or of each feature; the rest is the
+    segment's alone. Each segment has 128 different people, whose clicks are drawn once, with the same luck in all
+    segments: with `differ=0` segments are the same to the last person.
+
+    Parameters
+    ----------
+    slates : Hypersimplex
+        So many of the items are shown.
+    segments : Segments
+        With names.
+    differ : float
+        What share of the variance is a segment's own: 0 for identical segments, 1 for unrelated ones.
+    power : float
+        The segment of rank r has a share of 1 / r^power of all events.
+    seed : int
+        Fixes who likes what, and who comes when.
+
+    Examples
+    --------
+    >>> public = Audiences(Hypersimplex(6, 2), Segments(["phone", "desktop"]), differ=1.0)
+    >>> [one.point.astype(int).tolist() for one in public.comparators(10_000).values()]
+    [[1, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 1]]
+    """
+
+    name: ClassVar[str] = "audiences"
+
+    def __init__(
+        self, slates: Hypersimplex, segments: Segments, *, differ: float = 0.2, power: float = 1.0, seed: int = 0
+    ) -> None:
+        count = len(segments.names)
+        self.differ = number("differ", differ, above=-1e-300, at_most=1.0)
+        self.power = number("power", power, above=-1e-300, at_most=4.0)
+        super().__init__(slates, segments, power_law(count, self.power), PEOPLE, seed)
+        rng = self._design_rng()
+        if segments.factors or segments.features is not None:  # neighbours must not be of like size
+            self.shares = rng.permutation(self.shares)
+        self.click_rates = self._rates(rng, slates.dimension)
+        luck = rng.random((PEOPLE, slates.dimension))
+        clicks = (luck < self.click_rates[:, None, :]).reshape(count * PEOPLE, -1).astype(np.float64)
+        self.library = LinearLosses(-clicks / slates.k, 1.0)
+        self.loss_range = (0.0, 1.0)
+        self.lipschitz = float(np.linalg.norm(slates.tangent(clicks), axis=1).max()) / slates.k
+
+    def _rates(self, rng: np.random.Generator, items: int) -> Floats:
+        """Return the chance of a click by segment and item."""
+        common = rng.standard_normal(items)
+        own = rng.standard_normal((len(self.segments.names), items))
+        rows = np.stack([self.segments.row(name)[1:] for name in self.segments.names])
+        if rows.shape[1]:
+            effects = rows @ rng.standard_normal((rows.shape[1], items))
+            effects /= np.sqrt((rows**2).sum(axis=1).mean())
+            own = np.sqrt(EXPLAINED) * effects + np.sqrt(1 - EXPLAINED) * own
+        logarithms = USUAL + SPREAD * (np.sqrt(1 - self.differ) * common + np.sqrt(self.differ) * own)
+        rates: Floats = 1 / (1 + np.exp(-logarithms))
+        rates.flags.writeable = False
+        return rates
+
+    @property
+    def mean_rates(self) -> Vector:
+        """Chance of a click on each item, over all segments by their shares."""
+        rates: Vector = self.shares @ self.click_rates
+        return rates
+
+    def __repr__(self) -> str:
+        return (
+            f"Audiences({self.domain!r}, {self.segments!r}, differ={self.differ:g}, power={self.power:g}, "
+            f"seed={self.seed})"
+        )
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return a few small instances."""
+        both = Segments(factors={"device": ["phone", "desktop"], "country": ["it", "de"]})
+        return [cls(Hypersimplex(6, 2), Segments(["a", "b", "c"])), cls(Hypersimplex(5, 2), both, differ=1.0, seed=1)]
+
 
 COUNTRIES = ("it", "de", "fr", "es", "nl", "pl", "se", "pt", "at", "be", "dk", "fi", "ie", "gr", "cz", "hu", "ro")
 DEVICES = ("phone", "desktop", "tablet", "television", "watch")
 TOPICS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "science", "fashion")
-_ROW = 1.3  # tiles, with the bar below
 
 
 class Editions(DecisionProblem):
@@ -93,22 +175,6 @@ class Editions(DecisionProblem):
     def settings(self) -> dict[str, Any]:
         """Return what `PrivateBandit` needs to know of the problem, privacy and horizon apart."""
         return {**super().settings(), "segments": self.segments}
-
-    def draw(self, axes: "Axes", point: Vector) -> None:
-        """Draw a tile for each story, darker the more it is shown; the bar below is its chance to be opened, by all."""
-        point = vector("point", point, self.domain.dimension)
-        rates, columns = self.environment.mean_rates, math.ceil(math.sqrt(len(point)))
-        rows = math.ceil(len(point) / columns)
-        size = 0.7 * font_size(axes, columns, _ROW * rows)  # words are longer than percentages
-        for item, share in enumerate(point.tolist()):
-            row, column = divmod(item, columns)
-            top = _ROW * row
-            tile(axes, column, top, share, size=size, text=_story(item).replace(" ", "\n"))
-            bar_below(axes, column, top, float(rates[item]), size=size)
-        axes.set_xlim(0, columns)
-        axes.set_ylim(_ROW * rows, -0.1)
-        axes.set_axis_off()
-        axes.set_title("tile: shown   bar: opened by", fontsize=max(8.0, size), color=GREY, loc="left")
 
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return the stories that are shown most, then what the page is worth on average over all segments."""

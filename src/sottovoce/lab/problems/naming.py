@@ -5,8 +5,6 @@ import inspect
 from sottovoce._written import ParsedName, read
 from sottovoce.lab.problems import PROBLEMS, DecisionProblem
 
-__all__ = ["make_problem", "problem_name"]
-
 
 def problem_name(text: str) -> str:
     """Return a problem as it is written everywhere, or say what is wrong with it."""

@@ -1,29 +1,152 @@
 """Pricing: prices for segments of customers and products, from revenue alone."""
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector, whole
-from sottovoce.domains import NuclearBall
+from sottovoce.domains import Domain, NuclearBall
+from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.lab.problems._lists import listed
-from sottovoce.lab.problems._people.customers import Baskets
-from sottovoce.lab.problems._pictures.tiles import INK, font_size
 from sottovoce.lab.problems._sizes import rectangle
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Kinds
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+# ----------------------------------------------------------------------
+# Customers who buy less the dearer it gets: revenue that is concave in the prices.
 
-__all__ = ["Pricing", "Shoppers"]
+
+GAP = 1e-8  # certificate that the comparator is solved to, of a loss range of 1
+
+
+class Baskets:
+    r"""Revenue lost on customers, each of one segment, each with a highest price for every product.
+
+    A point is a matrix X, segments x products, of price changes relative to the list price 1. A customer of segment s
+    with highest prices h buys volume_j (h_j - p_j) of product j at price p_j = 1 + X_sj, and brings the revenue
+    sum over j of volume_j p_j (h_j - p_j). The gain is the revenue less what a customer of the segment brings at list
+    prices on average, which the shop knows from before. With c = volume (h - 2) and x = X_s, the gain is
+    k + <c, x> - sum of volume_j x_j^2, with a number k of the customer's own. The loss is minus the gain, shifted and
+    scaled to lie in [0, 1].
+
+    *Concave revenue.* It is a quadratic with a negative square; so the loss is convex.
+
+    *In range.* A row of a matrix in the ball has norm at most its radius r, so the gain from a customer is at least
+    k - ||c|| r - max(volume) r^2, and at most k + ||c|| r and k + sum of c_j^2 / (4 volume_j), its maximum without any
+    bound.
+
+    *Lipschitz.* The gradient is 2 volume x - c, of norm at most ||c|| + 2 max(volume) r. Outside the ball the square
+    goes on like Huber's function, along its tangents once sum of volume_j x_j^2 exceeds max(volume) r^2, which it never
+    does inside; so the bound holds everywhere.
+
+    Parameters
+    ----------
+    domain : NuclearBall
+    segments : array of int, shape (kinds,)
+        Of each customer.
+    highest : array of shape (kinds, products)
+        Highest prices.
+    volume : array of shape (products,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sottovoce as sv
+    >>> from sottovoce.lab.problems.pricing import Baskets
+    >>> ball = sv.domains.NuclearBall(1, 1, 0.5)
+    >>> library = Baskets(ball, np.array([0]), np.array([[2.4]]), np.array([1.0]))
+    >>> library.revenues(np.array([0.2]), np.array([0])).round(6)  # 1.2 x (2.4 - 1.2)
+    array([1.44])
+    >>> library.best(ball, np.ones(1)).round(6)
+    array([0.2])
+    """
+
+    def __init__(self, domain: NuclearBall, segments: Kinds, highest: Vector, volume: Vector) -> None:
+        self.domain, self.segments, self.volume = domain, segments, volume
+        self.slopes = volume * (highest - 2.0)
+        at_list = (volume * (highest - 1.0)).sum(axis=1)
+        usual = np.bincount(segments, at_list) / np.maximum(np.bincount(segments), 1)
+        self.usual, constant = usual[segments], at_list - usual[segments]
+        steepness, bulk = np.linalg.norm(self.slopes, axis=1), float(volume.max())
+        radius = domain.radius
+        self._bend = bulk * radius**2
+        self.most = float(
+            (constant + np.minimum(steepness * radius, (self.slopes**2 / (4 * volume)).sum(axis=1))).max()
+        )
+        self.least = float((constant - steepness * radius).min()) - self._bend
+        self.scale = self.most - self.least
+        self.lipschitz = (float(steepness.max()) + 2 * bulk * radius) / self.scale
+        self._offset = (self.most - constant) / self.scale
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    def losses(self, actions: Vector, kinds: Kinds) -> Vector:
+        """Return the scaled lost revenue of the customers at the prices."""
+        if actions.ndim == 1:
+            rows = actions.reshape(self.domain.rows, -1)[self.segments]
+            return self._scaled(rows, self.slopes, self._offset).take(kinds)
+        first = np.arange(len(kinds)) * self.domain.rows + self.segments.take(kinds)
+        rows = np.ascontiguousarray(actions).reshape(-1, self.domain.columns).take(first, axis=0)
+        return self._scaled(rows, self.slopes.take(kinds, axis=0), self._offset.take(kinds))
+
+    def _scaled(self, rows: Vector, slopes: Vector, offset: Vector) -> Vector:
+        square: Vector = np.einsum("ij,ij,j->i", rows, rows, self.volume)
+        if (square > self._bend).any():
+            beyond = 2 * np.sqrt(self._bend * square) - self._bend
+            square = np.where(square > self._bend, beyond, square)
+        square -= np.einsum("ij,ij->i", slopes, rows)
+        square /= self.scale
+        square += offset
+        return square
+
+    def revenues(self, point: Vector, kinds: Kinds) -> Vector:
+        """Return the revenue of customers, in units of the list price."""
+        return self.usual.take(kinds) + self.most - self.scale * self.losses(point, kinds)
+
+    def gradient(self, point: Vector, weights: Vector) -> Vector:
+        """Return the gradient of the weighted sum, for points in the ball."""
+        each, slopes = self._by_segment(weights)
+        result: Vector = (2 * each[:, None] * self.volume * point.reshape(slopes.shape) - slopes) / self.scale
+        return result.ravel()
+
+    def _by_segment(self, weights: Vector) -> tuple[Vector, Vector]:
+        """Return the weight of each segment, and the weighted sum of its customers' slopes."""
+        slopes = np.zeros((self.domain.rows, self.domain.columns))
+        np.add.at(slopes, self.segments, weights[:, None] * self.slopes)
+        each: Vector = np.bincount(self.segments, weights, self.domain.rows).astype(np.float64)
+        return each, slopes
+
+    def best(self, domain: Domain, weights: Vector) -> Vector:
+        """Return the prices that bring the most, by accelerated projected gradients (Nesterov) with restarts."""
+        each, slopes = self._by_segment(weights)
+        curvature = 2 * each[:, None] * self.volume / self.scale
+        slopes = slopes / self.scale
+        step = 1 / float(curvature.max())
+        x = ahead = np.zeros_like(slopes)
+        pace = 1.0
+        for _ in range(5000):
+            last, x = x, nearest_in_nuclear_ball(ahead - step * (curvature * ahead - slopes), self.domain.radius)
+            slope = curvature * x - slopes
+            if _gap(slope, x, self.domain.radius) <= GAP:
+                break
+            if float((ahead - x).ravel() @ (x - last).ravel()) > 0:  # momentum points uphill: start it afresh
+                pace = 1.0
+            faster = (1 + (1 + 4 * pace**2) ** 0.5) / 2
+            ahead = x + (pace - 1) / faster * (x - last)
+            pace = faster
+        return x.ravel()
+
+
+def _gap(slope: Vector, x: Vector, radius: float) -> float:
+    return float((slope * x).sum()) + radius * float(np.linalg.norm(slope, 2))
+
 
 KINDS = 1024  # different customers
 MOST = 0.8  # largest price change: at most this, so that prices stay positive and demand too
 SAID = 6  # prices that `explain` names
-SHOWN = 0.25  # price change that has the strongest colour
 SEGMENTS = ("students", "families", "business", "seniors", "visitors", "members")
 PRODUCTS = ("coffee", "tea", "bread", "cake", "lunch", "juice", "wine", "gifts")
 
@@ -137,20 +260,6 @@ class Pricing(DecisionProblem):
     def product_names(self) -> tuple[str, ...]:
         """What the columns are called."""
         return _names(PRODUCTS, self.products, "product")
-
-    def draw(self, axes: "Axes", point: Vector) -> None:
-        """Draw the price changes as a table: red is dearer, blue is cheaper than the list price."""
-        prices = vector("point", point, self.domain.dimension).reshape(self.segments, self.products)
-        axes.imshow(prices, cmap="RdBu_r", vmin=-SHOWN, vmax=SHOWN, aspect="auto")
-        size = font_size(axes, 0.75 * self.products + 0.5, self.segments)
-        for (row, column), change in np.ndenumerate(prices):
-            colour = "white" if abs(change) > 0.65 * SHOWN else INK
-            axes.text(column, row, _percent(change), ha="center", va="center", fontsize=size, color=colour)
-        axes.set_xticks(range(self.products), self.product_names, rotation=30, ha="right", fontsize=size)
-        axes.set_yticks(range(self.segments), self.segment_names, fontsize=size)
-        axes.tick_params(length=0)
-        for side in axes.spines.values():
-            side.set_visible(False)
 
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return the mean revenue against that of the list prices, then the largest price changes."""

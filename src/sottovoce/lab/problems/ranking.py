@@ -1,6 +1,6 @@
 """In which order to list items."""
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -8,14 +8,117 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import choice, vector, whole
 from sottovoce.domains import Birkhoff, Permutahedron
 from sottovoce.lab.problems._lists import listed
-from sottovoce.lab.problems._people.readers import Readers, discounts
-from sottovoce.lab.problems._pictures.tiles import BLUE, GREY, INK, font_size, tile
 from sottovoce.lab.problems.base import DecisionProblem
+from sottovoce.lab.simulation import FiniteEnvironment, LinearLosses
+from sottovoce.lab.simulation.loss_library import Kinds
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+# ----------------------------------------------------------------------
+# A simulated public that reads lists from the top, each person with a taste of their own.
 
-__all__ = ["Ranking"]
+
+PEOPLE = 1024  # different readers
+TASTE = 0.6  # spread of the logarithm of what an item is worth, between types
+TAIL = 2.0  # Pareto index of what it is worth, between people of one type: heavy tails
+PATIENCE = (0.5, 2.0)  # power of the discount, for the most and the least patient type; on doubly stochastic matrices
+
+
+def discounts(places: int) -> Vector:
+    """Return how much attention each place gets, 1/log2(1 + place), as in discounted cumulative gain.
+
+    Examples
+    --------
+    >>> discounts(3).round(3)
+    array([1.   , 0.631, 0.5  ])
+    """
+    weights: Vector = 1.0 / np.log2(2.0 + np.arange(whole("places", places)))
+    return weights
+
+
+class Readers(FiniteEnvironment):
+    """People of a few types, who each find an ordered list so and so good.
+
+    What item i is worth to a person is 1/rank(i), times a factor of the person's type (log-normal), times one of their
+    own (Pareto). The gain of an ordering is the sum of worth times the discount of the item's place. The loss is
+    1 - gain/ideal, with the ideal ordering of that person: one number per person, in linear terms of the ordering.
+
+    On the permutahedron of the discounts, coordinate i is the discount of the place of item i, the same for everybody.
+    On doubly stochastic matrices, types also differ in patience: they see the discounts to a power, from 0.5 for those
+    who read on to 2 for those who stop early. That is still linear in the matrix.
+
+    Parameters
+    ----------
+    orders : Permutahedron or Birkhoff
+        The first with `discounts(n)` as weights.
+    types : int
+        The first type is the most frequent, the second half as frequent, the third a third, ...
+    seed : int
+        Fixes who likes what, and who comes when.
+
+    Examples
+    --------
+    >>> from sottovoce.domains import Permutahedron
+    >>> public = Readers(Permutahedron(discounts(4)), types=2, seed=1)
+    >>> public.loss_range[0], round(public.loss_range[1], 3)
+    (0.0, 0.569)
+    >>> public.comparator(5_000).point.round(3)  # discounts: item 0 first
+    array([1.   , 0.5  , 0.631, 0.431])
+    """
+
+    name: ClassVar[str] = "readers"
+
+    def __init__(self, orders: Permutahedron | Birkhoff, *, types: int = 4, seed: int = 0) -> None:
+        super().__init__(orders, seed)
+        self.types = whole("types", types, most=32)
+        self.items = orders.n if isinstance(orders, Birkhoff) else orders.dimension
+        attention = discounts(self.items)
+        rng = self._design_rng()
+        self.type_of = self._frequencies()
+        powers = np.ones(self.types)
+        if isinstance(orders, Birkhoff):
+            powers = np.geomspace(*PATIENCE, self.types)[rng.permutation(self.types)]
+        elif not np.allclose(orders.weights, attention):
+            raise ValueError(f"orders must be Permutahedron(discounts({self.items})), got {orders!r}")
+        self.worth = self._worth(rng)
+        self.attention = attention ** powers[self.type_of, None]  # of each person for each place
+        costs = self._costs(isinstance(orders, Birkhoff))
+        self.library = LinearLosses(costs, 1.0)
+        # Worst for anyone: the one thing they care for comes last. Public, whoever they are.
+        self.loss_range = (0.0, 1.0 - float(attention[-1] ** powers.max()))
+        self.lipschitz = float(np.linalg.norm(orders.tangent(costs), axis=1).max())
+
+    def _frequencies(self) -> Kinds:
+        """Return the type of each person."""
+        shares = np.cumsum(1.0 / np.arange(1, self.types + 1))
+        return np.searchsorted(shares / shares[-1], (np.arange(PEOPLE) + 0.5) / PEOPLE)
+
+    def _worth(self, rng: np.random.Generator) -> Vector:
+        """Return what each item is worth to each person; 1 for what they like best."""
+        common = 1.0 / (1.0 + rng.permutation(self.items))
+        of_type = common * np.exp(TASTE * rng.standard_normal((self.types, self.items)))
+        worth: Vector = of_type[self.type_of] * (1.0 + rng.pareto(TAIL, size=(PEOPLE, self.items)))
+        worth /= worth.max(axis=1, keepdims=True)
+        return worth
+
+    def _costs(self, matrices: bool) -> Vector:
+        """Return the slopes of all losses: minus worth (times attention, for matrices) over the ideal gain."""
+        ideal = np.einsum("ij,ij->i", -np.sort(-self.worth, axis=1), self.attention)
+        costs: Vector = -self.worth / ideal[:, None]
+        if not matrices:
+            return costs
+        tables: Vector = costs[:, :, None] * self.attention[:, None, :]
+        return tables.reshape(PEOPLE, -1)
+
+    def schedule(self, start: int, size: int, rng: np.random.Generator) -> Kinds:
+        """Return who comes at each event, by lot."""
+        return rng.integers(0, PEOPLE, size=size, dtype=np.uint16).astype(np.intp)
+
+    def __repr__(self) -> str:
+        return f"Readers({self.domain!r}, types={self.types}, seed={self.seed})"
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return a few small instances."""
+        return [cls(Permutahedron(discounts(5))), cls(Birkhoff(4), types=2, seed=1)]
 
 
 class Ranking(DecisionProblem):
@@ -94,47 +197,6 @@ class Ranking(DecisionProblem):
         """
         point = vector("point", point, self.domain.dimension)
         return point.reshape(self.items, self.items) @ discounts(self.items) if self.matrices else point
-
-    def draw(self, axes: "Axes", point: Vector) -> None:
-        """Draw the items from the most to the least attention: as bars, or with their chance of each place as tiles.
-
-        The small bars on the right are what the items are worth to people, in the simulation.
-        """
-        attention = self.attention(point)
-        order = np.argsort(-attention, kind="stable")
-        if self.matrices:
-            shown, unit = "tile: chance of a place", float(self.items)
-            self._draw_tiles(axes, np.asarray(point).reshape(self.items, self.items)[order])
-        else:
-            shown, unit = "bar: attention", 1.0
-            self._draw_bars(axes, attention[order])
-        size = max(5.0, font_size(axes, 6, self.items, most=11.0))
-        worth = self._worth() / self._worth().max()
-        for row, item in enumerate(order.tolist()):
-            axes.text(-0.02 * unit, row + 0.5, self.item_name(item), ha="right", va="center", fontsize=size)
-            ends = [1.04 * unit, (1.04 + 0.2 * worth[item]) * unit]
-            axes.plot(ends, [row + 0.5] * 2, color=INK, linewidth=size / 2, solid_capstyle="butt")
-        axes.set_xlim(-0.16 * unit, 1.26 * unit)
-        axes.set_ylim(self.items, 0)
-        axes.set_yticks([])
-        axes.spines[:].set_visible(False)
-        axes.xaxis.tick_top()
-        axes.tick_params(axis="x", length=0, pad=1, labelsize=max(5.0, 0.85 * size), labelcolor=GREY)
-        axes.set_xlabel(f"{shown}, places 1 to {self.items}   dark: worth to people", fontsize=size, color=GREY)
-
-    def _draw_tiles(self, axes: "Axes", table: Vector) -> None:
-        size = font_size(axes, 1.42 * self.items, self.items)
-        for row, chances in enumerate(table):
-            for place, chance in enumerate(chances.tolist()):
-                tile(axes, place, row, chance, size=size)
-        axes.set_xticks(np.arange(self.items) + 0.5, [str(1 + place) for place in range(self.items)])
-
-    def _draw_bars(self, axes: "Axes", attention: Vector) -> None:
-        places = discounts(self.items)
-        axes.barh(np.arange(self.items) + 0.5, attention, height=0.72, color=BLUE, align="center")
-        axes.vlines(places, 0.0, self.items, color="#c8c8c8", linewidth=0.8, zorder=0)
-        named = [place for place in (1, 2, 3, 5, 10, 30, 100) if place < 0.7 * self.items]
-        axes.set_xticks(places[np.array(named) - 1], [str(place) for place in named])
 
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return the items from the most to the least attention, then what the order is worth in the simulation."""

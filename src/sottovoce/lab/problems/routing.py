@@ -1,24 +1,19 @@
 """Routing: split traffic over the routes of a network, from end-to-end times alone."""
 
-from typing import TYPE_CHECKING, ClassVar, Self
+import math
+from collections.abc import Callable
+from typing import ClassVar, Self
 
 import numpy as np
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector, whole
-from sottovoce.domains import Paths
+from sottovoce.domains import Domain, Paths
 from sottovoce.lab.problems._networks import Directed, Network, load_network
-from sottovoce.lab.problems._people.congestion import CongestedFlows
-from sottovoce.lab.problems._pictures.maps import draw_map
 from sottovoce.lab.problems._sizes import rectangle
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Kinds
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["Routing", "Traffic"]
 
 HOURS, ODDS = (0.6, 1.0, 1.4), (0.35, 0.35, 0.3)  # night, day, rush hour: traffic, and how often
 BUSIEST = 0.9  # mean load of the busiest link, in units of its capacity
@@ -128,6 +123,7 @@ class Routing(DecisionProblem):
         seed: int = 0,
     ) -> None:
         self.network = load_network(network)
+        self.places = dict(zip(self.network.nodes, self.network.positions, strict=True))
         self.source, self.target = self._ends(source, target)
         self.demand = number("demand", demand, above=0.0)
         self.congestion = number("congestion", congestion, above=0.0)
@@ -158,16 +154,6 @@ class Routing(DecisionProblem):
             f"demand={self.demand:g}, congestion={self.congestion:g}, steepness={self.steepness}, "
             f"situations={self.situations}, seed={self.seed})"
         )
-
-    def draw(self, axes: "Axes", point: Vector) -> None:
-        """Draw the flow on the map: the wider a link, the larger the share of the traffic on it."""
-        point = vector("point", point, self.domain.dimension)
-        shares = np.zeros(len(self.network.links))
-        shares[list(self.directed.links)] = np.clip(point, 0.0, 1.0)
-        wide = [link for link in np.argsort(-shares, kind="stable").tolist() if shares[link] >= 0.1]
-        notes = [(link, f"{shares[link]:.0%}") for link in wide]
-        ends = [self.network.nodes.index(self.source), self.network.nodes.index(self.target)]
-        draw_map(axes, self.network, shares, notes=notes, ends=ends)
 
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return the main routes with their shares: take the widest route out of the flow, again and again."""
@@ -215,3 +201,213 @@ class Routing(DecisionProblem):
             cls.sized(4, seed=1),
             cls(source="Hannover", target="Nuernberg", steepness=1, congestion=0.8, situations=20, seed=2),
         ]
+
+
+# ----------------------------------------------------------------------
+# Travel times that grow with the load, by the formula of the Bureau of Public Roads (1964).
+
+
+GAP = 1e-7  # certificate that the comparator is solved to, of a loss range of 1
+
+
+class CongestedFlows:
+    r"""Mean travel times of a unit flow, one function for each situation of background traffic.
+
+    A link e with background load l takes the time t_e(x) = free_e (1 + congestion (l + demand x)^steepness) when the
+    share x of our demand is on it; loads are in units of the capacity. The mean time of the flow is
+    f(x) = sum of x_e t_e(x_e), shifted and scaled to lie in [0, 1] over all situations and all flows.
+
+    *Convex.* h(x) = x t(x) is a polynomial with coefficients >= 0, convex for x >= 0. Below 0 and above 1 it goes on
+    along its tangents, so it is convex everywhere, and so is the sum.
+
+    *In range.* A convex function is largest at a vertex: the slowest path when each of its links has all of the demand.
+    Since t(x) >= t(0), no flow is faster than the fastest path at the background load alone.
+
+    *Lipschitz.* Derivatives h' lie between l = t(0) and u = t(1) + t'(1). With P the projection on the directions of
+    the affine hull, ||P grad f|| <= ||P (l + u)/2|| + ||(u - l)/2||, over the links that are on some route.
+
+    Parameters
+    ----------
+    domain : Domain
+        Unit flows.
+    free : array of shape (n,)
+        Times of the empty links.
+    background : array of shape (situations, n)
+    demand, congestion : float
+    steepness : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sottovoce as sv
+    >>> from sottovoce.lab.problems.routing import CongestedFlows
+    >>> two = sv.domains.Paths([("a", "b"), ("a", "b")], source="a", target="b")
+    >>> library = CongestedFlows(two, np.array([1.0, 2.0]), np.zeros((1, 2)), demand=1.0, congestion=1.0, steepness=1)
+    >>> library.fastest, library.slowest  # 1 x (1 + 0) and 2 x (1 + 1)
+    (1.0, 4.0)
+    >>> library.times(np.array([0.5, 0.5]), np.array([0]))  # 0.5 x 1.5 + 0.5 x 3
+    array([2.25])
+    >>> library.best(two, np.ones(1)).round(6)  # 1 + 2x = 2 + 4(1 - x)
+    array([0.833333, 0.166667])
+    """
+
+    def __init__(
+        self, domain: Domain, free: Vector, background: Vector, *, demand: float, congestion: float, steepness: int
+    ) -> None:
+        self.free, self.background = free, background
+        self.demand, self.congestion, self.steepness = demand, congestion, steepness
+        empty = free * (1 + congestion * _power(background, steepness))
+        full = free * (1 + congestion * _power(background + demand, steepness))
+        growth = free * congestion * steepness * demand * _power(background + demand, steepness - 1)
+        self.fastest = min(float(cost @ domain.extreme_point(cost)) for cost in empty)
+        self.slowest = max(float(cost @ domain.extreme_point(-cost)) for cost in full)
+        self.scale = self.slowest - self.fastest
+        self._growth = growth / self.scale  # how much steeper than t(1) the function goes on beyond 1
+        self._free = free / self.scale
+        self.lipschitz = self._steepest(domain, empty / self.scale, (full + growth) / self.scale)
+
+    @staticmethod
+    def _steepest(domain: Domain, lowest: Vector, highest: Vector) -> float:
+        moving = np.linalg.norm(domain.tangent(np.eye(domain.dimension)), axis=1) > 1e-9
+        half = np.where(moving, highest - lowest, 0.0) / 2
+        middles = np.linalg.norm(domain.tangent((lowest + highest) / 2), axis=1)
+        return float((middles + np.linalg.norm(half, axis=1)).max())
+
+    def __len__(self) -> int:
+        return len(self.background)
+
+    def losses(self, actions: Vector, kinds: Kinds) -> Vector:
+        """Return the scaled mean times of the flows."""
+        if actions.ndim == 1:
+            return self._scaled(actions, self.background, self._growth).take(kinds)
+        growth = self._growth.take(kinds, axis=0) if (actions > 1.0).any() else None
+        return self._scaled(actions, self.background.take(kinds, axis=0), growth)
+
+    def times(self, point: Vector, kinds: Kinds) -> Vector:
+        """Return mean times in the unit of `free`."""
+        return self.losses(point, kinds) * self.scale + self.fastest
+
+    def _scaled(self, actions: Vector, background: Vector, growth: Vector | None) -> Vector:
+        load = np.clip(actions, 0.0, 1.0) * self.demand
+        times = _power(np.add(background, load, out=load if load.ndim == 2 else None), self.steepness)
+        times *= self.congestion
+        times += 1.0
+        times *= self._free
+        rows = np.broadcast_to(actions, times.shape)
+        total: Vector = np.einsum("ij,ij->i", rows, times)
+        if growth is not None:
+            total += np.einsum("ij,ij->i", np.maximum(rows - 1.0, 0.0), growth)
+        total -= self.fastest / self.scale
+        return total
+
+    def best(self, domain: Domain, weights: Vector) -> Vector:
+        """Return a flow whose weighted mean time is least, to a Frank-Wolfe gap of 1e-7 of the range."""
+        slopes = self._polynomials(weights)
+        return smooth_minimum(domain, lambda x: _horner(slopes, x), gap=GAP)
+
+    def _polynomials(self, weights: Vector) -> Vector:
+        """Return the derivative of every link's weighted function on [0, 1]: row j holds the coefficients of x^j."""
+        b = self.steepness
+        moments = np.stack([weights @ _power(self.background, b - j) for j in range(b + 1)])
+        chosen = np.array([math.comb(b, j) * self.demand**j for j in range(b + 1)])
+        inner = self.congestion * chosen[:, None] * moments
+        inner[0] += weights.sum()
+        return np.arange(1, b + 2)[:, None] * inner * self._free
+
+    def gradient(self, point: Vector, weights: Vector) -> Vector:
+        """Return the gradient of the weighted sum."""
+        return _horner(self._polynomials(weights), np.clip(point, 0.0, 1.0))
+
+
+def _power(values: Vector, exponent: int) -> Vector:
+    """Return a new array of powers by repeated squaring: many times faster than numpy's power."""
+    result = None
+    base = values
+    while exponent:
+        if exponent & 1:
+            result = base.copy() if result is None else result * base
+        exponent >>= 1
+        base = base * base if exponent else base
+    return np.ones_like(values) if result is None else result
+
+
+def _horner(coefficients: Vector, x: Vector) -> Vector:
+    result: Vector = coefficients[-1].copy()
+    for row in coefficients[-2::-1]:
+        result *= x
+        result += row
+    return result
+
+
+# ----------------------------------------------------------------------
+# The best point against a smooth convex loss: pairwise Frank-Wolfe, which needs the oracle and a gradient only.
+
+
+_HALVINGS = 50
+
+
+def smooth_minimum(domain: Domain, gradient: Callable[[Vector], Vector], *, gap: float, steps: int = 2000) -> Vector:
+    """Return a feasible point whose Frank-Wolfe gap is at most `gap`, or the best found within `steps`.
+
+    Each step moves weight from the worst vertex in use to the best vertex there is (Lacoste-Julien and Jaggi, 2015), as
+    far as the slope along the way is negative. On polytopes the gap shrinks by a constant factor with every good step.
+
+    Parameters
+    ----------
+    domain : Domain
+    gradient : callable
+        Of a smooth convex function.
+    gap : float
+        <gradient(x), x - v> for the best vertex v: no feasible point is better than x by more.
+    steps : int
+        Oracle calls, at most.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> from sottovoce.lab.problems.routing import smooth_minimum
+    >>> smooth_minimum(sv.domains.Simplex(3), lambda x: x - [0.5, 0.4, -0.3], gap=1e-9).round(6) + 0.0
+    array([0.55, 0.45, 0.  ])
+    """
+    vertices = [domain.extreme_point(gradient(domain.center))]
+    weights = [1.0]
+    x = vertices[0].copy()
+    for _ in range(steps):
+        slope = gradient(x)
+        best = domain.extreme_point(slope)
+        if slope @ (x - best) <= gap:
+            break
+        worst = int(np.argmax([slope @ vertex for vertex in vertices]))
+        way = best - vertices[worst]
+        step = _along(gradient, x, way, weights[worst])
+        _move(vertices, weights, worst, best, step)
+        x = np.asarray(weights) @ np.asarray(vertices)
+    return x
+
+
+def _along(gradient: Callable[[Vector], Vector], x: Vector, way: Vector, most: float) -> float:
+    """Return where, between 0 and `most`, the slope along the way turns positive."""
+    if gradient(x + most * way) @ way <= 0.0:
+        return most
+    low, high = 0.0, most
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if gradient(x + middle * way) @ way <= 0.0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _move(vertices: list[Vector], weights: list[float], worst: int, best: Vector, step: float) -> None:
+    """Move `step` of weight from one vertex to another, which may be new; drop what has no weight left."""
+    for i, vertex in enumerate(vertices):
+        if np.array_equal(vertex, best):
+            weights[i] += step
+            break
+    else:
+        vertices.append(best)
+        weights.append(step)
+    weights[worst] -= step
+    if weights[worst] <= 0.0:
+        del vertices[worst], weights[worst]

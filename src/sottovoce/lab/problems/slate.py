@@ -1,23 +1,207 @@
 """Which items to show: a slate with a limit for each category."""
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import vector, whole
-from sottovoce.domains import MatroidBases
+from sottovoce._checks import choice, number, vector, whole
+from sottovoce.domains import Domain, MatroidBases
 from sottovoce.domains.matroids import Laminar
 from sottovoce.lab.problems._lists import listed
-from sottovoce.lab.problems._people.clicks import Clicks
-from sottovoce.lab.problems._pictures.tiles import GREY, bar_below, font_size, tile
 from sottovoce.lab.problems.base import DecisionProblem
+from sottovoce.lab.simulation import Comparator, FiniteEnvironment, LinearLosses
+from sottovoce.lab.simulation.loss_library import Kinds
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+# ----------------------------------------------------------------------
+# A simulated public that clicks: few items draw most clicks, and which ones changes with the season.
 
-__all__ = ["Slate"]
+
+SEASONS, PEOPLE = 16, 128  # seasons of a year, and different people in each
+TOP_ODDS, TAIL = 4.0, 1.2  # odds of a click on the best item, and how fast they fall with rank
+
+
+class Shortfall:
+    """Hinge losses f(x) = max(0, 1 - <clicks, x> / wanted): the share that a person misses of what they came for.
+
+    Parameters
+    ----------
+    clicks : array of shape (kinds, n)
+        1 where a person would click an item, else 0.
+    wanted : float
+        Clicks that satisfy a person.
+    slates : MatroidBases
+        Of a laminar matroid: the set over which `solve` minimises.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sottovoce.domains import MatroidBases
+    >>> from sottovoce.domains.matroids import Laminar
+    >>> two_of_three = MatroidBases(Laminar([{0, 1, 2}], [2]))
+    >>> library = Shortfall(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), 2.0, two_of_three)
+    >>> library.losses(np.array([1.0, 0.5, 0.5]), np.array([0, 1]))
+    array([0.25, 0.75])
+    """
+
+    def __init__(self, clicks: Vector, wanted: float, slates: MatroidBases) -> None:
+        self.clicks = clicks
+        self.wanted = wanted
+        self.slates = slates
+
+    def __len__(self) -> int:
+        return len(self.clicks)
+
+    def losses(self, actions: Vector, kinds: Kinds) -> Vector:
+        """Return what each person misses at their action."""
+        if actions.ndim == 1:
+            return self._missed(self.clicks @ actions).take(kinds)
+        return self._missed(np.einsum("ij,ij->i", self.clicks.take(kinds, axis=0), actions))
+
+    def _missed(self, clicks: Vector) -> Vector:
+        missed: Vector = np.maximum(0.0, 1.0 - clicks / self.wanted)
+        return missed
+
+    def best(self, domain: Domain, weights: Vector) -> Vector:
+        """Return a point where the weighted sum is least."""
+        return self.solve(weights).point
+
+    def gradient(self, point: Vector, weights: Vector) -> Vector:
+        """Return a subgradient of the weighted sum: those who have just enough do not pull."""
+        pull = np.where(self.clicks @ point < self.wanted - 1e-9, weights, 0.0)
+        slope: Vector = -(pull @ self.clicks) / self.wanted
+        return slope
+
+    def solve(self, weights: Vector) -> Comparator:
+        """Return where the weighted sum is least, from a linear program, with a certificate that trusts no solver.
+
+        The program has a variable for each item and one for what each person misses. Take its multipliers, clipped to
+        0 <= pull <= weights: a weighted loss is nowhere below pull (1 - <clicks, x> / wanted), so their sum is
+        nowhere below the least value of a linear function, which the oracle knows.
+        """
+        met = np.flatnonzero(weights)
+        clicks, weights = self.clicks[met], weights[met]
+        matroid, (people, items) = self.slates.matroid, clicks.shape
+        assert isinstance(matroid, Laminar)
+        quotas = np.hstack([matroid.family, np.zeros((len(matroid.family), people))])
+        solved = scipy.optimize.linprog(
+            np.concatenate([np.zeros(items), weights]),
+            A_ub=np.vstack([np.hstack([-clicks / self.wanted, -np.eye(people)]), quotas]),
+            b_ub=np.concatenate([-np.ones(people), matroid.capacities]),
+            A_eq=np.concatenate([np.ones(items), np.zeros(people)])[None],
+            b_eq=[matroid.rank()],
+            bounds=[(0, 1)] * items + [(0, None)] * people,
+            method="highs",
+        )
+        if solved.x is None:
+            raise RuntimeError(f"the best slate was not found: {solved.message}")
+        point = np.asarray(solved.x[:items], dtype=np.float64)
+        pull = np.clip(-solved.ineqlin.marginals[:people], 0.0, weights)
+        slope = -(pull @ clicks) / self.wanted
+        least = float(pull.sum() + slope @ self.slates.extreme_point(slope))
+        return Comparator(point, max(0.0, float(weights @ self._missed(clicks @ point)) - least))
+
+
+class Clicks(FiniteEnvironment):
+    """People who click the items they like, from odds that are heavy-tailed over the items and drift over the year.
+
+    The odds of a click on the item of rank r are 4 r^-1.2 on average over the year (in logarithms). In season s of 16
+    they are exp(drift cos(2 pi s / 16 + phase)) times that, with a phase for each item. In each season there are 128
+    different people, whose clicks are drawn once; every event is a visit of one of them.
+
+    Parameters
+    ----------
+    slates : MatroidBases
+        Of a laminar matroid.
+    loss : str
+        "linear": the share of the slots that is not clicked. "hinge": the share that is missing of `wanted` clicks.
+    wanted : float
+        Clicks that satisfy a person; for the hinge.
+    drift : float
+        How far the logarithm of the odds swings to either side; 0 for a public that stays as it is.
+    year : int
+        Events until the seasons come round again.
+    seed : int
+        Fixes who likes what, and who comes when.
+
+    Examples
+    --------
+    >>> from sottovoce.domains import MatroidBases
+    >>> from sottovoce.domains.matroids import Laminar
+    >>> slates = MatroidBases(Laminar([{0, 1, 2}, {3, 4, 5}, set(range(6))], [2, 2, 3]))
+    >>> public = Clicks(slates, drift=0.5)
+    >>> public.comparator(10_000).point
+    array([0., 1., 0., 0., 1., 1.])
+    >>> public.click_rates.shape  # a row for each season
+    (16, 6)
+    """
+
+    name: ClassVar[str] = "clicks"
+
+    def __init__(
+        self,
+        slates: MatroidBases,
+        *,
+        loss: str = "linear",
+        wanted: float = 2.0,
+        drift: float = 0.0,
+        year: int = 50_000,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(slates, seed)
+        self.loss = choice("loss", loss, ("linear", "hinge"))
+        self.slots = int(slates.matroid.rank())
+        self.wanted = number("wanted", wanted, above=0.0, at_most=float(self.slots))
+        self.drift = number("drift", drift, above=-1e-300, at_most=3.0)
+        self.year = whole("year", year, least=SEASONS)
+        self.click_rates, clicks = self._public(slates.dimension)
+        scale = self.wanted if loss == "hinge" else float(self.slots)
+        self.library: LinearLosses | Shortfall = (
+            Shortfall(clicks, scale, slates) if loss == "hinge" else LinearLosses(-clicks / scale, 1.0)
+        )
+        self.loss_range = (0.0, 1.0)
+        self.lipschitz = float(np.linalg.norm(slates.tangent(clicks), axis=1).max()) / scale
+
+    def _public(self, items: int) -> tuple[Vector, Vector]:
+        """Return the chance of a click by season and item, and the clicks of all people, season after season."""
+        rng = self._design_rng()
+        rank = 1.0 + rng.permutation(items)
+        phase = rng.uniform(0.0, 2 * np.pi, size=items)
+        season = 2 * np.pi * np.arange(SEASONS)[:, None] / SEASONS
+        odds = TOP_ODDS * rank**-TAIL * np.exp(self.drift * np.cos(season + phase))
+        rates = odds / (1.0 + odds)
+        clicks = rng.random((SEASONS, PEOPLE, items)) < rates[:, None, :]
+        rates.flags.writeable = False
+        return rates, clicks.reshape(SEASONS * PEOPLE, items).astype(np.float64)
+
+    def schedule(self, start: int, size: int, rng: np.random.Generator) -> Kinds:
+        """Return who comes at each event: the season by position, the person by lot."""
+        return self.season_of(start, size) * PEOPLE + rng.integers(0, PEOPLE, size=size, dtype=np.uint16)
+
+    def season_of(self, start: int, size: int) -> Kinds:
+        """Return the season, from 0, of each event."""
+        return np.arange(start, start + size) % self.year * SEASONS // self.year
+
+    def comparator(self, horizon: int) -> Comparator:
+        """Return the fixed slate that is best over the first `horizon` events."""
+        if not isinstance(self.library, Shortfall):
+            return super().comparator(horizon)
+        horizon = whole("horizon", horizon)
+        counts = sum(np.bincount(kinds, minlength=len(self.library)) for kinds in self._chunks_before(horizon))
+        return self.library.solve(np.asarray(counts) / horizon)
+
+    def __repr__(self) -> str:
+        hinge = f", loss='hinge', wanted={self.wanted:g}" if self.loss == "hinge" else ""
+        return f"Clicks({self.domain!r}{hinge}, drift={self.drift:g}, year={self.year}, seed={self.seed})"
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return a few small instances."""
+        slates = MatroidBases(Laminar([{0, 1, 2}, {3, 4, 5}, set(range(6))], [2, 2, 3]))
+        return [cls(slates), cls(slates, loss="hinge", drift=1.0, year=700, seed=1)]
+
 
 TOPICS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "science", "fashion")
 
@@ -125,32 +309,6 @@ class Slate(DecisionProblem):
     def _by_attraction(self, category: int) -> NDArray[np.intp]:
         members = np.flatnonzero(self.labels == category)
         return members[np.argsort(-self.attraction[members], kind="stable")]
-
-    def draw(self, axes: "Axes", point: Vector) -> None:
-        """Draw a row of tiles for each category, the most attractive items first.
-
-        The darker a tile, the more the item is shown; the bar below it is its chance of a click.
-        """
-        point = vector("point", point, self.domain.dimension)
-        attraction = self.attraction
-        groups = [self._by_attraction(category) for category in range(int(self.labels[-1]) + 1)]
-        columns = max(map(len, groups))
-        size = font_size(axes, columns + 1.6, 1.3 * len(groups))
-        for row, group in enumerate(groups):
-            self._name_row(axes, row, float(point[group].sum()), size)
-            for column, item in enumerate(group.tolist()):
-                tile(axes, column, 1.3 * row, float(point[item]), size=size)
-                bar_below(axes, column, 1.3 * row, float(attraction[item]), size=size)
-        axes.set_xlim(-1.6, columns)
-        axes.set_ylim(1.3 * len(groups), -0.1)
-        axes.set_axis_off()
-        shown = "chance to be shown" if self.integral else "share of the session"
-        axes.set_title(f"tile: {shown}   bar: chance of a click", fontsize=max(8.5, size), color=GREY, loc="left")
-
-    def _name_row(self, axes: "Axes", row: int, total: float, size: float) -> None:
-        axes.text(-0.1, 1.3 * row + 0.36, _topic(row), ha="right", va="center", fontsize=max(9.0, size), color="black")
-        used = f"{total:.1f} of {self.per_category}"
-        axes.text(-0.1, 1.3 * row + 0.74, used, ha="right", va="center", fontsize=max(8.0, 0.8 * size), color=GREY)
 
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return the items that are shown most, then what the slate is worth on average over a simulated year."""

@@ -1,6 +1,6 @@
 """Spanning tree: a backbone chosen on a real network, by noisy measured cost."""
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -9,16 +9,10 @@ from sottovoce._checks import number, vector, whole
 from sottovoce.domains import SpanningTrees
 from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems._networks import load_network
-from sottovoce.lab.problems._pictures.maps import draw_map
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Kinds
 from sottovoce.lab.simulation.noisy_linear import scaled_linear
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["Backbone", "Disturbances"]
 
 KINDS = 1024  # different events: enough that the average noise is small
 CAP = 3.0  # a disturbance counts up to this many times its mean
@@ -95,20 +89,10 @@ class Backbone(DecisionProblem):
 
     def __init__(self, *, network: str = "nobel-germany", spread: float = 0.6, seed: int = 0) -> None:
         self.network = load_network(network)
+        self.places = dict(zip(self.network.nodes, self.network.positions, strict=True))
         self.spread = 0.0 if spread == 0 else number("spread", spread, above=0.0, at_most=2.0)
         self.seed = whole("seed", seed, least=0)
         self.environment = Disturbances(self)
-
-    def draw(self, axes: "Axes", point: Vector) -> None:
-        """Draw the tree over the faint network, with the mean minutes of each of its links.
-
-        A mixture of trees shows how often each link is in the tree by its width.
-        """
-        shares = np.clip(vector("point", point, self.domain.dimension), 0.0, 1.0)
-        minutes = self.environment.minutes
-        dear = [link for link in np.argsort(-minutes, kind="stable").tolist() if shares[link] >= 0.3]
-        notes = [(link, f"{minutes[link]:.1f}") for link in dear]
-        draw_map(axes, self.network, shares, notes=notes)
 
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return the total mean cost, then the dearest links, with how often they are in the tree if not always."""

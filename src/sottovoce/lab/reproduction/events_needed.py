@@ -11,8 +11,6 @@ from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee
 
-__all__ = ["READINGS", "events_needed", "events_needed_with_needed_noise"]
-
 READINGS: dict[str, Callable[[int], float]] = {
     "binary logarithms of the events": lambda events: 1.0,
     "natural logarithms of the events": lambda events: math.log(2),

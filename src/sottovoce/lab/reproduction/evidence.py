@@ -15,8 +15,6 @@ from sottovoce.lab.slopes import Fit, fit
 from sottovoce.lab.summary import standard_error
 from sottovoce.lab.sweeps.cell import Result
 
-__all__ = ["FAILS", "HOLDS", "UNSEEN", "Evidence", "Series", "judge_match", "judge_power", "power_in_words", "series"]
-
 HOLDS = "holds here"
 """The verdict on a claim that what was measured agrees with."""
 

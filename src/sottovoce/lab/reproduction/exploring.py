@@ -6,8 +6,6 @@ from sottovoce.lab.reproduction.evidence import Series
 from sottovoce.lab.reproduction.lemmas import Base
 from sottovoce.lab.slopes import fit
 
-__all__ = ["EXPLORERS", "exploring_of", "parts_in_words"]
-
 EXPLORERS = {
     "paper-no-noise": "paper-no-noise",
     "paper-needed-laplace": "paper-no-noise",  # noise changes no radius

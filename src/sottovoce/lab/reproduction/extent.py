@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from sottovoce.lab.algorithms import DELTA
 from sottovoce.lab.reproduction.exploring import EXPLORERS, exploring_of
 from sottovoce.lab.reproduction.hindsight import FACTORS, with_factor
+from sottovoce.lab.reproduction.lemmas import Base
 from sottovoce.lab.reproduction.oracle_calls import OPEN_LOOP, POLYTOPE
-from sottovoce.lab.reproduction.paper_claims import Base, PaperClaim, claims
+from sottovoce.lab.reproduction.paper_claims import PaperClaim, claims
 from sottovoce.lab.sweeps.cell import Cell, Result
 from sottovoce.lab.sweeps.grids import grid
-
-__all__ = ["LARGE", "SMALL", "Extent", "judge", "problem_of", "reproduction_grid"]
 
 _PAPER = ("paper-laplace", "paper-gaussian")
 _NEEDED = ("paper-needed-laplace", "paper-needed-gaussian")

@@ -11,8 +11,6 @@ from sottovoce.lab.reproduction.lemmas import Base
 from sottovoce.lab.summary import Summary, standard_error, summarise
 from sottovoce.lab.sweeps.cell import Result
 
-__all__ = ["BASELINES_IN_WORDS", "FACTORS", "Hindsight", "best_by_seed", "hindsight", "with_factor"]
-
 FACTORS = (0.35, 0.6, 1.0, 1.7, 2.8)
 """What radii are multiplied by; 1 is the radius with the least bound."""
 

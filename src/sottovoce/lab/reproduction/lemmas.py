@@ -10,8 +10,6 @@ from sottovoce._arrays import Vector
 from sottovoce.lab.algorithms import DELTA
 from sottovoce.lab.slopes import fit
 
-__all__ = ["LEMMAS", "Base", "bound_power", "lemma_gaussian", "lemma_laplace", "lemma_without_noise"]
-
 
 @dataclass(frozen=True, slots=True)
 class Base:

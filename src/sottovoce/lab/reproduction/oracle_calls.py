@@ -9,8 +9,6 @@ from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN, Evidence, 
 from sottovoce.lab.slopes import fit
 from sottovoce.lab.sweeps.cell import Result
 
-__all__ = ["OPEN_LOOP", "POLYTOPE", "judge_calls"]
-
 OPEN_LOOP = "paper-no-noise:method=open-loop"
 """Conditional gradient with the steps 2/(k + 2) of its textbook proof, which the paper cites."""
 

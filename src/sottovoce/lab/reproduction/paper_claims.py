@@ -24,8 +24,6 @@ from sottovoce.lab.reproduction.lemmas import LEMMAS, Base, bound_power
 from sottovoce.lab.reproduction.oracle_calls import OPEN_LOOP, POLYTOPE, judge_calls
 from sottovoce.lab.sweeps.cell import Result
 
-__all__ = ["WORDS", "Base", "PaperClaim", "along", "claims"]
-
 WORDS = {
     "default": "this library, pure privacy",
     "no-privacy": "this library, no privacy",

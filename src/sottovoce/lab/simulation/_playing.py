@@ -19,8 +19,6 @@ from sottovoce.lab.simulation.segmented import SegmentedEnvironment
 from sottovoce.models import Segments
 from sottovoce.playing import play
 
-__all__ = ["Optimizer", "Progress", "decision_of", "simulate"]
-
 Progress = Callable[[int, int, int], None]
 """Called with events done, events in all, rounds released."""
 

@@ -12,8 +12,6 @@ from sottovoce.domains import Domain
 from sottovoce.models import Segments
 from sottovoce.playing import BLOCK
 
-__all__ = ["Comparator", "Environment", "Events"]
-
 
 class Events(Protocol):
     """A stretch of consecutive events: each holds one loss function."""

@@ -14,8 +14,6 @@ from sottovoce.lab.simulation.environment import Comparator, Environment
 from sottovoce.lab.simulation.loss_library import Kinds, LossLibrary
 from sottovoce.playing import BLOCK
 
-__all__ = ["FiniteEnvironment"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:

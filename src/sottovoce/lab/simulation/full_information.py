@@ -15,8 +15,6 @@ from sottovoce.learning import Actions
 from sottovoce.playing import BLOCK
 from sottovoce.privacy import PrivacyStatement
 
-__all__ = ["FullInformation", "simulate_full_information"]
-
 
 class FullInformation(Protocol):
     """What `simulate_full_information` needs of a learner; `baselines.OnlineFrankWolfe` has it."""

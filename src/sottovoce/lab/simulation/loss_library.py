@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 
-__all__ = ["Distances", "LinearLosses", "LossLibrary"]
-
 Kinds = NDArray[np.intp]
 
 

@@ -12,8 +12,6 @@ from sottovoce.domains import Domain
 from sottovoce.lab.simulation.finite import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Distances, Kinds
 
-__all__ = ["MovingTarget"]
-
 PLACES, STEPS = 32, 64  # places on the loop of the drift, different steps of the jitter
 
 

@@ -11,8 +11,6 @@ from sottovoce.domains import Domain
 from sottovoce.lab.simulation.finite import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Kinds, LinearLosses
 
-__all__ = ["NoisyLinear", "scaled_linear"]
-
 KINDS = 1024  # different events: enough that the average noise is small
 
 

@@ -1,5 +1,6 @@
 """The record of one simulation: how much was lost, against whom, under which promise."""
 
+import io
 import json
 import os
 import tokenize
@@ -12,10 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from sottovoce._arrays import Integers, Vector
+from sottovoce._disk import write_atomically
 from sottovoce.lab.simulation.segment_scores import SegmentScores
 from sottovoce.privacy import Guarantee, guarantee_from_dict
-
-__all__ = ["Run", "RunDetails"]
 
 Rows = tuple[tuple[str, str], ...]
 """Names and texts."""
@@ -230,17 +230,14 @@ class Run:
         path
             Of the file.
         """
-        path = Path(path)
         facts = {"format": "sottovoce run", "version": VERSION, "details": self.details.to_dict()}
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
         if self.segments is not None:
             facts, arrays = {**facts, "segments": self.segments.names}, {**arrays, **self.segments.arrays()}
         about = json.dumps(facts)
-        partial = path.with_name(path.name + ".partial")
-        with partial.open("wb") as file:
-            np.savez(file, about=np.array(about), **arrays)
-        partial.replace(path)  # a reader never sees half a file
-        return path
+        file = io.BytesIO()
+        np.savez(file, about=np.array(about), **arrays)
+        return write_atomically(path, file.getvalue())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

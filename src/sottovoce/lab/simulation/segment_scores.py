@@ -9,8 +9,6 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce.models import Segment, segment_text
 
-__all__ = ["SegmentScores"]
-
 _ARRAYS = ("events", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_one_for_all_loss")
 _SHOWN = 8  # segments, in print
 

@@ -13,8 +13,6 @@ from sottovoce.lab.simulation.finite import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Kinds
 from sottovoce.models import Segment, Segments
 
-__all__ = ["SegmentedEnvironment", "power_law"]
-
 
 def power_law(count: int, power: float = 1.0) -> Floats:
     """Return shares of `count` segments that fall with rank, 1 / rank^power, and add up to one.

@@ -12,8 +12,6 @@ from sottovoce.lab.simulation.loss_library import Distances
 from sottovoce.lab.simulation.segmented import SegmentedEnvironment, power_law
 from sottovoce.models import Segments
 
-__all__ = ["SegmentedTargets"]
-
 PEOPLE = 64  # in each segment
 
 

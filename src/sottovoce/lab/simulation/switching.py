@@ -12,8 +12,6 @@ from sottovoce.lab.simulation.finite import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Kinds
 from sottovoce.lab.simulation.noisy_linear import scaled_linear
 
-__all__ = ["Switching"]
-
 KINDS = 256  # different events in each mood
 TIMES = 1024  # switching times drawn together
 

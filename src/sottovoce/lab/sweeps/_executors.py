@@ -17,8 +17,6 @@ from sottovoce._threads import single_threaded
 from sottovoce.lab.sweeps._versions import differences, versions
 from sottovoce.lab.sweeps._workers import NO_MEMORY, Done, Failed, Message, Task, one_line
 
-__all__ = ["EngineLost", "OtherVersions", "Refused", "attempt", "work_on"]
-
 _AHEAD = 1000  # items handed over and not back: more than any engine has hands, so that none of them waits
 
 News = SimpleQueue[Any]

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Vector
+from sottovoce._disk import write_atomically
 from sottovoce.lab.algorithms import AlgorithmSetting, find_algorithm
 from sottovoce.lab.problems.naming import make_problem
 from sottovoce.lab.seeding import streams
 from sottovoce.lab.simulation import Run, decision_of, simulate
 from sottovoce.lab.simulation.full_information import simulate_full_information
 from sottovoce.lab.sweeps.cell import Cell, Result
-from sottovoce.lab.sweeps.records import write_atomically, write_record
+from sottovoce.lab.sweeps.records import write_record
 from sottovoce.lab.sweeps.swept import Sweep
-
-__all__ = ["Outcome", "keep", "run_cell"]
 
 _PAUSE = 0.5  # seconds between two pieces of news from a cell
 

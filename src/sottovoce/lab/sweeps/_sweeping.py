@@ -1,30 +1,82 @@
 """Run what is left of a sweep: over processes of this machine, on a cluster, or with any executor."""
 
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import sottovoce
 from sottovoce._checks import whole
+from sottovoce._extras import load
 from sottovoce.errors import SweepStopped
 from sottovoce.lab.sweeps._executors import EngineLost, work_on
-from sottovoce.lab.sweeps._folder import alone_in, begin
-from sottovoce.lab.sweeps._queue import CellQueue
 from sottovoce.lab.sweeps._running import keep, run_cell
 from sottovoce.lab.sweeps._workers import Done, Failed, Message, Progress, Started, Task, work
 from sottovoce.lab.sweeps.cell import Cell, Result
 from sottovoce.lab.sweeps.cluster import check_client, work_on_cluster
 from sottovoce.lab.sweeps.records import write_record
 from sottovoce.lab.sweeps.standing import Standing
-from sottovoce.lab.sweeps.swept import Sweep
+from sottovoce.lab.sweeps.swept import Sweep, read_about
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["sweep"]
+
+# ----------------------------------------------------------------------
+# Which cell next: the one that should take longest, so that all processes end together.
+
+
+class CellQueue:
+    """Cells that are left, longest first, by what the finished ones took per event.
+
+    An algorithm that was not seen yet on a problem is taken to be as slow as the slowest, so it is tried early.
+
+    Examples
+    --------
+    >>> short, long = Cell("ball", "default", 1.0, 1_000, 0), Cell("ball", "default", 1.0, 100_000, 0)
+    >>> schedule = CellQueue([short, long])
+    >>> schedule.pick() == long, schedule.pick() == short, schedule.pick()
+    (True, True, None)
+    """
+
+    def __init__(self, cells: Iterable[Cell]) -> None:
+        self._left = list(cells)
+        self._out: set[Cell] = set()  # handed out, and not finished
+        self.seconds_finished = 0.0
+        self._pace: dict[tuple[str, str], float] = {}  # seconds per event
+
+    def learn(self, cell: Cell, seconds: float) -> None:
+        """Note what a cell took."""
+        self._pace[cell.problem, cell.algorithm] = seconds / cell.horizon
+
+    def finish(self, cell: Cell, seconds: float) -> None:
+        """Note that a cell that was handed out needs no more time, whatever came of it."""
+        self._out.discard(cell)
+        self.seconds_finished += seconds
+
+    def seconds_of(self, cell: Cell) -> float:
+        """Return what a cell should take."""
+        slowest = max(self._pace.values(), default=1e-5)
+        return cell.horizon * self._pace.get((cell.problem, cell.algorithm), slowest)
+
+    def pick(self) -> Cell | None:
+        """Hand out the cell that should take longest; the first such one."""
+        if not self._left:
+            return None
+        best = max(range(len(self._left)), key=lambda place: (self.seconds_of(self._left[place]), -place))
+        cell = self._left.pop(best)
+        self._out.add(cell)
+        return cell
+
+    @property
+    def seconds_left(self) -> float:
+        """Return what the cells that are not finished should take together."""
+        return sum(map(self.seconds_of, self._left)) + sum(map(self.seconds_of, self._out))
+
 
 _TABLE_PAUSE = 10.0  # seconds between two writings of the table while a sweep runs
 _JOBS = 2
@@ -184,3 +236,65 @@ def _note(standing: Standing, schedule: CellQueue, result: Result) -> None:
 def _seconds_left(standing: Standing, schedule: CellQueue) -> float:
     begun = sum(map(schedule.seconds_of, standing.running))
     return schedule.seconds_left - begun / 2  # half way, on average
+
+
+# ----------------------------------------------------------------------
+# The folder of a sweep: begun, continued, cleared, and kept to one sweep at a time.
+
+
+def begin(folder: Path, cells: tuple[Cell, ...], command: str, fresh: bool) -> Sweep:
+    """Return the sweep in a folder, new or continued; another one is refused."""
+    if (folder / "sweep.json").exists():
+        if fresh:
+            _clear(folder)
+        else:
+            _check_continues(folder, cells)
+    elif (folder / "cells").exists() and any((folder / "cells").iterdir()):
+        raise ValueError(f"{folder}/cells holds files, and there is no sweep.json beside it: choose another folder")
+    for partial in (folder / "cells").glob("*.partial"):
+        partial.unlink()  # what was being written when a process was killed
+    return Sweep.create(folder, cells, command=command)
+
+
+def _check_continues(folder: Path, cells: tuple[Cell, ...]) -> None:
+    version = read_about(folder)["sottovoce"]
+    if version != sottovoce.__version__:
+        raise ValueError(
+            f"{folder} holds a sweep by sottovoce {version}, and this is {sottovoce.__version__}: "
+            "start anew (--fresh), or choose another folder"
+        )
+    asked = set(cells)
+    missing = [cell for cell in Sweep.load(folder).cells if cell not in asked]
+    if missing:
+        raise ValueError(
+            f"{folder} holds another sweep: {len(missing)} of its cells are not in this grid, such as "
+            f"{_words(missing[0])}. "
+            "Ask for a grid that holds them, start anew (--fresh), or choose another folder"
+        )
+
+
+def _clear(folder: Path) -> None:
+    """Remove records first: a kill in the middle leaves a sweep with less finished, not one that claims too much."""
+    for record in (folder / "cells").glob("*.json"):
+        record.unlink()
+    shutil.rmtree(folder / "cells", ignore_errors=True)
+
+
+def _words(cell: Cell) -> str:
+    return f"{cell.problem} / {cell.algorithm} / epsilon {cell.epsilon:g} / {cell.horizon} events / seed {cell.seed}"
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Make the folder, and keep a second sweep out of it; the lock goes when the process does, however it ends."""
+    filelock = load("filelock", "a sweep in a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(folder / ".lock", blocking=False)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        raise ValueError(f"another sweep is running in {folder}: wait for it, or choose another folder") from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -13,8 +13,6 @@ import scipy
 
 import sottovoce
 
-__all__ = ["differences", "versions"]
-
 _INSTALLED = ("numba", "highspy", "opendp")
 
 

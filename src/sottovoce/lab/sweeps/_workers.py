@@ -17,8 +17,6 @@ from typing import Any
 
 from sottovoce._checks import whole
 
-__all__ = ["NO_MEMORY", "Done", "Failed", "Message", "Progress", "Started", "Task", "one_line", "work"]
-
 Task = Callable[[Any, Callable[[Any], None]], Any]
 """Work on an item: called with it, and with a function that takes news of its progress."""
 

@@ -5,8 +5,6 @@ import math
 import re
 from dataclasses import dataclass
 
-__all__ = ["Cell", "Result"]
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:

@@ -24,8 +24,6 @@ from sottovoce.lab.sweeps._workers import Done, Failed, Message, Progress, Start
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["TIMEOUT", "check_client", "connect", "work_on_cluster"]
-
 TIMEOUT = 10.0
 """Seconds that a scheduler has to answer in."""
 

@@ -8,8 +8,6 @@ from sottovoce.lab.algorithms import algorithm_name, find_algorithm
 from sottovoce.lab.problems.naming import problem_name
 from sottovoce.lab.sweeps.cell import Cell
 
-__all__ = ["grid"]
-
 
 def grid(
     problems: Iterable[str],

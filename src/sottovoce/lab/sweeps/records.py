@@ -3,25 +3,13 @@
 import csv
 import io
 import json
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from sottovoce._disk import sync_folder
+from sottovoce._disk import write_atomically
 from sottovoce.lab.sweeps.cell import Cell, Result
-
-__all__ = [
-    "COLUMNS",
-    "columns_of",
-    "read_record",
-    "result_of",
-    "row_of",
-    "write_atomically",
-    "write_record",
-    "write_table",
-]
 
 _CELL = {"problem": str, "algorithm": str, "epsilon": float, "horizon": int, "seed": int}
 _DERIVED = ("regret_per_event", "never_learning_per_event")
@@ -98,16 +86,3 @@ def write_table(path: Path, results: Iterable[Result]) -> None:
     table.writeheader()
     table.writerows(row_of(result) for result in results)
     write_atomically(path, text.getvalue().encode())
-
-
-def write_atomically(path: Path, content: bytes | Callable[[Path], Any]) -> None:
-    """Write bytes, or what a function writes to the path it is given: after a crash it is all there, or not at all."""
-    partial = path.with_name(f"{path.name}.partial")
-    if callable(content):
-        content(partial)
-    else:
-        partial.write_bytes(content)
-    with partial.open("r+b") as written:
-        os.fsync(written.fileno())
-    partial.replace(path)
-    sync_folder(path.parent)  # the new name, too, must outlive a crash

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 from sottovoce.lab.sweeps.cell import Cell, Result
 
-__all__ = ["Standing"]
-
 
 @dataclass
 class Standing:

@@ -13,11 +13,10 @@ import scipy
 
 import sottovoce
 from sottovoce._arrays import Vector
+from sottovoce._disk import write_atomically
 from sottovoce.lab.simulation import Run
 from sottovoce.lab.sweeps.cell import Cell, Result
-from sottovoce.lab.sweeps.records import read_record, write_atomically, write_table
-
-__all__ = ["Sweep"]
+from sottovoce.lab.sweeps.records import read_record, write_table
 
 VERSION = 1  # of the folder's layout
 

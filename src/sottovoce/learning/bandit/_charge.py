@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from sottovoce.privacy import Guarantee, Ledger
 from sottovoce.privacy.ledger import check_ledger, new_token
 
-__all__ = ["HeldCharge", "new_charge", "resumed_charge"]
-
 
 @dataclass(slots=True)
 class HeldCharge:

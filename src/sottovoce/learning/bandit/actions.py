@@ -16,8 +16,6 @@ from sottovoce.domains.naming import by_numbers, in_words, own_copy
 from sottovoce.errors import UnknownAction
 from sottovoce.plans.decisions import Decisions, OfSeveralSets, indices_of, said_of
 
-__all__ = ["Action", "Actions", "as_ids", "named_action", "named_actions", "refuse_actions", "speaking"]
-
 _SHOWN = 8  # actions of a block, in a notebook
 _MOST_CARRIED = 1_000_000  # numbers of a block that takes what its set says of them along when it is pickled
 

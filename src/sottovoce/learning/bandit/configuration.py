@@ -31,8 +31,6 @@ from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, guarantee_from_dict
 
-__all__ = ["BanditConfiguration"]
-
 _LEFT_OUT = ("features", "prior", "accept_prior", "segments")  # of a record, unless they are given
 
 

@@ -11,8 +11,6 @@ from sottovoce.plans.sensitivity import sensitivity_of
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, mechanism_named, state
 from sottovoce.privacy.statement import NO_NOISE
 
-__all__ = ["describe", "local_statement"]
-
 
 def describe(
     problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool, counted: bool = False

@@ -5,8 +5,6 @@ guarantee of a single one (parallel composition). The paper charges a logarithmi
 epoch where the last one ended is post-processing of what was released.
 """
 
-__all__ = ["FIRST_EPOCH", "next_length"]
-
 FIRST_EPOCH = 256
 
 

@@ -27,8 +27,6 @@ from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import sensitivity_of
 from sottovoce.privacy import LocalDP, NoiseSource, mechanism_named
 
-__all__ = ["Epoch", "assemble", "loss_grid", "next_epoch"]
-
 _BLOCK_EVENTS, _BLOCK_NUMBERS = 4096, 2**17  # of a block: enough for numpy, little for the memory
 
 

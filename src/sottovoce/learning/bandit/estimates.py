@@ -15,8 +15,6 @@ from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.plans.explorer import Exploration
 from sottovoce.privacy import ItemGrid, LossGrid, RunningSums
 
-__all__ = ["FreshGradient", "Grid", "ReleasedRound", "RunningTotal"]
-
 Grid = LossGrid | ReportGrid | ItemGrid
 """Where the integers of losses live: f = low + step * q."""
 

@@ -14,8 +14,6 @@ from sottovoce._arrays import Floats
 from sottovoce._losses import as_float, as_floats
 from sottovoce.errors import InvalidLoss
 
-__all__ = ["as_name", "in_items", "with_zeros"]
-
 _NOT_FINITE = "a loss is not a finite number; nothing was recorded. Fix it, and tell again"
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from sottovoce._printed import Part, Printed
 from sottovoce.rounds.store import Store
 
-__all__ = ["Outstanding", "WaitingRound", "outstanding_of"]
-
 _SHOWN = 5  # rounds, in print
 
 

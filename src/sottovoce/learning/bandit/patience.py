@@ -12,8 +12,6 @@ from typing import Any
 
 from sottovoce._checks import whole
 
-__all__ = ["check_patience", "default_patience", "patience_for"]
-
 _UNKNOWN = 10_000  # events that are planned for, at least, if nobody knows how many there will be
 
 

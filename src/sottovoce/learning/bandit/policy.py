@@ -20,6 +20,7 @@ from numpy.random.bit_generator import ISeedSequence
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce._records import Record, pack, part
+from sottovoce._sums import Itemised, Probed, Weighted
 from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.learning.bandit.actions import Action, speaking
 from sottovoce.learning.bandit.configuration import BanditConfiguration
@@ -30,14 +31,12 @@ from sottovoce.learning.bandit.public_records import refuse_secrets
 from sottovoce.learning.bandit.recommendation import best_informed
 from sottovoce.learning.bandit.set_changes import SetChange, check_change, plan_after, problem_after
 from sottovoce.plans.decisions import Decisions, joined
-from sottovoce.plans.explorer import Exploration, Itemised, Probed, Weighted
+from sottovoce.plans.explorer import Exploration
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import NoiseSource
 from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round, Shape
-
-__all__ = ["BanditPolicy", "Stretch", "coins_of", "entropy_of"]
 
 _PUBLIC_COINS = b"sottovoce coins"  # simulated noise is seeded in another way, so equal seeds never share a stream
 _CHUNKS = 4  # of a round that are kept as they were drawn: of a long one, the others are drawn again for its sums

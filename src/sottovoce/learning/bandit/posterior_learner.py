@@ -8,8 +8,6 @@ from sottovoce._arrays import Floats
 from sottovoce.learning.bandit.estimates import FreshGradient, ReleasedRound
 from sottovoce.plans.explorer import Explorer, Record
 
-__all__ = ["PosteriorLearner", "RoundsLearned"]
-
 
 class RoundsLearned(NamedTuple):
     """How many rounds were learned from, or passed over: a value of its own, as other learners have."""

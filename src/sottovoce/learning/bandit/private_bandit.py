@@ -22,8 +22,6 @@ from sottovoce.privacy.promise import warn_of
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
 
-__all__ = ["PrivateBandit"]
-
 
 class PrivateBandit(Optimizer):
     """Optimise a decision online, from loss values alone, while every person's loss stays private.
@@ -137,8 +135,7 @@ class PrivateBandit(Optimizer):
         source = noise_source(noise)
         made.check_prior(source)
         self._build(made, source, seed, entropy_of(seed))
-        if not source.simulated:
-            warn_of(privacy, horizon, level=3)
+        warn_of(privacy, horizon, simulated=source.simulated, level=3)
         # Last of all: what cannot be built is not charged.
         self._charge(new_charge(ledger, name, privacy, simulated=source.simulated))
 

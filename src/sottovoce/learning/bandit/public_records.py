@@ -11,8 +11,6 @@ from sottovoce.errors import StateRefused
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.plans.problem import forget_rounded
 
-__all__ = ["adopt", "design_record", "refuse_secrets"]
-
 _DESIGN = ("vertices", "weights", "mean", "whitening", "factor")
 
 

@@ -23,18 +23,6 @@ from sottovoce.models import Belief, FitCheck, Posterior
 from sottovoce.models.published import quantity
 from sottovoce.plans.problem import Problem
 
-__all__ = [
-    "Recommendation",
-    "believed",
-    "believed_by",
-    "best_informed",
-    "fit_check_of",
-    "from_belief",
-    "in_names",
-    "recommended",
-    "shown",
-]
-
 _NUMBERS = 4_000_000  # of posterior samples that are held at once
 _DRAWS, _CURVED_DRAWS = 200, 50
 _NOTHING = 1e-9  # a loss that is none

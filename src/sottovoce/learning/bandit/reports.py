@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from sottovoce._losses import as_floats
 from sottovoce.errors import InvalidLoss
 
-__all__ = ["ReportGrid"]
-
 
 @dataclass(frozen=True)
 class ReportGrid:

@@ -17,8 +17,6 @@ from sottovoce.learning.bandit.set_changes import SetChange
 from sottovoce.privacy import NoiseSource
 from sottovoce.privacy.noise import noise_source
 
-__all__ = ["SavedState", "complete", "load", "number_of_life", "save", "source_for"]
-
 VERSION = 1
 _HOME = ("x", "why", "rounds")  # of a recommendation
 _INCARNATION_BITS = 20  # of an id: incarnations that a state may have

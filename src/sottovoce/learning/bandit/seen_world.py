@@ -12,8 +12,6 @@ import numpy as np
 
 from sottovoce.plans.problem import Problem
 
-__all__ = ["SeenWorld", "seen_in"]
-
 _DRAWS = 200
 _SURE = 2.0  # deviations by which a gain must exceed 0 to be one
 

@@ -70,7 +70,7 @@ class SegmentPolicy(BanditPolicy):
 
     def start_over(self) -> None:
         """Forget all segments."""
-        kind = ItemHierarchy if self.template.model == "items" else HierarchicalPrior
+        kind: Any = ItemHierarchy if self.template.model == "items" else HierarchicalPrior
         self.streams, self.hierarchy = {}, kind(self.segments, self.template)
         self.names: list[Segment] = []
         self.numbers: dict[Any, int] = {}

@@ -21,8 +21,6 @@ from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 
-__all__ = ["SetChange", "check_change", "plan_after", "problem_after", "problems_of"]
-
 
 @dataclass(frozen=True)
 class SetChange:

@@ -26,7 +26,8 @@ class SegmentGain:
     Attributes
     ----------
     mean, low, high
-        How much less it is expected to lose than by the decision for all, and between what with a probability of 95%.
+        How much better it is expected to be per event than the decision for all, and between what with a probability of
+        95%.
     differs
         Whether its decision is another than that for all.
     """
@@ -102,12 +103,12 @@ class SegmentedRecommendation(Recommendation):
         if self.helps:
             sure = sum(one.sure for one in self.gains.values())
             return (
-                f"segments help: {gain.mean:.2g} less is lost per event than with one decision for all, between "
-                f"{gain.low:.2g} and {gain.high:.2g}; {sure} of {len(self.segments)} segments gain with a probability "
-                "of 97.5% each"
+                f"segments help: decisions of their own are better than one for all by {gain.mean:.2g} per event, "
+                f"between {gain.low:.2g} and {gain.high:.2g}; {sure} of {len(self.segments)} segments gain with a "
+                "probability of 97.5% each"
             )
         return (
-            f"segments do not help, as far as is known: one decision for all loses {gain.mean:.2g} more per event, "
+            f"segments do not help, as far as is known: one decision for all is worse by {gain.mean:.2g} per event, "
             f"and that may be nothing (between {max(0.0, gain.low):.2g} and {gain.high:.2g})"
         )
 
@@ -141,7 +142,7 @@ class SegmentedRecommendation(Recommendation):
         rows = [one for one in super().rows if one[0] != "how sure"]  # each segment is as sure as it is
         for one in sorted(self.segments, key=lambda each: -self.sizes[each])[:_SHOWN]:
             found, gain = self.segments[one], self.gains[one]
-            what = f"{found.words}, {gain.mean:.2g} less per event" if gain.differs else "as for all"
+            what = f"{found.words}, better by {gain.mean:.2g} per event" if gain.differs else "as for all"
             rows.append((segment_text(one), f"{what} ({self.sizes[one]:,} events)"))
         if len(self.segments) > _SHOWN:
             rows.append(("", f"and {len(self.segments) - _SHOWN:,} smaller segments"))

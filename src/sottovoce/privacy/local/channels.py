@@ -14,8 +14,6 @@ from sottovoce.privacy.guarantees import LocalDP
 from sottovoce.privacy.local.laplace import LaplaceChannel
 from sottovoce.privacy.local.one_bit import OneBitChannel
 
-__all__ = ["CHANNELS", "Channel", "channel_for", "channel_from_dict", "privatise"]
-
 CHANNELS: dict[str, type[OneBitChannel] | type[LaplaceChannel]] = {
     kind.kind: kind for kind in (OneBitChannel, LaplaceChannel)
 }
@@ -31,47 +29,38 @@ class Channel(Protocol):
     @property
     def kind(self) -> str:
         """The name of the kind of channel."""
-        ...
 
     @property
     def loss_range(self) -> tuple[float, float]:
         """What losses are clipped to."""
-        ...
 
     @property
     def epsilon(self) -> float:
         """The budget of one report."""
-        ...
 
     @property
     def low(self) -> float:
         """What a report of 0 is worth."""
-        ...
 
     @property
     def step(self) -> float:
         """What one unit of a report is worth."""
-        ...
 
     @property
     def middle(self) -> int:
         """What a report that never comes counts as."""
-        ...
 
     @property
     def least_report(self) -> int:
         """The smallest legal report."""
-        ...
 
     @property
     def most_report(self) -> int:
         """The largest legal report."""
-        ...
 
     @property
     def second_moment(self) -> float:
         """Largest mean square of a decoded report around the middle of the range."""
-        ...
 
     def privatise(self, loss: float) -> int:
         """Return the report of a loss.
@@ -81,7 +70,6 @@ class Channel(Protocol):
         loss
             Of the owner who calls it.
         """
-        ...
 
     def decode(self, report: Any) -> Any:
         """Return what a report, or each of an array of reports, is worth.
@@ -91,7 +79,6 @@ class Channel(Protocol):
         report
             One, or an array of them.
         """
-        ...
 
     def valid(self, reports: Any) -> bool:
         """Whether this is a report, or an array of reports, that the channel can send.
@@ -101,11 +88,9 @@ class Channel(Protocol):
         reports
             One, or an array of them; anything may be asked about.
         """
-        ...
 
     def to_dict(self) -> dict[str, Any]:
         """Return the channel as plain data, to be sent to clients as JSON."""
-        ...
 
 
 def channel_for(guarantee: LocalDP, loss_range: tuple[float, float], kind: str = "one-bit") -> Channel:

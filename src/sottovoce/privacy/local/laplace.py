@@ -31,8 +31,6 @@ from sottovoce.privacy.grid import LossGrid
 from sottovoce.privacy.local.one_bit import LARGEST_EPSILON
 from sottovoce.privacy.noise import Noise, Sampler, SecureNoise, add, laplace_for
 
-__all__ = ["LaplaceChannel"]
-
 _TAIL = 40  # scales of noise beyond the grid at which a report is cut
 
 

@@ -27,8 +27,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["OneBitChannel"]
-
 _RANDOM_BITS = 64
 _WORDS = 1 << _RANDOM_BITS  # as many words can be drawn
 _LOSS_BITS = 53  # all that a float holds

@@ -10,8 +10,6 @@ from sottovoce.privacy.local.channels import Channel
 from sottovoce.privacy.local.laplace import LaplaceChannel
 from sottovoce.privacy.local.one_bit import OneBitChannel
 
-__all__ = ["simulate_reports"]
-
 
 def simulate_reports(losses: Any, channel: Channel, generator: np.random.Generator) -> Integers:
     """Return reports with the channel's distribution, fast and reproducible. NOT PRIVATE.

@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 from sottovoce.privacy.mechanisms.mechanism import Variances
 
-__all__ = ["node_variances"]
-
 
 def node_variances(length: int, of_level: Callable[[int], float]) -> Variances:
     """Variance of the t-th sum, its mean and its largest over 1..length, where a node's depends on its level alone.

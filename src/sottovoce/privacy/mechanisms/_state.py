@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MechanismState", "ReleasesRounds"]
-
 
 class MechanismState(NamedTuple):
     """How many rounds were taken in, what the last one released, and what the next one needs. Never changed."""

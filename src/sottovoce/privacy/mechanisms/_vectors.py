@@ -6,8 +6,6 @@ import numpy as np
 
 from sottovoce._arrays import Integers
 
-__all__ = ["check_vector"]
-
 
 def check_vector(vector: Any, dimension: int) -> Integers:
     """Return `vector` if it is int64 of the right length; the message never holds its values.

@@ -11,8 +11,6 @@ from sottovoce.privacy.mechanisms._vectors import check_vector
 from sottovoce.privacy.mechanisms.mechanism import Mechanism
 from sottovoce.privacy.noise import within
 
-__all__ = ["LOCAL", "NONE", "ExactSum"]
-
 
 class ExactSum(ReleasesRounds):
     """Streams exact running sums of integer vectors. NOT PRIVATE.

@@ -25,8 +25,6 @@ from sottovoce.privacy.mechanisms._vectors import check_vector
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.noise import Noise, Sampler, add
 
-__all__ = ["FRESH", "FreshSums", "fresh_noise"]
-
 
 def fresh_noise(guarantee: Guarantee, *, l1: int, l2: float, dimension: int) -> Noise:
     """Return the least noise per coordinate of a round that keeps the guarantee.

@@ -34,8 +34,6 @@ from sottovoce.privacy.mechanisms._vectors import check_vector
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.noise import Noise, Sampler, add
 
-__all__ = ["HONAKER", "HonakerSums", "honaker_levels", "honaker_noise", "node_variance"]
-
 
 def honaker_levels(length: int) -> int:
     """How many released nodes one round's data can reach, if `length` sums are released.

@@ -2,7 +2,7 @@
 
 What is released: for every round, for each item that its decisions show, the sum of that item's integer losses over the
 events that showed it, times a public whole number (its *multiplier*), with noise; and, where that is free, the sum of
-u(U - u)/U over all items and events, from which the variance of a loss follows (_second_moment.py).
+u(U - u)/U over all items and events, from which the variance of a loss follows (_sums.py).
 
 Neighbours: one person's losses of all items are replaced, in up to K events. Which event plays which decision in which
 round is public and does not depend on any loss; nor does which reports came.
@@ -13,7 +13,7 @@ most `weighted_l1`: with d_i = |x_i - y_i| <= U and sum d_i <= min(2C, kU), the 
 multipliers get U each. `check_multipliers` refuses a round in which any decision's exceeds RESOLUTION times `l1`.
 
 The number beside them: with h(u) = U/4 - t(u), |u - v| + |h(u) - h(v)| <= U for all integers u, v in [0, U]
-(_second_moment.py). So with a multiplier of at most the least of the items', m_i d_i + m |h_i - h'_i| <= m_i U for each
+(_sums.py). So with a multiplier of at most the least of the items', m_i d_i + m |h_i - h'_i| <= m_i U for each
 item, and where C >= ceil(k/2) U that sum is within what `l1` allows already.
 
 Proof. An event's numbers are all in one round, whose noise is fresh given the past: the likelihood ratio of its release
@@ -34,8 +34,6 @@ from sottovoce.privacy.item_grid import ItemGrid
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.mechanisms.probe_sums import ProbeSums
 from sottovoce.privacy.noise import Noise
-
-__all__ = ["ITEM_SUMS", "RESOLUTION", "check_multipliers", "weighted_l1"]
 
 RESOLUTION = 64
 """The multiplier of every item, where all items' numbers have the same noise."""

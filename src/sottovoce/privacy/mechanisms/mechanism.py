@@ -11,8 +11,6 @@ from sottovoce._checks import number, whole
 from sottovoce.privacy.guarantees import Guarantee
 from sottovoce.privacy.noise import Noise, Sampler
 
-__all__ = ["Mechanism", "Sensitivity", "Takes", "Variances"]
-
 Takes = Literal["numbers", "vectors", "items"]
 """How events enter a round: each into one of its numbers, into all coordinates of a vector, or into a few numbers, one
 for each item of its decision."""

@@ -2,7 +2,7 @@
 
 What is released: for every round, one noisy integer per probe, the sum of the integer losses of the events that were
 given to that probe; and, where a plan says so, beside each sum another noisy integer, the sum of the squares of these
-losses around the middle of their range (_second_moment.py), from which their variance follows.
+losses around the middle of their range (_sums.py), from which their variance follows.
 
 Neighbours: one person's losses are replaced, in up to K events. Which event is in which number of which round is public
 and does not depend on any loss.
@@ -33,8 +33,6 @@ from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.noise import Noise, Sampler, add
-
-__all__ = ["PROBE_SUMS", "ProbeSums", "least_probe_noise", "probe_noise"]
 
 
 def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = None, reached: int = 1) -> Noise:

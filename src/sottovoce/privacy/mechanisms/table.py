@@ -26,17 +26,6 @@ from sottovoce.privacy.mechanisms.toeplitz import TOEPLITZ
 from sottovoce.privacy.mechanisms.tree import TREE
 from sottovoce.privacy.noise import Noise, NoiseSource
 
-__all__ = [
-    "MECHANISMS",
-    "RunningSums",
-    "SumError",
-    "mechanism_for",
-    "mechanism_named",
-    "noise_of",
-    "running_sums",
-    "sum_error",
-]
-
 MECHANISMS: dict[str, Mechanism] = {
     one.name: one for one in (PROBE_SUMS, ITEM_SUMS, TREE, HONAKER, TOEPLITZ, FRESH, NONE, LOCAL)
 }
@@ -85,21 +74,17 @@ class RunningSums(Protocol):
     @property
     def round(self) -> int:
         """Rounds that were taken in."""
-        ...
 
     @property
     def last(self) -> NDArray[np.float64]:
         """What the last of them released."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Length of each vector."""
-        ...
 
     def start(self) -> NDArray[np.float64]:
         """Return the sum before any data."""
-        ...
 
     def add(self, vector: Integers) -> NDArray[np.float64]:
         """Take in the next round's vector, whole or not at all; return the noisy sum of all rounds so far.
@@ -109,7 +94,6 @@ class RunningSums(Protocol):
         vector
             Integers, one for each coordinate.
         """
-        ...
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,6 @@ from sottovoce.privacy.mechanisms._vectors import check_vector
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity, Variances
 from sottovoce.privacy.noise import Noise, Sampler, add, within
 
-__all__ = ["TOEPLITZ", "ToeplitzSums", "toeplitz_bits", "toeplitz_noise", "toeplitz_sensitivity"]
-
 _ROUNDING_SHARE = 1e-3
 _MOST_BITS = 40
 

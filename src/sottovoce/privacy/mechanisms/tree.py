@@ -36,8 +36,6 @@ from sottovoce.privacy.mechanisms._vectors import check_vector
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity, Variances
 from sottovoce.privacy.noise import Noise, Sampler, add, within
 
-__all__ = ["TREE", "TreeAggregator", "TreeSensitivity", "levels", "tree_noise"]
-
 
 def levels(length: int, root: bool = False) -> int:
     """How many released nodes one round's data can reach.

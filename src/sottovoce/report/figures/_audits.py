@@ -16,8 +16,6 @@ from sottovoce.auditing import Audit
 from sottovoce.report._canvas import GREY, REFUTED, canvas, short_ticks
 from sottovoce.report._palette import WORLDS
 
-__all__ = ["audit_figure"]
-
 _WORLDS = tuple(shade.light for shade in WORLDS)
 _FINE = "#3d7a4e"
 _LETTERS = 108  # of a line of words

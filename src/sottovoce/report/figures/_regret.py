@@ -14,8 +14,6 @@ from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
 from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
 
-__all__ = ["regret_figure"]
-
 _LETTERS = 104  # of a line of the caption
 
 

@@ -14,10 +14,8 @@ from sottovoce.lab.reproduction.paper_claims import WORDS, along
 from sottovoce.lab.sweeps.cell import Result
 from sottovoce.report._canvas import GREY, canvas, plain
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
-from sottovoce.report._numbers import short
 from sottovoce.report._palette import algorithm_colours
-
-__all__ = ["reproduction_figures"]
+from sottovoce.report.numbers import short
 
 _TITLES = {
     "horizon": ("Regret against the number of events", "events"),

@@ -3,16 +3,17 @@
 import os
 from pathlib import Path
 
+from sottovoce.models.published import quantity
 from sottovoce.privacy import PrivacyStatement
 from sottovoce.report._forest import Interval, forest
-from sottovoce.report._numbers import significant
 from sottovoce.report._promises import promise_of
-from sottovoce.report.html._page import write_page
-from sottovoce.report.html._pieces import Chart, Table, TableCell, Tile, heads, number, text
+from sottovoce.report.html.page import write_page
+from sottovoce.report.html.pieces import Chart, Table, Tile, table, text
+from sottovoce.report.numbers import significant
 from sottovoce.stats import ABTestResult, Difference
+from sottovoce.stats.ab_result import Look
 
-__all__ = ["ab_test_report"]
-
+_AXES = {"minimize": "difference: below 0 loses less", "maximize": "difference: above 0 gains more"}
 _LIMITS = (
     "An average of losses is taken as normal: have some dozens of events in each arm and stage. The variance of losses "
     "is bounded by their mean and range, so losses that are far from all-or-nothing get wider intervals than needed. "
@@ -94,10 +95,15 @@ def _banner(privacy: PrivacyStatement) -> str:
 
 
 def _tiles(comparison: ABTestResult) -> list[Tile]:
-    shown, best = comparison.shown, min(comparison.arms, key=lambda one: one.mean)
+    shown, most = comparison.shown, comparison.direction == "maximize"
+    best = (max if most else min)(comparison.arms, key=lambda one: one.mean)
     return [
         Tile("differences shown", f"{len(shown)} of {len(comparison.differences)}", "whose interval does not hold 0"),
-        Tile("least loss", significant(min(max(best.mean, best.low), best.high)), f"{best.name}, as released"),
+        Tile(
+            "most reward" if most else "least loss",
+            significant(min(max(best.mean, best.low), best.high)),
+            f"{best.name}, as released",
+        ),
         Tile("events", f"{sum(one.events for one in comparison.arms):,}", f"in {len(comparison.arms)} arms"),
     ]
 
@@ -108,23 +114,35 @@ def _contents(comparison: ABTestResult) -> list[tuple[str, str]]:
 
 
 def _difference_chart(comparison: ABTestResult) -> Chart:
+    title, way = _differences(comparison), comparison.direction
     found = [
-        Interval(f"{one.arm} less {one.against}", one.estimate, one.low, one.high, 2 if one.high < 0 else 1, one.shown)
+        Interval(
+            f"{one.arm} less {one.against}", one.estimate, one.low, one.high, _colour(one, one.direction), one.shown
+        )
         for one in comparison.differences
     ]
     return Chart(
-        "Differences of mean losses",
-        forest(found, "difference: below 0 loses less", "Differences of mean losses, with their intervals"),
-        "An interval that does not touch the line at 0 shows a difference: in green one that loses less, in orange one "
-        "that loses more. Grey intervals hold 0. The noise of privacy is in all of them.",
+        title,
+        forest(found, _AXES[way], f"{title}, with their intervals"),
+        "An interval that does not touch the line at 0 shows a difference: in green one for the better, in orange one "
+        "for the worse. Grey intervals hold 0. The noise of privacy is in all of them.",
     )
+
+
+def _colour(found: Difference | Look, direction: str) -> int:
+    return 2 if (found.low > 0 if direction == "maximize" else found.high < 0) else 1
+
+
+def _differences(comparison: ABTestResult) -> str:
+    return f"Differences in mean {quantity(comparison.direction)}"
 
 
 def _mean_chart(comparison: ABTestResult) -> Chart:
     found = [Interval(one.name, one.mean, one.low, one.high) for one in comparison.arms]
+    means = f"Mean {quantity(comparison.direction)}"
     return Chart(
-        "Mean losses",
-        forest(found, "mean loss", "Mean losses of the arms, with their intervals", zero=False),
+        means,
+        forest(found, means.lower(), f"{means} of each arm, with its interval", zero=False),
         "As released, with noise. Two intervals that overlap may still belong to means whose difference is shown: "
         "the differences above say so.",
     )
@@ -137,53 +155,48 @@ def _path_chart(one: Difference) -> Chart:
             look.estimate,
             look.low,
             look.high,
-            2 if look.high < 0 else 1,
+            _colour(look, one.direction),
             look.shown,
         )
         for look in one.looks
     ]
     return Chart(
         f"{one.arm} less {one.against}",
-        forest(found, "difference: below 0 loses less", f"{one.arm} less {one.against}, look by look"),
+        forest(found, _AXES[one.direction], f"{one.arm} less {one.against}, look by look"),
         "All of these intervals hold together: early ones are wide, since little may be spent on them.",
     )
 
 
 def _difference_table(comparison: ABTestResult) -> Table:
-    rows = [
-        (
-            text(f"{one.arm} less {one.against}"),
-            number(one.estimate),
-            number(one.low),
-            number(one.high),
-            TableCell("yes" if one.shown else "no"),
-            text(one.words, long=True),
-        )
-        for one in comparison.differences
-    ]
-    names = ("difference", "estimate", "at least", "at most", "shown", "in words")
-    return Table(
+    return table(
         "difference-table",
-        "Differences of mean losses",
-        heads(names[:1], 1) + heads(names[1:4], 0) + heads(names[4:], 2),
-        tuple(rows),
+        _differences(comparison),
+        comparison.differences,
+        {
+            "difference": lambda one: f"{one.arm} less {one.against}",
+            "estimate": lambda one: one.estimate,
+            "at least": lambda one: one.low,
+            "at most": lambda one: one.high,
+            "shown": lambda one: "yes" if one.shown else "no",
+            "in words": lambda one: text(one.words, long=True),
+        },
     )
 
 
 def _mean_table(comparison: ABTestResult) -> Table:
-    rows = [
-        (
-            text(one.name + (" (control)" if one.name == comparison.control else "")),
-            number(one.events),
-            number(one.mean),
-            number(one.low),
-            number(one.high),
-            number(one.noise_error),
-        )
-        for one in comparison.arms
-    ]
-    names = ("arm", "events", "mean", "at least", "at most", "deviation of privacy noise")
-    return Table("mean-table", "Mean losses", heads(names, 1), tuple(rows))
+    return table(
+        "mean-table",
+        f"Mean {quantity(comparison.direction)}",
+        comparison.arms,
+        {
+            "arm": lambda one: one.name + (" (control)" if one.name == comparison.control else ""),
+            "events": lambda one: one.events,
+            "mean": lambda one: one.mean,
+            "at least": lambda one: one.low,
+            "at most": lambda one: one.high,
+            "deviation of privacy noise": lambda one: one.noise_error,
+        },
+    )
 
 
 def _schedule(comparison: ABTestResult) -> str:

@@ -1,20 +1,20 @@
 """What is believed, in a page: of each coordinate and of decisions that were tried; how surely, and whether it fits."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import in_words, label_text
 from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
 from sottovoce.report._charts import NAMES_ON_AXIS, Axis, Curve, line_chart, shortened
-from sottovoce.report._numbers import significant
-from sottovoce.report.html._pieces import Chart, Table, heads, number, text
-
-__all__ = ["ShownBelief", "show_belief"]
+from sottovoce.report.html.pieces import Chart, Table, number, table
+from sottovoce.report.numbers import significant
 
 _MOST = 40  # coordinates, or decisions: more cannot be told apart
 _NAMED = 10  # coordinates
@@ -45,7 +45,7 @@ def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> Sho
     )
     charts = [_coordinates(posterior, chosen)] if posterior.deviations is not None else []
     items = _items(posterior, chosen) if by_item else None
-    return ShownBelief(words, posterior.fit_check.caution, (*charts, _decisions(posterior)), items)
+    return ShownBelief(words, posterior.fit_check.caution, (*charts, *_decisions(posterior)), items)
 
 
 def _items(posterior: Posterior, chosen: Floats | None) -> Table:
@@ -55,18 +55,16 @@ def _items(posterior: Posterior, chosen: Floats | None) -> Table:
     inside = np.zeros(len(order), dtype=bool) if chosen is None else chosen > 0
     shown = order[np.argsort(~inside[order], kind="stable")][:_MOST].tolist()
     events = np.asarray(posterior.decisions.T @ posterior.events)
-    rows = tuple(
-        (
-            text(str(item) if posterior.labels is None else label_text(posterior.labels[item])),
-            text("yes" if inside[item] else "no"),
-            number(float(posterior.slopes[item]), error=_TWO_SIDES * float(posterior.deviations[item])),
-            number(round(float(events[item]))),
-        )
-        for item in shown
-    )
+    slopes, spread = posterior.slopes.tolist(), (_TWO_SIDES * posterior.deviations).tolist()
     more = f" {_MOST} of {len(order):,} items are listed." if len(order) > _MOST else ""
     caption = f"Items, those of the decision first: the {told} that is expected of each, ± 95%.{more}"
-    return Table("items", caption, heads(("item", "in the decision", told, "events that showed it"), 2), rows)
+    columns: dict[str, Callable[[int], Any]] = {
+        "item": lambda item: str(item) if posterior.labels is None else label_text(posterior.labels[item]),
+        "in the decision": lambda item: "yes" if inside[item] else "no",
+        told: lambda item: number(slopes[item], error=spread[item]),
+        "events that showed it": lambda item: round(float(events[item])),
+    }
+    return table("items", caption, shown, columns)
 
 
 def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
@@ -112,13 +110,14 @@ def _axis(shown: Integers, places: Floats, labels: tuple[Hashable, ...] | None) 
     return Axis("the best first" if labels else "coordinate (from 0), the best first", ticks=ticks, places=read_out)
 
 
-def _decisions(posterior: Posterior) -> Chart:
-    """By how much released means differ from what the model expects of the same decisions."""
-    most = np.argsort(-posterior.precisions, kind="stable")[:_MOST]
-    rows = posterior.decisions[most]
-    expected = np.array(
-        [posterior.predict(row)[0] for row in (rows if isinstance(rows, np.ndarray) else rows.toarray())]
-    )
+def _decisions(posterior: Posterior) -> list[Chart]:
+    """By how much released means differ from what the model expects of the same decisions: those the set still has."""
+    decisions, size = sparse.csr_array(posterior.decisions), len(posterior.center)
+    still = np.flatnonzero(np.diff(decisions[:, size:].indptr) == 0)
+    most = still[np.argsort(-posterior.precisions[still], kind="stable")][:_MOST]
+    if not len(most):
+        return []
+    expected = np.array([posterior.predict(row)[0] for row in decisions[most, :size].toarray()])
     order = np.argsort(expected, kind="stable")
     apart = posterior.means[most][order] - expected[order]
     bars = _TWO_SIDES / np.sqrt(posterior.precisions[most][order])
@@ -137,4 +136,4 @@ def _decisions(posterior: Posterior) -> Chart:
     best = f"The {len(most)} {what[0].lower()} that are known best."
     words = f"{best} If the model is right, 95% of the bars reach the line at 0."
     beside = Axis(f"difference in {quantity(posterior.direction)} per event")
-    return Chart(title, line_chart(curves, axis, beside, title), words)
+    return [Chart(title, line_chart(curves, axis, beside, title), words)]

@@ -5,12 +5,14 @@ What is drawn follows from the set and from what `Domain.chosen` says: names are
 """
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from scipy.sparse.csgraph import shortest_path
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains import Domain, Permutahedron, Product
@@ -19,10 +21,106 @@ from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
 from sottovoce.report._canvas import note, sized, to_svg
 from sottovoce.report._charts import shortened
-from sottovoce.report._numbers import significant
-from sottovoce.report.html._layout import laid_out
+from sottovoce.report.numbers import significant
 
-__all__ = ["Bar", "Drawing", "draw_decision"]
+# ----------------------------------------------------------------------
+# Where the nodes of a network are drawn, if nobody says: as far apart as they are by hops, the same every time.
+
+
+_SWEEPS = 150
+_APART = 0.5  # hops that parts of a network without a link between them keep beyond its width
+
+
+Places = Mapping[Hashable, tuple[float, float]]
+"""By node: how far to the east, and to the north."""
+
+
+def laid_out(
+    nodes: Sequence[Hashable],
+    edges: Sequence[tuple[int, int]],
+    ends: tuple[int, int] | None = None,
+    known: Places | None = None,
+) -> Floats:
+    """Return a place for each node, in [0, 1] by [0, 1]; `ends` go to the left and to the right.
+
+    Nodes whose places are known (east and north) are drawn there, and those whose names are pairs of numbers (row and
+    column). Otherwise the stress of the drawing is made small: the sum
+    of (distance - hops)^2/hops^2 over all pairs, by majorisation (Gansner, Koren and North), from the principal
+    coordinates of the hops.
+
+    Examples
+    --------
+    >>> laid_out(["a", "b", "c"], [(0, 1), (1, 2)], (0, 2)).round(2).tolist()
+    [[0.0, 0.5], [0.5, 0.5], [1.0, 0.5]]
+    """
+    if known is not None:
+        places = np.array([(east, -north) for east, north in (known[node] for node in nodes)])
+    elif (named := _named_places(nodes)) is not None:
+        places = named
+    else:
+        places = _turned(_relaxed(_hops(len(nodes), edges)), ends)
+    low, high = places.min(axis=0), places.max(axis=0)
+    wide = np.where(high - low > 0.02 * max(1e-9, float((high - low).max())), high - low, 0.0)
+    return np.where(wide > 0, (places - low) / np.where(wide > 0, wide, 1.0), 0.5)
+
+
+def _named_places(nodes: Sequence[Hashable]) -> Floats | None:
+    pairs = [one for one in nodes if isinstance(one, tuple) and len(one) == 2 and all(isinstance(x, Real) for x in one)]
+    if len(pairs) < len(nodes):
+        return None
+    rows = np.array([[float(column), float(row)] for row, column in pairs])
+    return rows if np.isfinite(rows).all() else None
+
+
+def _hops(count: int, edges: Sequence[tuple[int, int]]) -> Floats:
+    links = np.zeros((count, count))
+    for one, other in edges:
+        links[one, other] = 1.0
+    found: Floats = shortest_path(links, directed=False, unweighted=True)
+    finite = np.isfinite(found)
+    return np.where(finite, found, found[finite].max() + 1 + _APART)
+
+
+def _relaxed(hops: Floats) -> Floats:
+    count = len(hops)
+    if count < 3:
+        return np.column_stack([np.arange(count, dtype=np.float64), np.zeros(count)])
+    places = _principal(hops)
+    weights = 1 / np.maximum(hops, 1.0) ** 2
+    np.fill_diagonal(weights, 0.0)
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    inverse = np.linalg.pinv(laplacian)
+    for _ in range(_SWEEPS):
+        apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+        pull = -weights * hops / np.maximum(apart, 1e-6)
+        np.fill_diagonal(pull, 0.0)
+        np.fill_diagonal(pull, -pull.sum(axis=1))
+        places = inverse @ (pull @ places)
+    return np.asarray(places)
+
+
+def _principal(hops: Floats) -> Floats:
+    centred = hops**2 - (hops**2).mean(axis=0)
+    values, vectors = np.linalg.eigh(-(centred - centred.mean(axis=1, keepdims=True)) / 2)
+    axes = vectors[:, -1:-3:-1] * np.sqrt(np.maximum(values[-1:-3:-1], 1e-3))
+    signs = np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])  # a vector's sign is the machine's business
+    twist = 1e-3 * np.column_stack([np.arange(len(hops)) % 3, np.arange(len(hops)) % 5])  # nodes in the same place part
+    return np.asarray(axes * np.where(signs == 0, 1.0, signs) + twist)
+
+
+def _turned(places: Floats, ends: tuple[int, int] | None) -> Floats:
+    """Turn a drawing so that its ends lie on a level; without any, its longest side."""
+    if ends is not None:
+        way = places[ends[1]] - places[ends[0]]
+    else:
+        way = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)[2][0]
+        way = way * (1.0 if way[np.abs(way).argmax()] > 0 else -1.0)
+    size = float(np.linalg.norm(way))
+    if size < 1e-9:
+        return places
+    cos, sin = way / size
+    return np.asarray(places @ np.array([[cos, -sin], [sin, cos]]))
+
 
 _MOST_NODES, _MOST_EDGES = 70, 260
 _MOST_NAMED = 26  # nodes whose names all have room
@@ -78,7 +176,9 @@ class Drawing:
     parts: "tuple[tuple[str, Drawing], ...]" = ()
 
 
-def draw_decision(domain: Domain, x: Vector, belief: Posterior | None = None) -> Drawing:
+def draw_decision(
+    domain: Domain, x: Vector, belief: Posterior | None = None, *, places: Places | None = None
+) -> Drawing:
     """Return a decision as people think of it.
 
     Parameters
@@ -87,6 +187,8 @@ def draw_decision(domain: Domain, x: Vector, belief: Posterior | None = None) ->
         The set, and a point of it.
     belief
         What is believed of its coordinates, if anything is: it stands beside their names.
+    places
+        Where the nodes of a network are, if that is known.
 
     Examples
     --------
@@ -101,7 +203,7 @@ def draw_decision(domain: Domain, x: Vector, belief: Posterior | None = None) ->
         return _product(domain, x, chosen, words)
     edges = getattr(domain, "edges", None)
     if edges is not None and len(edges) == len(x) <= _MOST_EDGES:
-        network = _network(domain, edges, np.asarray(x, dtype=np.float64), words)
+        network = _network(domain, edges, np.asarray(x, dtype=np.float64), words, places)
         if network is not None:
             return network
     if isinstance(chosen, Mapping):
@@ -110,6 +212,11 @@ def draw_decision(domain: Domain, x: Vector, belief: Posterior | None = None) ->
         shown = tuple(Bar(label_text(one), aside="") for one in chosen[:_MOST_ROWS])
         return Drawing("ranking", words, shown, more=max(0, len(chosen) - _MOST_ROWS))
     return _slate(domain, chosen, words, belief)
+
+
+def draw_amounts(names: Sequence[Hashable], values: Vector) -> Drawing:
+    """Return numbers by name, as bars."""
+    return _mapping(dict(zip(names, np.asarray(values).tolist(), strict=True)), "", choices=False)
 
 
 def _product(domain: Product, x: Vector, chosen: Any, words: str) -> Drawing:
@@ -185,7 +292,7 @@ def _adds(belief: Posterior, place: int) -> str:
 # ---------------------------------------------------------------------- networks
 
 
-def _network(domain: Domain, edges: Any, x: Floats, words: str) -> Drawing | None:
+def _network(domain: Domain, edges: Any, x: Floats, words: str, known: Places | None) -> Drawing | None:
     """Draw all links faintly, and over them, as wide as they are used, those of the decision."""
     nodes = list(dict.fromkeys(node for edge in edges for node in edge[:2]))
     if len(nodes) > _MOST_NODES:
@@ -194,7 +301,7 @@ def _network(domain: Domain, edges: Any, x: Floats, words: str) -> Drawing | Non
     links = [(number[edge[0]], number[edge[1]]) for edge in edges]
     ends = [getattr(domain, name, None) for name in ("source", "target")]
     pair = (number[ends[0]], number[ends[1]]) if all(one in number for one in ends) else None
-    places = laid_out(nodes, links, pair)
+    places = laid_out(nodes, links, pair, known)
     at = np.column_stack(
         [_MARGIN + places[:, 0] * (_WIDTH - 2 * _MARGIN), _MARGIN / 2 + places[:, 1] * (_HEIGHT - 1.4 * _MARGIN)]
     )

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -9,11 +10,9 @@ from sottovoce.learning import Plan
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
-from sottovoce.report._numbers import significant
-from sottovoce.report.html._pieces import Table, TableCell, heads, text
+from sottovoce.report.html.pieces import Table, table
+from sottovoce.report.numbers import significant
 from sottovoce.studies import History
-
-__all__ = ["Planned", "planned_of"]
 
 _TWO_SIDES = 1.96
 
@@ -40,33 +39,34 @@ class Planned:
 
 def planned_of(plan: Plan, belief: Posterior | None, found: Recommendation, history: History) -> Planned:
     """Compare a plan with what happened."""
-    rows = tuple(_compared(plan, belief, found, history))
+    rows = _compared(plan, belief, found, history)
     words = (
         "What happened is estimated from released values alone; true losses are not kept."
         if plan.forecast is not None
         else 'This study was created without a forecast; with "rehearse": true the service makes one, and the command '
         '"sottovoce plan" does. What happened is estimated from released values alone.'
     )
-    titles = heads(["what", "planned or forecast", "so far"], 3)
-    table = Table("planned-table", "Planned, and so far", titles, rows) if rows else None
+    columns = {"what": itemgetter(0), "planned or forecast": itemgetter(1), "so far": itemgetter(2)}
+    compared = table("planned-table", "Planned, and so far", rows, columns) if rows else None
     shown = () if plan.forecast is None else plan.forecast.rows
-    return Planned(words, table, shown, plan.rows)
+    return Planned(words, compared, shown, plan.rows)
 
 
 def _compared(
     plan: Plan, belief: Posterior | None, found: Recommendation, history: History
-) -> "list[tuple[TableCell, ...]]":
+) -> list[tuple[str, str, str]]:
+    """Return what is compared, what was planned of it, and what happened."""
     if not len(history.means):
         return []
-    rows = [_row("events", f"{plan.horizon:,}", f"{int(history.ends[-1]):,} in released rounds")]
+    rows = [("events", f"{plan.horizon:,}", f"{int(history.ends[-1]):,} in released rounds")]
     mean, deviation = _mean_so_far(history)
     told = quantity(found.direction)
-    rows.append(_row(f"mean {told} per event", "", _give_or_take(mean, deviation)))
+    rows.append((f"mean {told} per event", "", _give_or_take(mean, deviation)))
     if belief is None or found.loss is None:
         return rows
     never, unsure = belief.predict(belief.center)
-    rows.append(_row(f"{told} per event of never learning", "", _give_or_take(never, unsure or 0.0)))
-    rows.append(_row(f"{told} per event of the recommendation", "", _give_or_take(found.loss, found.deviation or 0.0)))
+    rows.append((f"{told} per event of never learning", "", _give_or_take(never, unsure or 0.0)))
+    rows.append((f"{told} per event of the recommendation", "", _give_or_take(found.loss, found.deviation or 0.0)))
     forecast = "" if plan.forecast is None else plan.forecast.learned.words(lambda one: f"{one:.0%}")
     sign = -1.0 if found.direction == "maximize" else 1.0
     gain, spread = sign * (never - found.loss), math.hypot(unsure or 0.0, found.deviation or 0.0)
@@ -74,12 +74,8 @@ def _compared(
         learned = "too early to say: the gain is within what is unsure"
     else:
         learned = f"about {np.clip(sign * (never - mean) / gain, 0.0, 1.0):.0%} on average over all events"
-    rows.append(_row("learned, of what a fixed decision can gain", forecast or "no forecast", learned))
+    rows.append(("learned, of what a fixed decision can gain", forecast or "no forecast", learned))
     return rows
-
-
-def _row(name: str, planned: str, happened: str) -> tuple[TableCell, ...]:
-    return text(name), text(planned), text(happened)
 
 
 def _mean_so_far(history: History) -> tuple[float, float]:

@@ -12,15 +12,13 @@ from sottovoce.lab.simulation import Run
 from sottovoce.learning import Plan
 from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior
-from sottovoce.report._numbers import significant
 from sottovoce.report._promises import Promise, Rows, plan_rows, promise_of_run, statement_rows
 from sottovoce.report.html._beliefs import show_belief
 from sottovoce.report.html._decisions import decide, plain_point
-from sottovoce.report.html._page import write_page
 from sottovoce.report.html._run_parts import ShownRun, figures_of, legend_of, predictions_of, table_of, tiles_of
 from sottovoce.report.html._segments import ShownSegments, show_segments
-
-__all__ = ["run_report"]
+from sottovoce.report.html.page import write_page
+from sottovoce.report.numbers import significant
 
 
 def run_report(
@@ -57,7 +55,7 @@ def run_report(
     best : array, optional
         The best fixed point in hindsight; by default the comparator of the problem.
     problem : DecisionProblem, optional
-        Draws the decision; without it the point is shown coordinate by coordinate.
+        Whose decision is drawn; without it the point is shown coordinate by coordinate.
     command : str
         The command line that redoes it.
 

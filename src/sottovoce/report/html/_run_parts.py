@@ -12,13 +12,11 @@ from sottovoce.learning import Plan
 from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
-from sottovoce.report._numbers import significant
 from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
 from sottovoce.report._promises import Promise, budget_words, promise_of_run
-from sottovoce.report.html._pieces import Chart, Table, Tile, heads, number, text
-
-__all__ = ["ShownRun", "figures_of", "legend_of", "predictions_of", "table_of", "tiles_of"]
+from sottovoce.report.html.pieces import Chart, Table, Tile, number, table
+from sottovoce.report.numbers import significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,55 +157,44 @@ def _total(name: str, run: Run, regret: Vector, colour: int) -> Curve:
 
 def table_of(entries: list[ShownRun]) -> Table:
     """Return what came of each run."""
-    words = [
-        "run",
-        "events",
-        "regret",
-        "regret per event",
-        "never learning per event",
-        "against no privacy",
-        "rounds",
-        "oracle calls",
-        "seconds",
-    ]
     free = _without_privacy(entries)
-    rows = tuple(
-        (
-            text(one.label + ("" if one.run.finished else " (interrupted)")),
-            number(one.run.events_finished),
-            number(one.run.final_regret),
-            number(one.run.regret_per_event),
-            number(one.run.no_learning_per_event),
-            number(_price(one, free), times=True),
-            number(one.run.details.rounds),
-            number(one.run.details.oracle_calls),
-            number(one.run.details.seconds),
-        )
-        for one in entries
+    return table(
+        "runs",
+        "What came of each run. Against no privacy: regret relative to that of the run without it.",
+        entries,
+        {
+            "run": lambda one: one.label + ("" if one.run.finished else " (interrupted)"),
+            "events": lambda one: one.run.events_finished,
+            "regret": lambda one: one.run.final_regret,
+            "regret per event": lambda one: one.run.regret_per_event,
+            "never learning per event": lambda one: one.run.no_learning_per_event,
+            "against no privacy": lambda one: number(_price(one, free), times=True),
+            "rounds": lambda one: one.run.details.rounds,
+            "oracle calls": lambda one: one.run.details.oracle_calls,
+            "seconds": lambda one: one.run.details.seconds,
+        },
     )
-    caption = "What came of each run. Against no privacy: regret relative to that of the run without it."
-    return Table("runs", caption, heads(words, 1), rows)
 
 
 def predictions_of(entries: list[ShownRun]) -> Any:
     """Return what plans said against what happened; None if none said anything."""
-    told = [one for one in entries if one.plan is not None and math.isfinite(one.predicted)]
+    told = [(one, one.plan) for one in entries if one.plan is not None and math.isfinite(one.predicted)]
     if not told:
         return None
-    rows = tuple(
-        (
-            text(one.label),
-            text("of the order of" if one.plan is not None and one.plan.order_only else "at most"),
-            number(one.predicted),
-            number(one.run.regret_per_event),
-            number(one.run.regret_per_event / one.predicted, times=True),
-        )
-        for one in told
-    )
-    names = ["run", "the plan said", "predicted per event", "happened per event", "happened / predicted"]
     words = (
         "Before the first event the plan states a bound on the regret, for the worst losses it was told to expect. "
         "What happens is usually well below it."
     )
-    table = Table("predictions", "The plan's prediction against what happened", heads(names, 2), rows)
-    return {"words": words, "table": table}
+    found = table(
+        "predictions",
+        "The plan's prediction against what happened",
+        told,
+        {
+            "run": lambda one: one[0].label,
+            "the plan said": lambda one: "of the order of" if one[1].order_only else "at most",
+            "predicted per event": lambda one: one[0].predicted,
+            "happened per event": lambda one: one[0].run.regret_per_event,
+            "happened / predicted": lambda one: number(one[0].run.regret_per_event / one[0].predicted, times=True),
+        },
+    )
+    return {"words": words, "table": found}

@@ -4,10 +4,14 @@ All of it is a function of released values; what a simulation lost in each segme
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from sottovoce._arrays import Floats, Integers, Mask
 from sottovoce.domains.naming import label_text
@@ -15,12 +19,11 @@ from sottovoce.lab.simulation import SegmentScores
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
+from sottovoce.report._canvas import note, sized, to_svg
+from sottovoce.report._charts import WIDTH
 from sottovoce.report._forest import Interval, forest
-from sottovoce.report._numbers import joined, significant
-from sottovoce.report._strips import strips
-from sottovoce.report.html._pieces import Chart, Table, TableCell, heads, number, text
-
-__all__ = ["ShownSegments", "shares_words", "show_segments"]
+from sottovoce.report.html.pieces import Chart, Table, TableCell, number, table, text
+from sottovoce.report.numbers import joined, significant
 
 _INTERVALS, _STRIPS = 12, 30  # segments that are drawn, the largest first: more cannot be told apart
 _COORDINATES = 40
@@ -89,6 +92,8 @@ def shares_words(found: SegmentedRecommendation) -> str:
     'By what was released, segments are much alike'
     >>> print(shares)
     7% of how their losses may vary goes with the device, 3% is a segment's own, and the rest is common to all.
+    >>> shares_words(SegmentedRecommendation(np.zeros(2), "", 0, variance_shares={"own": 1.0})).partition(": ")[2]
+    "100% of how their losses may vary is a segment's own."
     """
     shares = dict(found.variance_shares)
     if not shares:
@@ -101,7 +106,8 @@ def shares_words(found: SegmentedRecommendation) -> str:
     first, *others = [*parts, (own, "is a segment's own")]
     said = [f"{_percent(first[0])} of how their losses may vary {first[1]}"]
     said += [f"{_percent(one)} {words}" for one, words in others]
-    return f"By what was released, segments are {grade}: {', '.join(said)}, and the rest is common to all."
+    rest = ", and the rest is common to all" if _percent(1 - apart) != _percent(0.0) else ""
+    return f"By what was released, segments are {grade}: {', '.join(said)}{rest}."
 
 
 _GRADES = ((0.003, "all but identical"), (0.2, "much alike"), (0.6, "alike in part"), (math.inf, "hardly alike"))
@@ -126,8 +132,8 @@ def _gains(found: SegmentedRecommendation, order: list[Segment]) -> Chart:
     title = "What a decision of its own gains"
     return Chart(
         title,
-        forest(intervals, "less lost per event than with one for all", f"{title}, with 95% of what is believed"),
-        "How much less is lost per event than with the decision for all, with 95% of what is believed. Grey: it may be "
+        forest(intervals, "better per event than one for all", f"{title}, with 95% of what is believed"),
+        "How much better it is per event than the decision for all, with 95% of what is believed. Grey: it may be "
         f"nothing.{rest}",
     )
 
@@ -172,32 +178,29 @@ def _table(
     names: Sequence[Hashable] | None,
     scores: SegmentScores | None,
 ) -> Table:
-    texts = ["segment", "decision", "differs from the one for all by"]
-    numbers = ["events", "how sure", "less lost per event"]
     lost = {} if scores is None else dict(zip(scores.names, scores.regret_per_event.tolist(), strict=True))
-    rows = []
-    for one in order:
-        mine, gain = found.segments[one], found.gains[one]
-        rows.append(
-            (
-                text(segment_text(one)),
-                text(_decision(mine), long=True),
-                text(_how(found, one, names) if gain.differs else "nothing", long=True),
-                number(found.sizes[one]),
-                TableCell("–" if mine.share is None else f"{mine.share:.0%}", value=repr(mine.share), style="n"),
-                _gain_cell(gain),
-                *([number(lost.get(one, float("nan")))] if lost else []),
-            )
-        )
     caption = (
         "All segments, the largest first. How sure: in how many of the worlds that fit what was released this is the "
-        "best decision, or close to it. Less lost per event: than with the decision for all, with 95% of what is "
-        "believed."
+        "best decision, or close to it. Better per event: than the decision for all, with 95% of what is believed."
     )
+    columns: dict[str, Callable[[Segment], Any]] = {
+        "segment": segment_text,
+        "decision": lambda one: text(_decision(found.segments[one]), long=True),
+        "differs from the one for all by": lambda one: text(
+            _how(found, one, names) if found.gains[one].differs else "nothing", long=True
+        ),
+        "events": lambda one: found.sizes[one],
+        "how sure": lambda one: _sure_cell(found.segments[one].share),
+        "better per event": lambda one: _gain_cell(found.gains[one]),
+    }
     if lost:
-        numbers.append("regret per event (simulation)")
+        columns["regret per event (simulation)"] = lambda one: lost.get(one, float("nan"))
         caption += " Regret: against the best decision of the segment, from true losses, which only a simulation has."
-    return Table("segments", caption, heads([*texts, *numbers], 3), tuple(rows), sortable=True)
+    return table("segments", caption, order, columns, sortable=True)
+
+
+def _sure_cell(share: float | None) -> TableCell:
+    return TableCell("–" if share is None else f"{share:.0%}", value=repr(share), style="n")
 
 
 def _gain_cell(gain: SegmentGain) -> TableCell:
@@ -219,3 +222,75 @@ def _how(found: SegmentedRecommendation, one: Segment, names: Sequence[Hashable]
             more = [f"{len(places) - _NAMED:,} more"] if len(places) > _NAMED else []
             said.append(f"{word} {joined([*few, *more])}")
     return "; ".join(said)
+
+
+# ----------------------------------------------------------------------
+# Rows of cells that show how decisions differ from the first of them.
+
+
+_ROW, _NAMES, _TOP, _BOTTOM = 26, 140, 6, 8
+_LETTER = 9.4  # units of a letter of a column's name, which stands upright below, at the size that phones get
+_ROOM = 14.0  # units that a cell must have for its name below
+_LETTERS = 14  # of a name, at the size that phones get
+_MARKED = 9.0  # units that a cell must have for a sign in it
+_ALIKE = 1e-9
+
+
+def strips(rows: Sequence[str], columns: Sequence[str], values: Floats, title: str) -> Markup:
+    """Return a row of cells for each decision; those after the first are marked where they differ from it.
+
+    Parameters
+    ----------
+    rows, columns
+        Their names.
+    values
+        Decisions, one in each row.
+    title
+        What a screen reader says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> drawn = strips(["for all", "phone"], ["news", "sport"], np.array([[1.0, 0.0], [0.0, 1.0]]), "Differences")
+    >>> "phone, sport: 1.00, more than 0.00" in drawn
+    True
+    """
+    wide = (WIDTH - _NAMES) / len(columns)
+    below = [_shortened(one) for one in columns] if wide >= _ROOM else []
+    room = _BOTTOM + round(_LETTER * max(map(len, below), default=0))
+    axes = sized(WIDTH, _TOP + _ROW * len(rows) + room, _NAMES, 0, _TOP, room)
+    axes.spines["bottom"].set_visible(False)
+    axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), yticks=[])
+    upright: dict[str, Any] = {"rotation": 90, "rotation_mode": "anchor", "ha": "right", "va": "center"}
+    axes.set_xticks([place + 0.5 for place in range(len(below))], below, **upright)
+    axes.tick_params(axis="x", length=0, pad=_BOTTOM - 2)
+    largest = max(1e-12, float(abs(values).max()))
+    for line, (name, row) in enumerate(zip(rows, values, strict=True)):
+        words = note(axes, "tick" if line else "name", name)
+        axes.text(-8 / wide, line + 0.65, _shortened(name), horizontalalignment="right", gid=words)
+        for place, (column, value, first) in enumerate(zip(columns, row, values[0], strict=True)):
+            _cell(axes, f"{name}, {column}", (float(value), float(first)), largest, (place, line), wide)
+    return to_svg(axes, title)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
+
+
+def _cell(axes: Axes, name: str, values: tuple[float, float], largest: float, at: tuple[int, int], wide: float) -> None:
+    """A cell, darker the larger its value; with a sign where it differs, so that colours are not needed."""
+    value, first = values
+    said, style, sign = f"{name}: {significant(value)}", "c0", ""
+    if value > first + _ALIKE:
+        said, style, sign = f"{said}, more than {significant(first)}", "c2", "+"
+    elif value < first - _ALIKE:
+        said, style, sign = f"{said}, less than {significant(first)}", "c1 hollow", "−"
+    strength = max(abs(value), abs(value - first)) / largest if sign else abs(value) / largest
+    gap = min(2.0, wide / 8) / wide
+    box = (at[0] + gap / 2, at[1] + 2 / _ROW), 1 - gap, 1 - 4 / _ROW
+    axes.add_patch(Rectangle(*box, gid=note(axes, "cell", said)))
+    if strength > _ALIKE:
+        axes.add_patch(Rectangle(*box, gid=note(axes, f"bar {style}", said, fill_opacity=f"{strength:.2f}")))
+    if sign and wide >= _MARKED:
+        ink = "sign" if sign == "+" else "sign minus"
+        axes.text(at[0] + 0.5, at[1] + 0.68, sign, horizontalalignment="center", gid=f".{ink}")

@@ -8,10 +8,8 @@ from pathlib import Path
 from sottovoce.auditing import AuditRecord
 from sottovoce.privacy import Ledger, LedgerStatement
 from sottovoce.report._statement import statement
-from sottovoce.report.html._page import write_page
+from sottovoce.report.html.page import write_page
 from sottovoce.studies import Study, StudyStatement
-
-__all__ = ["statement_page"]
 
 
 def statement_page(

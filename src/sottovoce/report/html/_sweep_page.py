@@ -3,7 +3,7 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +12,18 @@ import numpy as np
 from sottovoce._written import bare_name
 from sottovoce.lab import Result, Sweep
 from sottovoce.lab.grouping import gather
-from sottovoce.lab.slopes import Slope, slopes
+from sottovoce.lab.slopes import Fit, Slope, slopes
 from sottovoce.lab.summary import Summary, summarise
-from sottovoce.lab.sweeps.records import COLUMNS, columns_of, row_of
+from sottovoce.lab.sweeps.records import COLUMNS, columns_of
 from sottovoce.report._charts import Axis, Curve, line_chart
-from sottovoce.report._numbers import epsilon_name, joined, short, significant
 from sottovoce.report._palette import algorithm_colours
 from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run, statement_rows
-from sottovoce.report.html._page import write_page
-from sottovoce.report.html._pieces import Chart, ColumnHead, Table, TableCell, epsilon_cell, heads, number, text
 from sottovoce.report.html._problem_part import problem_part
+from sottovoce.report.html.page import write_page
+from sottovoce.report.html.pieces import Chart, Table, TableCell, epsilon_cell, number, table, text
+from sottovoce.report.numbers import epsilon_name, joined, short, significant
 
-__all__ = ["sweep_report"]
-
-_TEXTS = tuple(name for name, kind in COLUMNS.items() if kind is str)
 _WORDY = ("error", "privacy")
-_NUMBERS = ("epsilon", "horizon", "seed")  # of a cell
 
 
 def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
@@ -170,29 +166,20 @@ def _predictions(groups: list[Summary], colours: dict[str, int]) -> dict[str, An
 
 
 def _predictions_table(told: list[Summary]) -> Table:
-    names = [
-        "problem",
-        "algorithm",
-        "epsilon",
-        "events",
-        "predicted per event",
-        "happened per event",
-        "happened / predicted",
-    ]
-    rows = tuple(
-        (
-            text(one.problem),
-            text(one.algorithm),
-            epsilon_cell(one.epsilon),
-            number(one.horizon),
-            number(one.predicted),
-            number(one.regret, error=one.regret_error),
-            number(one.regret / one.predicted, times=True),
-        )
-        for one in told
-    )
-    return Table(
-        "predictions", "Predicted regret per event, and the mean of what happened", heads(names, 2), rows, True
+    return table(
+        "predictions",
+        "Predicted regret per event, and the mean of what happened",
+        told,
+        {
+            "problem": lambda one: one.problem,
+            "algorithm": lambda one: one.algorithm,
+            "epsilon": lambda one: epsilon_cell(one.epsilon),
+            "events": lambda one: one.horizon,
+            "predicted per event": lambda one: one.predicted,
+            "happened per event": lambda one: number(one.regret, error=one.regret_error),
+            "happened / predicted": lambda one: number(one.regret / one.predicted, times=True),
+        },
+        sortable=True,
     )
 
 
@@ -223,46 +210,37 @@ def _slopes(results: Sequence[Result]) -> dict[str, Any] | None:
         "of the paper's theorem, 0.5 is the best order that any algorithm can promise. Every seed has a slope of its "
         "own; the interval is Student's, at 95%, over the seeds."
     )
-    names = ["regret grows with", "problem", "algorithm", "at", "slope", "from", "to", "seeds"]
-    rows = tuple(_slope_row(one) for one in found)
+    fitted = [(one, one.fit or Fit(*[math.nan] * 4)) for one in found]
+    columns: dict[str, Callable[[tuple[Slope, Fit]], Any]] = {
+        "regret grows with": lambda one: "events" if one[0].against == "horizon" else one[0].against,
+        "problem": lambda one: one[0].problem,
+        "algorithm": lambda one: one[0].algorithm,
+        "at": lambda one: _fixed(one[0]),
+        "slope": lambda one: one[1].slope,
+        "from": lambda one: one[1].low,
+        "to": lambda one: one[1].high,
+        "seeds": lambda one: one[0].seeds,
+        "remark": lambda one: text(one[0].reason, long=True),
+    }
     return {
         "words": words,
-        "table": Table(
-            "slopes-table", "Slopes on logarithmic scales", (*heads(names, 4), ColumnHead("remark")), rows, True
-        ),
+        "table": table("slopes-table", "Slopes on logarithmic scales", fitted, columns, sortable=True),
     }
 
 
-def _slope_row(one: Slope) -> tuple[TableCell, ...]:
+def _fixed(one: Slope) -> str:
     fixed = [] if one.epsilon is None else [epsilon_name(one.epsilon)]
-    fixed += [] if one.horizon is None else [f"{short(one.horizon)} events"]
-    nan = float("nan")
-    slope, low, high = (nan, nan, nan) if one.fit is None else (one.fit.slope, one.fit.low, one.fit.high)
-    return (
-        text("events" if one.against == "horizon" else one.against),
-        text(one.problem),
-        text(one.algorithm),
-        text(", ".join(fixed)),
-        number(slope),
-        number(low),
-        number(high),
-        number(one.seeds),
-        text(one.reason, long=True),
-    )
+    return ", ".join(fixed if one.horizon is None else [*fixed, f"{short(one.horizon)} events"])
 
 
 def _failed(results: tuple[Result, ...]) -> Table:
-    rows = tuple(
-        (
-            text(one.cell.problem),
-            text(one.cell.algorithm),
-            *(TableCell(row[name], value=row[name], style="n") for name in _NUMBERS),
-            text(one.error, long=True),
-        )
-        for one, row in ((one, row_of(one)) for one in results if one.status != "done")
+    shown = ("problem", "algorithm", "epsilon", "horizon", "seed")
+    return table(
+        "failures",
+        "Cells that failed, and why. The same command tries them again.",
+        [columns_of(one) for one in results if one.status != "done"],
+        {name: _reading_of(name) for name in shown} | {"why": lambda row: text(row["error"][0], long=True)},
     )
-    names = tuple(ColumnHead(word, number=word in _NUMBERS) for word in ("problem", "algorithm", *_NUMBERS, "why"))
-    return Table("failures", "Cells that failed, and why. The same command tries them again.", names, rows)
 
 
 def _missing(sweep: Sweep, results: tuple[Result, ...]) -> str:
@@ -272,14 +250,20 @@ def _missing(sweep: Sweep, results: tuple[Result, ...]) -> str:
 
 
 def _cells(results: tuple[Result, ...]) -> Table:
-    names = tuple(ColumnHead(name.replace("_", " "), number=name not in _TEXTS) for name in COLUMNS)
-    rows = tuple(
-        tuple(_entry(name, exact, value) for name, (value, exact) in columns_of(result).items()) for result in results
+    return table(
+        "cells",
+        f"{len(results):,} cells. Press a head to sort.",
+        [columns_of(one) for one in results],
+        {name.replace("_", " "): _reading_of(name) for name in COLUMNS},
+        sortable=True,
     )
-    return Table("cells", f"{len(rows):,} cells. Press a head to sort.", names, rows, sortable=True)
 
 
-def _entry(name: str, exact: str, value: Any) -> TableCell:
+def _reading_of(name: str) -> Callable[[Mapping[str, tuple[Any, str]]], TableCell]:
+    return lambda row: _entry(name, *row[name])
+
+
+def _entry(name: str, value: Any, exact: str) -> TableCell:
     """Return a value of results.csv: shortened for people, exact in the attribute."""
     if isinstance(value, str):
         return TableCell(exact, value=exact, style="long" if name in _WORDY and len(exact) > 40 else "")

@@ -28,7 +28,19 @@ from sottovoce._records import Record
 from sottovoce.errors import ForkRefused
 from sottovoce.rounds.lease import Lease, Leases, Piece
 from sottovoce.rounds.people import people_erased, people_uncounted
-from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED, UNWANTED, Draw, Release, Round, Shape, fresh_slots
+from sottovoce.rounds.round import (
+    MISSING,
+    PENDING,
+    PLACES,
+    UNUSED,
+    UNWANTED,
+    Draw,
+    Release,
+    Round,
+    Shape,
+    fresh_slots,
+    leading,
+)
 from sottovoce.rounds.store import (
     LATE,
     TOLD,
@@ -40,9 +52,8 @@ from sottovoce.rounds.store import (
     Drawing,
     OpenRound,
     Orders,
+    states_of,
 )
-
-__all__ = ["MemoryStore"]
 
 CHUNK = 4096
 """Slots that are leased when one is asked for: enough for numpy, little for the memory."""
@@ -299,7 +310,7 @@ class MemoryStore(Leases):
         self._write(newest.round.first + start, slots)
         self.hold(stream, Lease(newest.round, start, drawn, newest.before + start))  # now they are leased
         newest.reserved = start + count
-        newest.left += int(np.count_nonzero(_leading(slots) == PENDING))
+        newest.left += int(np.count_nonzero(leading(slots) == PENDING))
         self._ready = self._fork_count
         return count
 
@@ -377,7 +388,7 @@ class MemoryStore(Leases):
             if (ids[1:] == ids[:-1]).any():
                 return None
         places = self._pages.places(ids)
-        if places is None or not (_leading(self._pages.view[places]) == PENDING).all():
+        if places is None or not (leading(self._pages.view[places]) == PENDING).all():
             return None
         numbers, starts, ends = _stretches(np.searchsorted(self._firsts, ids, side="right"))
         rounds = [self._open[number - 1] for number in numbers]  # there is one: who else would wait
@@ -468,7 +479,7 @@ class MemoryStore(Leases):
             if oldest.reserved < oldest.round.size or oldest.left > 0:
                 return 0
             slots = self._slots_of(oldest)
-            marks = _leading(slots)
+            marks = leading(slots)
             oldest.left = int(np.count_nonzero(marks == PENDING))
             if oldest.left:
                 return 0
@@ -500,7 +511,7 @@ class MemoryStore(Leases):
         if len(release.missing):
             missing = np.packbits(np.bincount(release.missing, minlength=one.size).astype(bool)).tobytes()
         if release.wanted < one.size:
-            unwanted = np.packbits(_leading(self._slots_of(oldest))[: one.size] == UNWANTED).tobytes()
+            unwanted = np.packbits(leading(self._slots_of(oldest))[: one.size] == UNWANTED).tobytes()
         at = bisect_right(self._closed, one.first, key=_first_id)
         if not at or self._closed[at - 1].first != one.first:
             self._closed.insert(at, _Closed(one.first, one.size, missing, unwanted))
@@ -607,8 +618,8 @@ class MemoryStore(Leases):
         for place in np.unique(places[places >= 0]).tolist():
             opened = self._open[place]
             where = np.flatnonzero((places == place) & (ids < self._handed_out(opened)))
-            slots = _leading(self._slots_of(opened))
-            states[where] = _states(slots[ids[where] - opened.round.first])
+            slots = leading(self._slots_of(opened))
+            states[where] = states_of(slots[ids[where] - opened.round.first], UNKNOWN)
         return states
 
     def _closed_states(self, ids: Integers) -> NDArray[np.int8]:
@@ -630,7 +641,7 @@ class MemoryStore(Leases):
         return [self._described(opened) for opened in sorted(found, key=lambda one: one.round.first)]
 
     def _described(self, opened: _Open) -> OpenRound:
-        slots, waiting = _leading(self._slots_of(opened)), len(self._waiting_of(opened))
+        slots, waiting = leading(self._slots_of(opened)), len(self._waiting_of(opened))
         missing = int(np.count_nonzero(slots == MISSING))
         told = int(np.count_nonzero(slots > UNUSED))
         return OpenRound(opened.round, self._asked(opened), waiting, opened.full_at, None, told, missing)
@@ -648,7 +659,7 @@ class MemoryStore(Leases):
         return np.concatenate([_NONE, *ids])[:limit]
 
     def _waiting_of(self, opened: _Open) -> Integers:
-        slots = _leading(self._slots_of(opened))[: self._asked(opened)]
+        slots = leading(self._slots_of(opened))[: self._asked(opened)]
         return opened.round.first + np.flatnonzero(slots == PENDING)
 
     def close(self) -> int:
@@ -750,7 +761,7 @@ class MemoryStore(Leases):
         return np.concatenate([self._pages.view[:0], *self._pages.parts(first, first + opened.reserved)])
 
     def _count(self, opened: _Open) -> int:
-        opened.left = int(np.count_nonzero(_leading(self._slots_of(opened)) == PENDING))
+        opened.left = int(np.count_nonzero(leading(self._slots_of(opened)) == PENDING))
         return opened.left
 
     # ------------------------------------------------------------------ the unusual
@@ -794,18 +805,6 @@ class MemoryStore(Leases):
                 "Create it after the fork, in one process only"
             )
         self._fork_count = _fork.fork_count()
-
-
-def _states(slots: Integers) -> NDArray[np.int8]:
-    states = np.full(len(slots), TOLD, dtype=np.int8)
-    for mark, state in ((PENDING, WAITING), (MISSING, LATE), (UNWANTED, UNWANTED_LOSS), (UNUSED, UNKNOWN)):
-        states[slots == mark] = state
-    return states
-
-
-def _leading(slots: Integers) -> Integers:
-    """The integer of each slot that tells its state: the first."""
-    return slots if slots.ndim == 1 else slots[:, 0]
 
 
 def _stretches(numbers: Integers) -> tuple[list[int], list[int], list[int]]:

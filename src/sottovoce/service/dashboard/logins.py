@@ -16,22 +16,6 @@ from starlette.responses import Response
 from sottovoce.service.context import Context
 from sottovoce.service.keys import Key
 
-__all__ = [
-    "LARGEST_FORM",
-    "confidential",
-    "cookie_of",
-    "forget_cookie",
-    "form_of",
-    "form_secret",
-    "form_token",
-    "is_own_form",
-    "keep_form",
-    "key_of",
-    "let_in",
-    "local_path",
-    "new_form",
-]
-
 LARGEST_FORM = 10_000
 _SECONDS = 12 * 3600
 _HOST, _PLAIN = "__Host-sottovoce", "sottovoce"

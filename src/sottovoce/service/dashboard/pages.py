@@ -15,9 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sottovoce import __version__
-from sottovoce.report.html.parts import script, style, templates
-
-__all__ = ["ASSETS", "asset", "asset_tag", "page", "part", "render", "sheet"]
+from sottovoce.report.html.page import script, style, templates
 
 ASSETS = ("dashboard.css", "dashboard.js", "shared.js")
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}

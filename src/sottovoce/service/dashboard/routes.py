@@ -17,8 +17,6 @@ from sottovoce.service.dashboard.views.manual import manual
 from sottovoce.service.dashboard.views.overview import overview
 from sottovoce.service.problem_documents import KINDS, Problem, problem_response
 
-__all__ = ["dashboard_routes"]
-
 
 def dashboard_routes(context: Context) -> list[BaseRoute]:
     """Return the routes of the dashboard, for the router of an application.

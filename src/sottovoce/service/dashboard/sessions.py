@@ -16,8 +16,6 @@ from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.service.redaction import note_incident
 from sottovoce.service.request_log import doing
 
-__all__ = ["MAY_NOT_READ", "NotLoggedIn", "Page", "SessionPages", "ended"]
-
 Page = Callable[[Request], Awaitable[Response]]
 MAY_NOT_READ = "The key may not read. Log in with one that was created with --may read, for this study or for all."
 

@@ -7,10 +7,10 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from sottovoce._parsing import guarantee_of
+from sottovoce.privacy import PrivacyStatement
+from sottovoce.privacy.promise import cautions_of
 from sottovoce.service.endpoints import models
 from sottovoce.service.problem_documents import Problem, problem_for
-
-__all__ = ["carried_out", "guarantee_in", "malformed", "parsed"]
 
 Model = TypeVar("Model", bound=BaseModel)
 Found = TypeVar("Found")
@@ -131,7 +131,14 @@ def _texts(sent: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
+def promised(privacy: PrivacyStatement, horizon: int | None = None) -> dict[str, Any]:
+    """Return what whoever creates something has promised by it: the promise, and what speaks against it."""
+    return {"privacy": str(privacy.headline), "warnings": list(cautions_of(privacy.guarantee, horizon))}
+
+
 def guarantee_in(wish: models.Privacy) -> Any:
     """Return the promise that was wished for."""
     given = wish.model_dump()
+    if not wish.none and wish.epsilon is None and wish.rho is None:
+        raise Problem("malformed", "privacy must say how much: epsilon, or rho, or none (true).")
     return guarantee_of(no_privacy=given.pop("none"), spelled="{}", **given)

@@ -17,8 +17,6 @@ from sottovoce.service.gate import ANY
 from sottovoce.service.keys import Key
 from sottovoce.service.problem_documents import KINDS
 
-__all__ = ["AT_ONCE", "STREAM", "IdempotencyKey", "Name", "Route", "context_of", "declared", "key_of", "streamed"]
-
 AT_ONCE = 0.05
 """Seconds within which a look at a key is not repeated."""
 

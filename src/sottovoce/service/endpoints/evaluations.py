@@ -14,14 +14,13 @@ from sottovoce.errors import HorizonReached
 from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.service.endpoints import models
-from sottovoce.service.endpoints._parsing import carried_out, guarantee_in
+from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, promised
 from sottovoce.service.endpoints._route import IdempotencyKey, Name, Route, context_of, declared, key_of
-from sottovoce.service.endpoints.studies import TELL_PROBLEMS, check_block, counted
+from sottovoce.service.endpoints.studies import TELL_PROBLEMS, check_block, counted, person_of
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings
+from sottovoce.service.study_workers.asking import told_apart
 from sottovoce.service.study_workers.requests import Request as Repeatable
-
-__all__ = ["evaluation_routes"]
 
 _WRONG = ("study-not-found", "unknown-action", "study-behind", "state-refused")
 _SHOWN = ("name", "loss_range", "guarantee", "channel", "patience", "privacy", "scale", "open")
@@ -50,7 +49,7 @@ async def create(request: Request, wish: models.CreateEvaluations, response: Res
 def _created(settings: Settings, wish: models.CreateEvaluations) -> dict[str, Any]:
     given = wish.model_dump() | {"privacy": guarantee_in(wish.privacy), "loss_range": tuple(wish.loss_range)}
     with PrivateEvaluations(storage=settings.storage, noise=settings.noise, **given) as made:
-        return {"evaluations": wish.name, "created": made.created, "privacy": str(made.privacy.headline)}
+        return {"evaluations": wish.name, "created": made.created, **promised(made.privacy)}
 
 
 @evaluation_routes.post(
@@ -82,26 +81,28 @@ async def assign(
 ) -> Response:
     """Assign people."""
     context, wanted = context_of(request), wish or models.Assign()
-    if wanted.size is not None and wanted.size > context.settings.largest_block:
+    person, size = person_of(wanted), wanted.size or (None if wanted.people is None else len(wanted.people))
+    if size is not None and size > context.settings.largest_block:
         raise Problem("too-large", f"size must be at most {context.settings.largest_block}.")
 
     def hand_out(evaluations: PrivateEvaluations) -> tuple[dict[str, Any], Callable[[], Any]]:
-        people = _assigned(evaluations, wanted)
-        answer = people[0] if wanted.size is None else {"assigned": people}
+        people = _assigned(evaluations, wanted.number, size, person)
+        answer = people[0] if size is None else {"assigned": people}
         return answer, lambda: evaluations.forget([one["id"] for one in people])
 
-    answer = await _once(request, name, idempotency_key, f"assign {wanted.size} {wanted.number}", hand_out)
-    context.metrics.count_events("asked", 0 if "Idempotent-Replayed" in answer.headers else wanted.size or 1)
+    answer = await _once(request, name, idempotency_key, f"assign {size} {wanted.number}", hand_out, person)
+    context.metrics.count_events("asked", 0 if "Idempotent-Replayed" in answer.headers else size or 1)
     return answer
 
 
-def _assigned(evaluations: PrivateEvaluations, wish: models.Assign) -> list[dict[str, Any]]:
-    count = wish.size or 1
+def _assigned(evaluations: PrivateEvaluations, number: int | None, size: int | None, person: Any) -> list[Any]:
     with suppress(HorizonReached):  # whose words repeat what was asked for
-        if wish.number is None:
-            return [{"number": met.number, "id": person} for met, person in evaluations.assign(size=count)]
-        ids = evaluations.evaluation(wish.number).assign(size=count)
-        return [{"number": wish.number, "id": str(one)} for one in ids]
+        if number is None:
+            met: Any = evaluations.assign(size, person=person)
+            found = [(one.evaluation.number, one.id, one.wants_loss) for one in ([met] if size is None else met)]
+        else:
+            found = [(number, *one) for one in evaluations.evaluation(number).take(size, person)]
+        return [dict(zip(("number", "id", "wants_loss"), one, strict=True)) for one in found]
     raise Problem("horizon-reached", "There are not as many places left; open an evaluation.")
 
 
@@ -111,12 +112,14 @@ async def _once(
     key: str | None,
     asks: str,
     make: Callable[[PrivateEvaluations], tuple[dict[str, Any], Callable[[], Any]]],
+    person: Any = None,
 ) -> Response:
     """Answer a request, and a repetition of it as it was answered before; what was made in vain is undone."""
     context = context_of(request)
-    again = None if key is None else Repeatable.of(name, key_of(request).id, key, asks)
+    repeatable = None if key is None else Repeatable.of(name, key_of(request).id, key, asks)
 
     def answer(evaluations: PrivateEvaluations) -> tuple[bytes, bool]:
+        again = told_apart(evaluations, repeatable, person)
         known = {} if again is None else context.requests.find([again])
         if again is None or again not in known:
             made, undo = make(evaluations)
@@ -127,13 +130,25 @@ async def _once(
             if again not in known:
                 return body, False
             undo()  # another was quicker
-        if known[again].asks != asks:
+        if known[again].asks != again.asks:
             raise Problem("idempotency-key-reused")
         return known[again].body, True
 
     body, replayed = await context.evaluations.use(name, answer)
     headers = {"Idempotent-Replayed": "true"} if replayed else None
     return Response(body, headers=headers, media_type="application/json")
+
+
+@evaluation_routes.post(
+    "/evaluations/{name:path}/erase-people",
+    name="evaluations erase-people",
+    summary="Erase all that is kept of people who were counted; nobody is assigned any more after it.",
+    response_model=models.Erased,
+    **declared("admin", problems=_WRONG),
+)
+async def erase_people(request: Request, name: Name) -> Any:
+    """Erase people."""
+    return {"erased": await context_of(request).evaluations.use(name, lambda one: one.erase_people())}
 
 
 # ---------------------------------------------------------------------- telling

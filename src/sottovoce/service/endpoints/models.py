@@ -209,12 +209,17 @@ class Open(Body):
 
 
 class Assign(Body):
-    """Who is to be assigned: one person, or `size` of them; by coins, or all to the evaluation of a number."""
+    """Who is to be assigned: one person, or `size` of them; by coins, or all to the evaluation of a number.
+
+    Where people are counted, `person` says who it is, by any text that is theirs alone; or `people`, each of several.
+    """
 
     model_config = _example(size=2)
 
     size: Annotated[int, Field(ge=1)] | None = None
     number: Number | None = None
+    person: str | None = None
+    people: Annotated[list[str], Field(min_length=1)] | None = None
 
 
 class Which(Body):
@@ -275,21 +280,25 @@ class Erased(BaseModel):
     erased: Count
 
 
-class Created(BaseModel):
-    """A study, and whether it is new."""
+class Promised(BaseModel):
+    """Whether it is new, what is promised, and what speaks against that, if anything does."""
 
-    study: str
     created: bool
     privacy: str
+    warnings: list[str]
+
+
+class Created(Promised):
+    """A study."""
+
+    study: str
     remaining: int | None
 
 
-class CreatedEvaluations(BaseModel):
-    """Evaluations, and whether they are new."""
+class CreatedEvaluations(Promised):
+    """Evaluations."""
 
     evaluations: str
-    created: bool
-    privacy: str
 
 
 class Studies(BaseModel):
@@ -340,6 +349,12 @@ class SavedPosterior(BaseModel):
     record: str
 
 
+class Page(BaseModel):
+    """A page, as HTML."""
+
+    page: str
+
+
 class Opened(BaseModel):
     """An evaluation that has begun."""
 
@@ -348,10 +363,11 @@ class Opened(BaseModel):
 
 
 class Person(BaseModel):
-    """Which evaluation somebody was assigned to, and under which id."""
+    """Which evaluation somebody was assigned to, under which id, and whether a loss is wanted."""
 
     number: int
     id: str
+    wants_loss: bool = True
 
 
 class Assigned(BaseModel):

@@ -13,8 +13,6 @@ from sottovoce.service.endpoints import models
 from sottovoce.service.endpoints._route import Route, context_of, declared
 from sottovoce.service.problem_documents import Problem
 
-__all__ = ["operation_routes"]
-
 operation_routes = APIRouter(route_class=Route)
 _SCRIPTS = {"sottovoce.js": "text/javascript; charset=utf-8", "sottovoce.d.ts": "text/plain; charset=utf-8"}
 

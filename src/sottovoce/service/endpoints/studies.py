@@ -4,10 +4,12 @@ import asyncio
 import base64
 import inspect
 import json
+import math
 import re
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -22,11 +24,12 @@ from sottovoce.domains.specification import build, specify
 from sottovoce.errors import StateRefused
 from sottovoce.learning.segmented.requests import segment_in_words
 from sottovoce.models import Posterior, Segments
+from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.rehearsal import NotRehearsed, plan
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
-from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, parsed
+from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, parsed, promised
 from sottovoce.service.endpoints._route import (
     AT_ONCE,
     STREAM,
@@ -44,8 +47,6 @@ from sottovoce.service.study_workers import AskOrder
 from sottovoce.service.study_workers.requests import Request as Repeatable
 from sottovoce.studies import Recorded, Study, TellCall, export_lines
 
-__all__ = ["TELL_PROBLEMS", "check_block", "counted", "study_routes"]
-
 TELL_PROBLEMS = (
     *("study-not-found", "unknown-action", "round-closed", "study-behind", "state-refused"),
     *("invalid-loss", "wrong-report"),
@@ -53,6 +54,7 @@ TELL_PROBLEMS = (
 _BLOCK = 256  # lines of a stream that are recorded together
 _LONGEST_LINE = 4096  # bytes
 _LARGEST = 1_000_000  # of the numbers that a domain is written with
+_LEAST_WORK = 2.0**-10  # of a forecast
 _MOST_IDS = 10_000  # of one answer
 study_routes = APIRouter(route_class=Route)
 _LINES = {STREAM: {"schema": {"type": "string"}}}
@@ -104,8 +106,8 @@ def _created(settings: Settings, wish: models.Create) -> dict[str, Any]:
         return {
             "study": wish.name,
             "created": study.created,
-            "privacy": str(study.privacy.headline),
             "remaining": study.remaining,
+            **promised(study.privacy, study.horizon),
         }
 
 
@@ -172,20 +174,25 @@ async def ask(
     return Response(answer.body, headers=headers, media_type="application/json")
 
 
+def person_of(wanted: models.Ask | models.Assign) -> Any:
+    """Return whom a call is for, one person or a list of them; refuse both."""
+    if wanted.people is not None and wanted.person is not None:
+        raise Problem("malformed", "people are one for each event: without person.")
+    return wanted.person if wanted.people is None else wanted.people
+
+
 def _order(wanted: models.Ask, largest: int) -> AskOrder:
     """Return what is asked for; refuse what contradicts itself, and what is too much."""
     size, several = wanted.size, wanted.segments if wanted.people is None else wanted.people
     if wanted.segments is not None and wanted.segment is not None:
         raise Problem("malformed", "segments are one for each action: without segment.")
-    if wanted.people is not None and wanted.person is not None:
-        raise Problem("malformed", "people are one for each action: without person.")
+    person = person_of(wanted)
     if several is not None:
         size = size if wanted.round else size or len(several) or None
     if (size or len(several or ())) > largest:
         raise Problem("too-large", f"size must be at most {largest}.")
     if wanted.round:
         size = size or largest
-    person = wanted.person if wanted.people is None else wanted.people
     return AskOrder(size, wanted.x, segment=wanted.segment, segments=wanted.segments, round=wanted.round, person=person)
 
 
@@ -405,6 +412,12 @@ def _statement(study: Study) -> dict[str, Any]:
     return asdict(statement(study))
 
 
+def _report(study: Study) -> dict[str, str]:
+    from sottovoce.report.html.study_page import study_page  # slow to import
+
+    return {"page": study_page(study)}
+
+
 def _channel(study: Study) -> dict[str, Any]:
     try:
         found: dict[str, Any] = study.channel.to_dict()
@@ -419,6 +432,7 @@ _look("definition", "What the study was created with.", models.Definition, _defi
 _look("plan", "The plan in force.", _Plain, lambda one: one.plan.to_dict())
 _look("privacy", "The promise as plain data, with its argument.", _Plain, lambda one: one.privacy.to_dict())
 _look("statement", "What is promised, to whom, against whom, what is spent, what is not covered.", _Plain, _statement)
+_look("report", "What the study has come to, as one HTML page with its pictures.", models.Page, _report)
 _look(
     "channel",
     "The channel by which owners privatise their losses, for studies with local privacy.",
@@ -448,13 +462,26 @@ _look_by_segment("fit-check", "How well what was released fits the model of the 
     **declared("read", problems=("study-not-found", "state-refused")),
 )
 async def forecast(request: Request, name: Name, rehearse: Annotated[float, Query(gt=0, le=1)] = 1.0) -> Any:
-    """Return a forecast; the study is let go before worlds are played."""
-    play = await context_of(request).look(name, lambda study: study._forecaster(rehearse))
-    try:
-        found = await asyncio.to_thread(play)
-    except NotRehearsed as why:
-        raise StateRefused(str(why)) from None
+    """Return a forecast; the study is let go before worlds are played. It changes with what is released, and a set."""
+    times = max(_LEAST_WORK, 2.0 ** math.ceil(math.log2(rehearse)))  # of as many sizes, each is played once
+
+    def look(study: Study) -> tuple[Any, Callable[[], Forecast | NotRehearsed]]:
+        standing = study.status()
+        version = standing.incarnation, standing.round, specify(study.domain)
+        return version, partial(_played, study._forecaster(times))
+
+    worker = await context_of(request).workers.worker(name)
+    found = await worker.make(f"forecast {times}", look)
+    if isinstance(found, NotRehearsed):
+        raise StateRefused(str(found))
     return found.to_dict()
+
+
+def _played(play: Callable[[], Forecast]) -> Forecast | NotRehearsed:
+    try:
+        return play()
+    except NotRehearsed as why:
+        return why
 
 
 @study_routes.get(

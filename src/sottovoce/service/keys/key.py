@@ -4,8 +4,6 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 
-__all__ = ["ROLES", "Key", "id_and_secret", "new_text", "secret_hash"]
-
 ROLES = ("ask", "tell", "read", "admin")
 """What a key may be for; `admin` includes the others."""
 

@@ -10,8 +10,6 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import as_plain
 from sottovoce.learning.bandit.actions import Action, Actions
 
-__all__ = ["Layout", "block_answer", "single_answer"]
-
 Layout = Literal["dense", "sparse", "none"]
 """How the numbers of an action are written: all of them, those that are not 0, or not at all."""
 

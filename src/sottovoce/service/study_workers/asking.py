@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sottovoce.errors import HorizonReached, SottovoceError, UnknownSegment
+from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.learning.bandit.actions import Action
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.study_workers.answers import Layout, block_answer, single_answer
 from sottovoce.service.study_workers.requests import Known, Request, Requests
 from sottovoce.studies import Study
-
-__all__ = ["Answer", "AskOrder", "Layout", "answer_asks"]
 
 _MOST_NUMBERS = 2_000_000  # of one answer
 
@@ -76,7 +75,7 @@ class Answer:
 
 def answer_asks(study: Study, requests: Requests, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
     """Answer orders that arrived together: each with its actions, or with the error that refuses it."""
-    orders = [_told_apart(study, order) for order in orders]
+    orders = [replace(order, request=told_apart(study, order.request, order.person)) for order in orders]
     keyed = {order.request: order for order in orders if order.request is not None}
     known = requests.find(list(keyed)) if keyed else {}
     first = {order.request: number for number, order in reversed(list(enumerate(orders)))}
@@ -94,15 +93,14 @@ def answer_asks(study: Study, requests: Requests, orders: Sequence[AskOrder]) ->
     ]
 
 
-def _told_apart(study: Study, order: AskOrder) -> AskOrder:
-    """Return an order whose repetition has to be for the same people: by what the study keeps of them, and no more."""
-    if order.request is None or order.person is None:
-        return order
+def told_apart(kept: Study | PrivateEvaluations, request: Request | None, person: Any) -> Request | None:
+    """Return a request whose repetition has to be for the same people: by what is kept of them, and no more."""
+    if request is None or person is None:
+        return request
     try:
-        whose = study.keyed_hash(order.person)
+        return request._replace(asks=f"{request.asks} of {kept.keyed_hash(person)}")
     except SottovoceError:  # asking says it, to whom it concerns
-        return order
-    return replace(order, request=order.request._replace(asks=f"{order.request.asks} of {whose}"))
+        return request
 
 
 def _beaten(order: AskOrder, known: dict[Request, Known]) -> bool:

@@ -15,8 +15,6 @@ from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.rounds.stored import book_name
 from sottovoce.service.settings import Settings
 
-__all__ = ["OpenEvaluations"]
-
 Found = TypeVar("Found")
 
 

@@ -13,8 +13,6 @@ from sottovoce.service.study_workers.requests import Requests
 from sottovoce.service.study_workers.worker import StudyWorker
 from sottovoce.studies import Study
 
-__all__ = ["StudyWorkers"]
-
 
 class StudyWorkers:
     """Opens studies, each once in a worker.

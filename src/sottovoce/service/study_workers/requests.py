@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from sottovoce.service.store import Run, ServiceStore
 
-__all__ = ["KEPT_SECONDS", "Known", "Request", "Requests"]
-
 KEPT_SECONDS = 24 * 3600.0
 _PRUNE_SECONDS = 600.0
 _FIND = "SELECT asks, answer FROM sottovoce_service_requests WHERE study = ? AND client = ? AND request = ?"

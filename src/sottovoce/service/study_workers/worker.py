@@ -16,8 +16,6 @@ from sottovoce.service.study_workers.asking import Answer, AskOrder, answer_asks
 from sottovoce.service.study_workers.requests import Requests
 from sottovoce.studies import Recorded, Study, TellCall
 
-__all__ = ["StudyWorker"]
-
 Found = TypeVar("Found")
 _Call = tuple[Any, "asyncio.Future[Any]"]
 _APART = 0.002  # seconds between two transactions of a busy study: others join the next one meanwhile
@@ -54,6 +52,8 @@ class StudyWorker:
         self._queue: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._looking = self._waiting = 0
         self.closed = self.gone = False
+        self._made: dict[str, tuple[Any, Any]] = {}  # by name, with the version of what it was made from
+        self._locks: dict[str, asyncio.Lock] = {}
         self._began = 0.0  # when calls were last taken
         self._thread = threading.Thread(target=self._serve, name=f"worker of {study.name}", daemon=True)
         self._thread.start()
@@ -87,6 +87,23 @@ class StudyWorker:
             raise
         finally:
             self._looking -= 1
+
+    async def make(self, what: str, look: Callable[[Study], tuple[Any, Callable[[], Found]]]) -> Found:
+        """Return what takes long to make, made once for each version of what it is made from.
+
+        Parameters
+        ----------
+        what
+            Its name.
+        look
+            Says what version the study is at, and what makes it: in a thread, and without the study.
+        """
+        async with self._locks.setdefault(what, asyncio.Lock()):  # of many who want it at once, one works
+            version, make = await self.look(look)
+            if what not in self._made or self._made[what][0] != version:
+                self._made[what] = version, await asyncio.to_thread(make)
+            found: Found = self._made[what][1]
+            return found
 
     async def _carried_out(self, wanted: AskOrder | TellCall) -> Any:
         outcome = await self._outcome(wanted)

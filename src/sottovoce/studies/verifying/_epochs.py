@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._records import Record, part
+from sottovoce._sums import Itemised, Weighted
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.policy import coins_of
 from sottovoce.models.measurements import Numbers
 from sottovoce.models.scatter import NO_SCATTER, scatter_of
-from sottovoce.plans.explorer import Exploration, Explorer, Itemised, Weighted
+from sottovoce.plans.explorer import Exploration, Explorer
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, SimulatedNoise
@@ -23,8 +24,6 @@ from sottovoce.rounds.round import UNWANTED
 from sottovoce.rounds.stores.sql.verify import CheckedBook, RoundRow
 from sottovoce.studies.verifying._noise_signs import NoiseSigns
 from sottovoce.studies.verifying._points import Points
-
-__all__ = ["EpochReplay", "ReplaySetting", "is_close"]
 
 _ROUNDING = 1e-9  # relative: sums are added up in the same order, but linear algebra may differ between machines
 _GRID = 8  # units of a grid by which sums of directions may differ between machines

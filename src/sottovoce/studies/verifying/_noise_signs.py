@@ -29,8 +29,6 @@ import numpy as np
 from sottovoce._arrays import Integers
 from sottovoce.privacy import Noise
 
-__all__ = ["FALSE_ALARM", "NoiseSigns"]
-
 FALSE_ALARM = 1e-9
 _EACH = math.log(FALSE_ALARM / 4)  # reach has two sides
 _LEAST_DIGITS = 16  # a smaller modulus says nothing

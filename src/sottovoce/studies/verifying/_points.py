@@ -8,8 +8,6 @@ from sottovoce._arrays import Floats
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.oco.noisy_oco import MirrorStep
 
-__all__ = ["Points"]
-
 _ROUNDING = 1e-7  # relative to the diameter
 
 

@@ -15,8 +15,6 @@ from sottovoce.privacy import MECHANISMS
 from sottovoce.rounds.stores.sql.verify import MALFORMED, CheckedBook, StreamRow
 from sottovoce.studies.verifying._epochs import EpochReplay, ReplaySetting
 
-__all__ = ["StreamReplay", "check_design"]
-
 _POSITIONS = ("plain", "rounded")
 _FACTS = ("passed", "begun", "learned", "finished_calls", "stretches", "played", "point", "planned")
 _OF_SEGMENTS = ("variance_shares", "variance_shares_learned")

@@ -23,8 +23,6 @@ from sottovoce.studies.opening import found_study
 from sottovoce.studies.verifying._epochs import ReplaySetting
 from sottovoce.studies.verifying._replay import StreamReplay, check_design
 
-__all__ = ["Verification", "verify_in", "verify_rows", "verify_stored"]
-
 _SHOWN = 20
 _IDENTITY = 32  # letters
 _NOT_COMPUTED = (

@@ -20,8 +20,6 @@ from sottovoce.privacy.mechanisms._toeplitz_factors.factor import Column
 from sottovoce.privacy.mechanisms._toeplitz_factors.fixed_point import fixed_point
 from sottovoce.privacy.mechanisms._toeplitz_factors.square_root import square_root_column
 
-__all__ = ["Buffered", "fit_buffers"]
-
 BUFFERS = 8
 _FITTED_AT = 300  # lags, spread evenly in their logarithm
 

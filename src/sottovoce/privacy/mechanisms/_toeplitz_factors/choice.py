@@ -12,8 +12,6 @@ from sottovoce.privacy.mechanisms._toeplitz_factors.buffered import fit_buffers
 from sottovoce.privacy.mechanisms._toeplitz_factors.factor import Factor
 from sottovoce.privacy.mechanisms._toeplitz_factors.square_root import SquareRoot
 
-__all__ = ["factor_for", "variance_sums"]
-
 _SHORT = 256  # rounds up to which the past itself is kept
 _WHOLE_SUM = 4096  # lags that are summed one by one; beyond, by quadrature over each doubling
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)

@@ -9,8 +9,6 @@ from typing import Protocol
 
 from sottovoce._arrays import Floats, Integers
 
-__all__ = ["Column", "Factor", "Floats"]
-
 
 @dataclass(frozen=True)
 class Column:
@@ -26,28 +24,21 @@ class Factor(Protocol):
 
     def column(self, length: int) -> Column:
         """Return sums over the first column."""
-        ...
 
     def decoder(self, lags: Floats) -> Floats:
         """Return b_k, the first column of A C^{-1}: how the noise of a round enters the sum k rounds later."""
-        ...
 
     def start(self, dimension: int) -> tuple[Integers, Floats]:
         """Return the two empty states."""
-        ...
 
     def tail(self, past: Integers) -> Integers:
         """Return sum_{k>=1} c_k x_{t-k}, each product rounded."""
-        ...
 
     def push(self, past: Integers, vector: Integers) -> Integers:
         """Return the state with x_t in it; the old one stays as it was."""
-        ...
 
     def tail_of_floats(self, past: Floats) -> Floats:
         """Return sum_{k>=1} c_k w_{t-k}."""
-        ...
 
     def push_float(self, past: Floats, vector: Floats) -> Floats:
         """Return the state with w_t in it."""
-        ...

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 
-__all__ = ["LARGEST_FACTOR", "Fractions", "fixed_point"]
-
 LARGEST_FACTOR = 2**60  # in absolute value, of an integer that is multiplied
 _BITS = 32
 _HALF_WORD = 31

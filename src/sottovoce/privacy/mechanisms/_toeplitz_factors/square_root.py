@@ -16,8 +16,6 @@ from sottovoce._checks import whole
 from sottovoce.privacy.mechanisms._toeplitz_factors.factor import Column
 from sottovoce.privacy.mechanisms._toeplitz_factors.fixed_point import Fractions, fixed_point
 
-__all__ = ["SquareRoot", "square_root_column"]
-
 
 def square_root_column(lags: Floats) -> Floats:
     """Return c_k of the square root, for any lags: binomial(2k, k)/4^k.

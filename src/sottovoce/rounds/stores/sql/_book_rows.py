@@ -26,27 +26,11 @@ from sottovoce._arrays import Integers
 from sottovoce._records import Record, checksum, pack
 from sottovoce.errors import StorageError, StudyBehind, StudyDamaged, StudyNotFound
 from sottovoce.rounds.lease import Lease, Leases
-from sottovoce.rounds.round import PLACES, Round, Shape
+from sottovoce.rounds.round import PLACE, PLACES, Round, Shape, Slots
 from sottovoce.rounds.store import CONSEQUENCES
-from sottovoce.rounds.stores.sql.chunks import PLACE, Slots
 from sottovoce.rounds.stores.sql.database import Database, Values
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED
-
-__all__ = [
-    "CLOSED",
-    "MOST",
-    "NONE",
-    "BookCounters",
-    "BookRows",
-    "LastTold",
-    "Steps",
-    "Writers",
-    "chain_of",
-    "read_counters",
-    "save_counters",
-]
-
 
 MOST = 64
 """How many writers are remembered. One that was silent while so many others wrote cannot be told from a newcomer."""
@@ -193,6 +177,11 @@ _WENT_BACK = (
 CLOSED = "(SELECT CAST(coalesce(sum(closed), 0) AS bigint) FROM sottovoce_streams WHERE book = ?)"
 """How many rounds of a book are closed."""
 
+OF_ROUND = "book = ? AND stream = ? AND round = ?"
+_SUMMED = (
+    "(SELECT CAST(coalesce(sum({}), 0) AS bigint) FROM sottovoce_chunks c "
+    "WHERE c.book = r.book AND c.stream = r.stream AND c.round = r.number)"
+)
 _LAST = (
     ", (SELECT closed FROM sottovoce_chunks WHERE book = b.book AND chunk = ?)"
     ", (SELECT open FROM sottovoce_rounds WHERE book = b.book AND stream = ? AND number = ?)"
@@ -340,33 +329,33 @@ class BookRows(Leases):
         return bool(done)
 
     def _drop_all(self, counters: BookCounters, newest: int) -> None:
-        """Close all open rounds without a release, within a transaction; they end with what was asked of them."""
-        base, steps = self._base, Steps()
+        """Close all open rounds without a release, within a transaction."""
         self._erased = 0  # a storage that went back may hold losses again that were gone
         self.present(self._presented)
         counters.incarnation = max(counters.incarnation, newest) + 1 + secrets.randbelow(_STEP)
-        rounds = base.run(
-            "SELECT r.stream, r.number, r.first, r.reserved, r.position, r.public, "
-            "CAST(coalesce(sum(c.closed), 0) AS bigint), CAST(coalesce(sum(c.missing), 0) AS bigint) "
-            "FROM sottovoce_rounds r LEFT JOIN sottovoce_chunks c "
-            "ON c.book = r.book AND c.stream = r.stream AND c.round = r.number WHERE r.book = ? AND r.open = 1 "
-            "GROUP BY r.book, r.stream, r.number, r.first, r.reserved, r.position, r.public "
-            "ORDER BY r.stream, r.number",
-            self._book,
+        steps = Steps()
+        self._drop_open(steps)
+        self._base.batch(steps)
+
+    def _drop_open(self, steps: Steps, stream: int | None = None) -> None:
+        """Add what closes open rounds without a release; they end with what was asked of them."""
+        which, mine = ("", (self._book,)) if stream is None else (" AND stream = ?", (self._book, stream))
+        rounds = self._base.run(
+            f"SELECT stream, number, first, reserved, position, public, {_SUMMED.format('closed')}, "
+            f"{_SUMMED.format('missing')} FROM sottovoce_rounds r WHERE book = ?{which} AND open = 1 "
+            f"ORDER BY stream, number{self._base.lock}",
+            *mine,
         )
-        steps += [
-            ("DELETE FROM sottovoce_returned WHERE book = ?", (self._book,)),
-            ("DELETE FROM sottovoce_chunks WHERE book = ?", (self._book,)),
-            ("UPDATE sottovoce_rounds SET open = 0, size = reserved WHERE book = ? AND open = 1", (self._book,)),
-        ]
         chains: dict[int, bytes] = dict(
-            base.run("SELECT stream, chain FROM sottovoce_streams WHERE book = ?", self._book)
+            self._base.run(f"SELECT stream, chain FROM sottovoce_streams WHERE book = ?{which}", *mine)
         )
-        for stream, number, first, size, position, public, closed, missing in rounds:
-            one = self._read_round(stream, number, first, size, position, public)
+        steps += [(f"DELETE FROM sottovoce_{table} WHERE book = ?{which}", mine) for table in ("returned", "chunks")]
+        ended = f"UPDATE sottovoce_rounds SET open = 0, size = reserved WHERE book = ?{which} AND open = 1"
+        steps.append((ended, mine))
+        for of, number, first, size, position, public, closed, missing in rounds:
+            one = self._read_round(of, number, first, size, position, public)
             record, counts = pack({"missing": NONE, "unwanted": NONE}), (closed - missing, missing, DROPPED)
-            chains[stream] = self._add_release(steps, one, public, counts, record, chains[stream])
-        base.batch(steps)
+            chains[of] = self._add_release(steps, one, public, counts, record, chains[of])
 
     def _add_release(
         self, steps: Steps, one: Round, public: bytes, counts: tuple[int, int, int], released: bytes, before: bytes

@@ -28,8 +28,6 @@ try:
 except ImportError:  # where there is none, SQLite's own waiting has to do
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["DatabaseFile", "FileReplaced", "Turns"]
-
 
 _LOG = "-wal"
 _COMPANIONS = (_LOG, "-shm")
@@ -204,29 +202,26 @@ class Log:
         self._whole = 0  # frames that are known to be of this header
 
     def is_cut(self) -> bool:
-        """Look at the log; return whether somebody has cut it short since the last look."""
-        with open(self.path, "rb", buffering=0) as log:
-            return self._is_surely_cut(log)
+        """Look at the log; return whether somebody has cut it short since the last look.
 
-    def _is_surely_cut(self, log: FileIO) -> bool:
-        """Whether looks agree between which nothing was written: others write to it, and empty it, meanwhile.
-
-        Size and header are read one after the other. They are believed, and remembered, only if they are the same when
-        they are read again: else they may be those of two logs.
+        Others write to it, and empty it, meanwhile: so looks must agree between which nothing was written. Size and
+        header are read one after the other. They are believed, and remembered, only if they are the same when they are
+        read again: else they may be those of two logs.
         """
         agreed, last = 0, None
-        for _ in range(_TRIES):
-            seen = _seen(log)
-            if _seen(log) != seen:
-                agreed = 0
-                continue
-            if not self._looks_cut(log, *seen):
-                return False
-            agreed = agreed + 1 if seen == last else 1
-            last = seen
-            if agreed == _LOOKS:
-                return True
-            time.sleep(_BETWEEN)
+        with open(self.path, "rb", buffering=0) as log:
+            for _ in range(_TRIES):
+                seen = _seen(log)
+                if _seen(log) != seen:
+                    agreed = 0
+                    continue
+                if not self._looks_cut(log, *seen):
+                    return False
+                agreed = agreed + 1 if seen == last else 1
+                last = seen
+                if agreed == _LOOKS:
+                    return True
+                time.sleep(_BETWEEN)
         return False  # it is written to all the time: the next look may tell
 
     def _looks_cut(self, log: FileIO, size: int, header: bytes) -> bool:

@@ -20,14 +20,11 @@ from sottovoce._records import Record, pack
 from sottovoce.errors import HorizonReached, StudyBehind
 from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.people import missing_person, people_erased
-from sottovoce.rounds.round import PENDING, UNUSED, UNWANTED, Round
+from sottovoce.rounds.round import PENDING, PLACE, UNUSED, UNWANTED, ChunkPiece, Round, leading
 from sottovoce.rounds.store import CONSEQUENCES, Begin, Drawing, Orders
 from sottovoce.rounds.stores.sql._book_rows import NONE, BookCounters, Steps
 from sottovoce.rounds.stores.sql._people import COUNTED, People
-from sottovoce.rounds.stores.sql.chunks import PLACE, Piece, leading
 from sottovoce.rounds.stores.sql.database import Values
-
-__all__ = ["Leasing"]
 
 _SOON, _OFTEN, _MOST = 0.5, 8, 4096  # seconds between asks that are many; how many of them; what is leased at most
 _RESTORED = "the storage was restored since this process last looked"
@@ -166,7 +163,7 @@ class Leasing(People):
         if len(self._leased) > _MOST:
             self._leased = {piece.chunk: one.round.stream for one in self._own() for piece in self._pieces(one)}
 
-    def _pieces(self, lease: Lease) -> Iterator[Piece]:
+    def _pieces(self, lease: Lease) -> Iterator[ChunkPiece]:
         return self._slots.pieces(lease.round.first & PLACE, lease.start, lease.start + lease.size)
 
     def _take(self, call: _Call, steps: Steps, wanted: Mapping[int, int]) -> list[_Order]:
@@ -339,7 +336,7 @@ class Leasing(People):
             steps.append((_NOTE_RETURNED, (*moment, self._book, one.stream, one.number)))
             counters.clock -= stop - start
 
-    def _marks(self, pieces: list[Piece]) -> Integers:
+    def _marks(self, pieces: list[ChunkPiece]) -> Integers:
         """Return the leading integers of slots, as far as their chunks are there; within a transaction, and locked."""
         rows = self._base.batch(
             [

@@ -19,19 +19,28 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._records import Record, pack
 from sottovoce.errors import StudyDamaged
-from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED, UNWANTED, Release, Round
+from sottovoce.rounds.round import (
+    MISSING,
+    PENDING,
+    PLACE,
+    PLACES,
+    UNUSED,
+    UNWANTED,
+    Release,
+    Round,
+    leading,
+    seal_of,
+    seal_of_one,
+    seals_of,
+    signed,
+)
 from sottovoce.rounds.store import Compute
-from sottovoce.rounds.stores.sql._book_rows import CLOSED, LastTold, Steps
+from sottovoce.rounds.stores.sql._book_rows import CLOSED, OF_ROUND, LastTold, Steps
 from sottovoce.rounds.stores.sql._leasing import Leasing
-from sottovoce.rounds.stores.sql.chunks import FIRST, GOLDEN, PLACE, SECOND, leading, seal_of, seals_of, signed
 from sottovoce.rounds.stores.sql.database import Row
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
 
-__all__ = ["Losses", "seal_of_one"]
-
-
-_MASK = 2**64 - 1
 _OVERDUE = (
     "SELECT r.stream, r.number, r.first, r.size FROM sottovoce_rounds r JOIN sottovoce_books b ON b.book = r.book "
     "WHERE r.book = ? AND r.open = 1 AND (r.full_at <= ? OR r.full_time <= ?) AND EXISTS (SELECT 1 "
@@ -263,7 +272,7 @@ class Losses(Leasing):
         closed = set()
         for stream, number, first, size in self._base.run(_OVERDUE, *overdue):
             mine = self._book, stream, number
-            self._base.run("DELETE FROM sottovoce_returned WHERE book = ? AND stream = ? AND round = ?", *mine)
+            self._base.run(f"DELETE FROM sottovoce_returned WHERE {OF_ROUND}", *mine)
             self._put(self._by_chunk(np.arange(first, first + size)), MISSING, (PENDING, UNUSED), must_wait=False)
             closed.add(stream)
         return closed
@@ -331,7 +340,7 @@ class Losses(Leasing):
             mine = self._book, one.stream, one.number
             ((closed, later, chain),) = self._base.run(self._lock_stream, self._book, self._book, one.stream)
             steps += [
-                ("DELETE FROM sottovoce_chunks WHERE book = ? AND stream = ? AND round = ?", mine),
+                (f"DELETE FROM sottovoce_chunks WHERE {OF_ROUND}", mine),
                 ("UPDATE sottovoce_rounds SET open = 0 WHERE book = ? AND stream = ? AND number = ?", mine),
             ]
             told = one.size - len(unwanted) - len(missing)
@@ -344,8 +353,7 @@ class Losses(Leasing):
     def _gathered(self, one: Round) -> Integers:
         """Return the slots of a round, if they are as they were told."""
         rows = self._base.run(
-            "SELECT chunk, seal, slots FROM sottovoce_chunks WHERE book = ? AND stream = ? AND round = ? "
-            f"ORDER BY chunk{self._base.lock}",
+            f"SELECT chunk, seal, slots FROM sottovoce_chunks WHERE {OF_ROUND} ORDER BY chunk{self._base.lock}",
             self._book,
             one.stream,
             one.number,
@@ -420,20 +428,3 @@ def _all_found(rows: list[list[Any]]) -> list[list[Any]]:
     if not all(rows):
         raise _NotWaiting
     return rows
-
-
-def seal_of_one(place: int, integer: int) -> int:
-    """Return what `seal_of` does of one slot and its integer, without arrays.
-
-    Examples
-    --------
-    >>> seal_of_one(3, 7) == seal_of(np.array([3]), np.array([7]))
-    True
-    """
-    mixed = 0
-    for value in (place, integer):
-        mixed = mixed + value + GOLDEN & _MASK
-        mixed = (mixed ^ mixed >> 30) * FIRST & _MASK
-        mixed = (mixed ^ mixed >> 27) * SECOND & _MASK
-        mixed = mixed ^ mixed >> 31
-    return mixed - 2**64 if mixed >= 2**63 else mixed

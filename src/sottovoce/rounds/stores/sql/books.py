@@ -12,26 +12,10 @@ from sottovoce.rounds.stores.sql.database import Conflict, Database
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, PREFIX, RELEASED, SCHEMA, TABLES, VERSION
 
-__all__ = [
-    "ARRIVING",
-    "MOVED",
-    "MOVING",
-    "BookCounts",
-    "StoredBook",
-    "add_stream",
-    "counts_of",
-    "counts_of_all",
-    "create_book",
-    "find_book",
-    "names_of",
-    "prepare",
-    "shape_of",
-    "streams_of",
-]
-
-
 MOVING, MOVED, ARRIVING = "moving", "moved", "arriving"
 """Kinds of what is no book here: one that is sealed, one that has left, and a copy that nobody may open yet."""
+
+INSERT_STREAM = "INSERT INTO sottovoce_streams (book, stream, name, begun, chain) VALUES (?, ?, ?, ?, ?)"
 
 _AWAY = {
     MOVING: "was sealed, to be moved to another storage: finish that with `sottovoce study move`, or take it back",
@@ -85,15 +69,8 @@ def create_book(
 
     def create() -> StoredBook:
         row = name, kind, pack(made), secret, horizon, shape_of(made).slot_bytes
-        ((book,),) = base.run(
-            "INSERT INTO sottovoce_books (name, kind, made, secret, horizon, slot_bytes, incarnation, clock, "
-            "next_place, version, erased, changes, writers, seal) "
-            "VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, 0, 0, ?, ?, ?) RETURNING book",
-            *row,
-            b"",
-            b"",
-            b"",
-        )
+        columns = "name, kind, made, secret, horizon, slot_bytes"
+        ((book,),) = base.run(f"INSERT INTO sottovoce_books ({columns}) VALUES (?, ?, ?, ?, ?, ?) RETURNING book", *row)
         statement, values = save_counters(BookCounters(book, horizon=horizon, **(waiting or {})))
         base.run(statement, *values)
         if charge is not None:
@@ -146,8 +123,7 @@ def add_stream(base: Database, book: int, name: str, check: Callable[[], None] |
         if check is not None:
             check()
         ((count,),) = base.run("SELECT count(*) FROM sottovoce_streams WHERE book = ?", book)
-        row = book, count, name, pack({}), b""
-        base.run("INSERT INTO sottovoce_streams VALUES (?, ?, ?, ?, 0, 0, 0, NULL, ?)", *row)
+        base.run(INSERT_STREAM, book, count, name, 0, b"")
         return int(count)
 
     there = found()  # a look without a lock: nobody who only opens it is held up

@@ -22,8 +22,6 @@ from sottovoce import _fork
 from sottovoce.errors import ForkRefused, StorageError
 from sottovoce.rounds.stores.sql.errors import Deadlock, Lost
 
-__all__ = ["BUSY_SECONDS", "KINDS", "Conflict", "Database", "Row", "Values", "open_database"]
-
 KINDS = {
     "sqlite": "sottovoce.rounds.stores.sql.sqlite:SqliteFile",
     "postgresql": "sottovoce.rounds.stores.sql.postgresql:PostgresServer",

@@ -8,8 +8,6 @@ import sqlite3
 from sottovoce._records import DamagedRecord, Record, unpack
 from sottovoce.errors import SottovoceError, StorageError, StudyDamaged
 
-__all__ = ["Deadlock", "Lost", "explained", "is_busy", "unpacked"]
-
 _FULL = "the disk is full; nothing was changed. Make room and try again"
 _BUSY = "another process has held the database for too long; nothing was changed. Try again"
 _STOOD_STILL = (

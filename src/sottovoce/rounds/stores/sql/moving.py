@@ -13,7 +13,6 @@ again goes on where it stopped. Until `leave` it can be taken back: what was cop
 and is never activated.
 """
 
-import re
 import secrets
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,21 +24,7 @@ from sottovoce.rounds.stores.sql._people import carried, forget_keys, keys_of
 from sottovoce.rounds.stores.sql.books import ARRIVING, MOVED, MOVING
 from sottovoce.rounds.stores.sql.database import Conflict, Database
 from sottovoce.rounds.stores.sql.errors import unpacked
-from sottovoce.rounds.stores.sql.schema import PREFIX, SCHEMA
-
-__all__ = [
-    "Whereabouts",
-    "activate",
-    "copy_to",
-    "delete",
-    "is_left_of",
-    "leave",
-    "locate",
-    "note_done",
-    "rename",
-    "seal",
-    "take_back",
-]
+from sottovoce.rounds.stores.sql.schema import COLUMNS, PREFIX
 
 _PARTS = ("ledger_tokens", "streams", "rounds", "chunks", "releases", "returned", "counting", "people")
 """Tables, each of which refers to those before it."""
@@ -56,8 +41,7 @@ _HELD = (
 
 def _columns(table: str) -> tuple[str, ...]:
     """Return the columns of a table, but for the number of the book."""
-    body = SCHEMA.partition(f"CREATE TABLE {PREFIX}{table} (")[2].partition("\n)")[0]
-    return tuple(name for name in re.findall(r"^  ([a-z_]+) ", body, re.MULTILINE) if name != "book")
+    return tuple(name for name in COLUMNS[table] if name != "book")
 
 
 class Whereabouts(NamedTuple):

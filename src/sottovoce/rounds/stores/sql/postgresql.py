@@ -26,9 +26,6 @@ from sottovoce.rounds.stores.sql import database
 from sottovoce.rounds.stores.sql.database import Conflict, Database, Row, Values
 from sottovoce.rounds.stores.sql.errors import explained
 
-__all__ = ["BEAT_SECONDS", "IDLE_SECONDS", "PostgresServer", "Pulse"]
-
-
 IDLE_SECONDS = float(os.environ.get("SOTTOVOCE_IDLE_SECONDS", "10"))
 """How long a server waits for a transaction in which nothing happens."""
 

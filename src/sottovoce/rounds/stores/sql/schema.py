@@ -9,13 +9,15 @@
 - The horizon holds, whoever asks for whichever stream.
 """
 
-__all__ = ["DROPPED", "PREFIX", "RELEASED", "SCHEMA", "TABLES", "UNRELEASED", "VERSION"]
+import re
 
 VERSION = 1
 PREFIX = "sottovoce_"
 
 SCHEMA = """
-CREATE TABLE sottovoce_schema (version INTEGER PRIMARY KEY);
+CREATE TABLE sottovoce_schema (
+  version INTEGER PRIMARY KEY
+);
 
 CREATE TABLE sottovoce_books (
   book {serial},
@@ -23,20 +25,20 @@ CREATE TABLE sottovoce_books (
   kind TEXT NOT NULL,
   made {bytes} NOT NULL,
   secret {bytes} NOT NULL,
-  incarnation BIGINT NOT NULL,
+  incarnation BIGINT NOT NULL DEFAULT 1,
   horizon BIGINT,
   slot_bytes SMALLINT NOT NULL,
-  clock BIGINT NOT NULL CHECK (clock >= 0),
-  next_place BIGINT NOT NULL,
-  version BIGINT NOT NULL,
-  erased BIGINT NOT NULL,
+  clock BIGINT NOT NULL DEFAULT 0 CHECK (clock >= 0),
+  next_place BIGINT NOT NULL DEFAULT 0,
+  version BIGINT NOT NULL DEFAULT 0,
+  erased BIGINT NOT NULL DEFAULT 0,
   patience BIGINT,
   deadline DOUBLE PRECISION,
-  changes {bytes} NOT NULL,
+  changes {bytes} NOT NULL DEFAULT '',
   common {bytes},
   note {bytes},
-  writers {bytes} NOT NULL,
-  seal {bytes} NOT NULL,
+  writers {bytes} NOT NULL DEFAULT '',
+  seal {bytes} NOT NULL DEFAULT '',
   CHECK (horizon IS NULL OR clock <= horizon)
 );
 
@@ -51,10 +53,9 @@ CREATE TABLE sottovoce_streams (
   book BIGINT NOT NULL REFERENCES sottovoce_books,
   stream BIGINT NOT NULL,
   name TEXT NOT NULL,
-  made {bytes} NOT NULL,
-  begun BIGINT NOT NULL,
-  closed BIGINT NOT NULL,
-  learned BIGINT NOT NULL,
+  begun BIGINT NOT NULL DEFAULT 0,
+  closed BIGINT NOT NULL DEFAULT 0,
+  learned BIGINT NOT NULL DEFAULT 0,
   believed {bytes},
   chain {bytes} NOT NULL,
   PRIMARY KEY (book, stream),
@@ -152,15 +153,10 @@ dropped by a restoration."""
 
 UNRELEASED, RELEASED, DROPPED = range(3)
 
-TABLES = (
-    "schema",
-    "books",
-    "ledger_tokens",
-    "streams",
-    "rounds",
-    "chunks",
-    "releases",
-    "returned",
-    "counting",
-    "people",
-)
+COLUMNS = {
+    table: tuple(re.findall(r"^  ([a-z_]+) ", body, re.MULTILINE))
+    for table, body in re.findall(rf"CREATE TABLE {PREFIX}(\w+) \((.*?)\n\)", SCHEMA, re.DOTALL)
+}
+"""Of each table, in its order."""
+
+TABLES = tuple(COLUMNS)

@@ -20,8 +20,6 @@ from sottovoce.rounds.stores.sql._files import DatabaseFile, FileReplaced, Turns
 from sottovoce.rounds.stores.sql.database import Conflict, Database, Row, Values
 from sottovoce.rounds.stores.sql.errors import explained, is_busy
 
-__all__ = ["SqliteFile", "path_in"]
-
 _PRAGMAS = {
     "journal_mode": ("WAL", "wal"),
     "synchronous": ("FULL", 2),

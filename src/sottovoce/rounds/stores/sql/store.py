@@ -20,20 +20,23 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._records import Record, checksum, pack
 from sottovoce.errors import StudyDamaged
-from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED, UNWANTED, Round
-from sottovoce.rounds.store import BEHIND, EARLIER, LATE, TOLD, UNASKED, UNWANTED_LOSS, WAITING, Begin, OpenRound
-from sottovoce.rounds.stores.sql._book_rows import NONE, BookCounters, Steps
+from sottovoce.rounds.round import MISSING, PENDING, PLACE, PLACES, UNUSED, UNWANTED, Round, leading, seal_of, signed
+from sottovoce.rounds.store import (
+    BEHIND,
+    EARLIER,
+    LATE,
+    TOLD,
+    UNASKED,
+    UNWANTED_LOSS,
+    Begin,
+    OpenRound,
+    states_of,
+)
+from sottovoce.rounds.stores.sql._book_rows import NONE, OF_ROUND, BookCounters, Steps
 from sottovoce.rounds.stores.sql._losses import Losses
-from sottovoce.rounds.stores.sql.books import add_stream, streams_of
-from sottovoce.rounds.stores.sql.chunks import PLACE, leading, seal_of, signed
+from sottovoce.rounds.stores.sql.books import INSERT_STREAM, add_stream, streams_of
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED
-
-__all__ = ["SqlStore"]
-
-
-_OF_ROUND = "book = ? AND stream = ? AND round = ?"
-
 
 _FULL = ", (SELECT min(full_at) FROM sottovoce_rounds WHERE book = b.book AND open = 1)"
 _ROUND_OF = (
@@ -151,10 +154,7 @@ class SqlStore(Losses):
         chunks = self._base.run("SELECT slots FROM sottovoce_chunks WHERE book = ? AND chunk = ?", self._book, chunk)
         if chunks:
             slots = leading(self._slots.unpacked(bytes(chunks[0][0])))
-            marks = slots[np.minimum(places & self._slots.per_chunk - 1, len(slots) - 1)]
-            found = np.full(len(places), TOLD, dtype=np.int8)
-            for mark, state in ((PENDING, WAITING), (MISSING, LATE), (UNWANTED, UNWANTED_LOSS), (UNUSED, UNASKED)):
-                found[marks == mark] = state
+            found = states_of(slots[np.minimum(places & self._slots.per_chunk - 1, len(slots) - 1)], UNASKED)
             if chunk in self._leased:
                 found[self._are_leased(places, chunk)] = UNASKED
         else:
@@ -167,10 +167,7 @@ class SqlStore(Losses):
 
     def _released(self, stream: int, number: int) -> tuple[int, Record]:
         rows = self._base.run(
-            "SELECT state, released FROM sottovoce_releases WHERE book = ? AND stream = ? AND round = ?",
-            self._book,
-            stream,
-            number,
+            f"SELECT state, released FROM sottovoce_releases WHERE {OF_ROUND}", self._book, stream, number
         )
         if not rows:
             raise StudyDamaged(f"round {number} has neither its losses nor a release: restore a backup, restored=True")
@@ -253,8 +250,7 @@ class SqlStore(Losses):
             stream = self.opened
             draft, place = begin(stream, 0, counters.clock), counters.next_place
             counters.next_place = place - (-draft.size >> self._slots.bits << self._slots.bits)
-            row = self._book, stream, str(stream), pack({}), b""
-            steps.append(("INSERT INTO sottovoce_streams VALUES (?, ?, ?, ?, 1, 0, 0, NULL, ?)", row))
+            steps.append((INSERT_STREAM, (self._book, stream, str(stream), 1, b"")))
             one = self._book, stream, place, draft.size, pack(draft.public)
             steps.append(("INSERT INTO sottovoce_rounds VALUES (?, ?, 0, 1, ?, ?, 0, 0, NULL, NULL, ?)", one))
             return stream
@@ -300,23 +296,28 @@ class SqlStore(Losses):
         self.retire(stream)
 
     def _end(self, counters: BookCounters, steps: Steps, stream: int) -> None:
-        found = self._newest_open(stream)
-        if found is None:
+        newest = self._base.run(
+            "SELECT number, first, reserved FROM sottovoce_rounds WHERE book = ? AND stream = ? AND open = 1 "
+            f"ORDER BY number DESC LIMIT 1{self._base.lock}",
+            self._book,
+            stream,
+        )
+        if not newest:
             return
-        one, size, _ = found
-        mine, first = (self._book, stream, one.number), one.first & PLACE
+        ((number, first, size),) = newest
+        mine = self._book, stream, number
         nobody = np.zeros(size, dtype=bool)
-        for start, stop in self._base.run(f"SELECT start, stop FROM sottovoce_returned WHERE {_OF_ROUND}", *mine):
+        for start, stop in self._base.run(f"SELECT start, stop FROM sottovoce_returned WHERE {OF_ROUND}", *mine):
             nobody[start - first : stop - first] = True
             counters.clock += stop - start  # they count as asked, as all that takes no loss
         for lease in self.held(stream):
             nobody[lease.start + lease.at : lease.start + lease.size] = True
-        select = f"SELECT chunk, seal, slots FROM sottovoce_chunks WHERE {_OF_ROUND} ORDER BY chunk{self._base.lock}"
+        select = f"SELECT chunk, seal, slots FROM sottovoce_chunks WHERE {OF_ROUND} ORDER BY chunk{self._base.lock}"
         for chunk, seal, data in self._base.run(select, *mine):
             start = (chunk << self._slots.bits) - first
             slots = self._slots.unpacked(bytes(data))[: size - start]
             steps.append(self._closed_chunk(chunk, seal, slots, nobody[start : start + len(slots)]))
-        steps.append((f"DELETE FROM sottovoce_returned WHERE {_OF_ROUND}", mine))
+        steps.append((f"DELETE FROM sottovoce_returned WHERE {OF_ROUND}", mine))
         cut = (
             "UPDATE sottovoce_rounds SET size = reserved, full_at = coalesce(full_at, ?), "
             "full_time = coalesce(full_time, ?) WHERE book = ? AND stream = ? AND number = ?"
@@ -338,40 +339,9 @@ class SqlStore(Losses):
 
     def drop(self, stream: int) -> None:
         """Close the open round of a stream without a release; erase its losses."""
-        self._locked(lambda counters, steps: self._drop(steps, stream))
+        self._locked(lambda counters, steps: self._drop_open(steps, stream))
         self.retire(stream)
         self.erase()
-
-    def _drop(self, steps: Steps, stream: int) -> None:
-        found = self._newest_open(stream)
-        if found is None:
-            return
-        one, size, public = found
-        mine = self._book, stream, one.number
-        ((closed, missing),) = self._base.run(
-            "SELECT CAST(coalesce(sum(closed), 0) AS bigint), CAST(coalesce(sum(missing), 0) AS bigint) "
-            f"FROM sottovoce_chunks WHERE {_OF_ROUND}",
-            *mine,
-        )
-        chain = self._base.run("SELECT chain FROM sottovoce_streams WHERE book = ? AND stream = ?", *mine[:2])[0][0]
-        ended = "SET open = 0, size = reserved WHERE book = ? AND stream = ? AND number = ?"
-        steps += [(f"DELETE FROM sottovoce_{table} WHERE {_OF_ROUND}", mine) for table in ("returned", "chunks")]
-        steps.append((f"UPDATE sottovoce_rounds {ended}", mine))
-        record, counts = pack({"missing": NONE, "unwanted": NONE}), (closed - missing, missing, DROPPED)
-        self._add_release(steps, one._replace(size=size), public, counts, record, chain)
-
-    def _newest_open(self, stream: int) -> tuple[Round, int, bytes] | None:
-        """Return the newest round of a stream, how much of it is leased, and its record as stored; None if closed."""
-        rows = self._base.run(
-            "SELECT number, first, size, position, reserved, public FROM sottovoce_rounds WHERE book = ? "
-            f"AND stream = ? AND open = 1 ORDER BY number DESC LIMIT 1{self._base.lock}",
-            self._book,
-            stream,
-        )
-        for number, first, size, position, reserved, public in rows:
-            one = self._read_round(stream, number, first, size, position, public)
-            return one, reserved, bytes(public)
-        return None
 
     def retire(self, stream: int) -> None:
         """Let go of the leases of a stream whose round is closed."""

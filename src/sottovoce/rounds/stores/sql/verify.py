@@ -15,14 +15,11 @@ import numpy as np
 from sottovoce._arrays import Integers
 from sottovoce._records import DamagedRecord, Record, checksum, unpack
 from sottovoce.rounds.people import PERSON_BYTES, check_of_key
-from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape
+from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape, Slots, leading, seal_of
 from sottovoce.rounds.stores.sql._book_rows import BookCounters, chain_of
 from sottovoce.rounds.stores.sql.books import shape_of
-from sottovoce.rounds.stores.sql.chunks import Slots, leading, seal_of
 from sottovoce.rounds.stores.sql.database import Database
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
-
-__all__ = ["MALFORMED", "BookRows", "CheckedBook", "read_book"]
 
 MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
 """What rows raise that fit their checksums, and are not what a book writes."""

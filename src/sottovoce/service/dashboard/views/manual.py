@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Endpoint", "manual"]
-
 Members = tuple[tuple[str, str, str], ...]
 """Names, types and words of the members of an object."""
 

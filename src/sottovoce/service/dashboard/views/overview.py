@@ -4,11 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sottovoce.privacy.promise import UNSPENT
-from sottovoce.report.html.parts import Mark, short
+from sottovoce.report.html.pieces import Mark
+from sottovoce.report.numbers import short
 from sottovoce.service.keys import Key
 from sottovoce.studies import StudyEntry
-
-__all__ = ["Overview", "StudyRow", "overview"]
 
 _ERASED_LATE = 2  # the newest round's erasure is put on record with the next call: one is no news
 

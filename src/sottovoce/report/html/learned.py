@@ -1,5 +1,6 @@
 """What a study has learned: its recommendation, what is believed, what its rounds released. Released values only."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,16 +13,14 @@ from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior, segment_text
 from sottovoce.models.published import quantity
 from sottovoce.report._charts import Axis, Curve, line_chart
-from sottovoce.report._numbers import significant
 from sottovoce.report.html._beliefs import ShownBelief, show_belief
 from sottovoce.report.html._drawings import Drawing, draw_decision
-from sottovoce.report.html._pieces import Chart, Mark, Table, heads, number, text
 from sottovoce.report.html._planned import Planned, planned_of
 from sottovoce.report.html._segments import ShownSegments, show_segments
+from sottovoce.report.html.pieces import Chart, Mark, Table, table
+from sottovoce.report.numbers import significant
 from sottovoce.studies import History, Study
 from sottovoce.studies.history import NO_HISTORY
-
-__all__ = ["Histories", "Learned", "look_learned"]
 
 _TWO_SIDES = 1.96  # deviations that hold 95%
 _BEYOND = 0.25  # of the range of losses: noise can put a mean outside of it, and a chart ends there
@@ -246,25 +245,22 @@ def _line(history: History, low: float, high: float, name: str, colour: int) -> 
 
 def _rounds_table(histories: Histories, direction: str) -> Table | None:
     """Return the released means in numbers, the newest first; of each segment in its turn."""
-    rows, seen = list[Any](), sum(one.seen for one in histories.values())
-    for whose, one in histories.items():
-        newest = range(len(one.means) - 1, max(-1, len(one.means) - 1 - _ROWS // len(histories)), -1)
-        rows += [
-            (
-                *(() if whose is None else (text(segment_text(whose)),)),
-                number(int(one.rounds[i])),
-                number(int(one.ends[i])),
-                number(float(one.means[i])),
-                number(float(_TWO_SIDES * one.deviations[i])),
-            )
-            for i in newest
-        ]
-    if not rows:
+    shown = [
+        (whose, one, place)
+        for whose, one in histories.items()
+        for place in range(len(one.means) - 1, max(-1, len(one.means) - 1 - _ROWS // len(histories)), -1)
+    ]
+    if not shown:
         return None
-    left_out = "" if len(rows) == seen else f" The newest {len(rows):,} of {seen:,}."
-    of_segments = [] if None in histories else ["segment"]
-    words = heads(
-        [*of_segments, "round", "up to event", f"released mean {quantity(direction)} per event", "noise, 95%"],
-        len(of_segments),
-    )
-    return Table("rounds-table", f"Released rounds, the newest first.{left_out}", words, tuple(rows))
+    seen = sum(one.seen for one in histories.values())
+    left_out = "" if len(shown) == seen else f" The newest {len(shown):,} of {seen:,}."
+    columns: dict[str, Callable[[tuple[Any, History, int]], Any]] = {
+        "segment": lambda row: _called(row[0]),
+        "round": lambda row: int(row[1].rounds[row[2]]),
+        "up to event": lambda row: int(row[1].ends[row[2]]),
+        f"released mean {quantity(direction)} per event": lambda row: float(row[1].means[row[2]]),
+        "noise, 95%": lambda row: float(_TWO_SIDES * row[1].deviations[row[2]]),
+    }
+    if None in histories:
+        del columns["segment"]
+    return table("rounds-table", f"Released rounds, the newest first.{left_out}", shown, columns)

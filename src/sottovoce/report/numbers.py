@@ -3,8 +3,6 @@
 import math
 from collections.abc import Iterable
 
-__all__ = ["epsilon_name", "joined", "short", "significant", "with_errors"]
-
 
 def short(value: float) -> str:
     """Write a tick: 250000 as 250k.

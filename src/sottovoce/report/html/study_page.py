@@ -2,12 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
-from sottovoce.report.html._learned import look_learned
-from sottovoce.report.html._page import write_page
+from sottovoce.report.html.learned import look_learned
+from sottovoce.report.html.page import page_of, write_page
 from sottovoce.studies import Study
-
-__all__ = ["study_report"]
 
 _CONTENTS = {
     "status": "Where it stands",
@@ -46,20 +45,24 @@ def study_report(study: Study, path: str | os.PathLike[str]) -> Path:
     >>> "epsilon = 1, pure differential privacy" in page.read_text()
     True
     """
+    return write_page(path, "study.html", _content(study))
+
+
+def study_page(study: Study) -> str:
+    """Return the page that `study_report` writes."""
+    return page_of("study.html", _content(study))
+
+
+def _content(study: Study) -> dict[str, Any]:
     found, privacy = look_learned(study), study.privacy
     bare = "" if privacy.guarantee.private and not privacy.simulated else privacy.headline
-    contents = [(name, words) for name, words in _CONTENTS.items() if name != "segments" or found.segments]
-    return write_page(
-        path,
-        "study.html",
-        {
-            "title": f"Study {study.name!r}",
-            "lead": [f"{privacy.headline[0].upper()}{privacy.headline[1:]}."],
-            "banner": bare,
-            "tiles": [],
-            "contents": contents,
-            "it": found,
-            "status": study.status().rows,
-            "statement": privacy.rows,
-        },
-    )
+    return {
+        "title": f"Study {study.name!r}",
+        "lead": [f"{privacy.headline[0].upper()}{privacy.headline[1:]}."],
+        "banner": bare,
+        "tiles": [],
+        "contents": [(name, words) for name, words in _CONTENTS.items() if name != "segments" or found.segments],
+        "it": found,
+        "status": study.status().rows,
+        "statement": privacy.rows,
+    }

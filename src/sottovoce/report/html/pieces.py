@@ -4,14 +4,15 @@ A table has words for people, and beside them the exact value, so that it can be
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from markupsafe import Markup, escape
 
-from sottovoce.report._numbers import significant
+from sottovoce.report.numbers import significant
 
-__all__ = ["Chart", "ColumnHead", "Mark", "Table", "TableCell", "Tile", "epsilon_cell", "heads", "number", "text"]
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +66,44 @@ class TableCell:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnHead:
-    """The head of a column."""
-
-    words: str
-    number: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Table:
     """A table with a name, by which it is found in the page."""
 
     name: str
     caption: str
-    heads: tuple[ColumnHead, ...]
+    heads: tuple[str, ...]
     rows: tuple[tuple[TableCell, ...], ...]
     sortable: bool = False
+
+    def holds_numbers(self, column: int) -> bool:
+        """Whether a column is one of numbers, which stand on the right."""
+        return any(row[column].style == "n" for row in self.rows)
+
+
+def table(
+    name: str,
+    caption: str,
+    items: Iterable[Item],
+    columns: Mapping[str, Callable[[Item], Any]],
+    *,
+    sortable: bool = False,
+) -> Table:
+    """Return a table with a row for each item, and in each column what a function says of it: a text, a number, a cell.
+
+    Examples
+    --------
+    >>> made = table("squares", "Squares", [2, 3], {"of": str, "square": lambda one: one**2})
+    >>> [[cell.words for cell in row] for row in made.rows], [made.holds_numbers(column) for column in (0, 1)]
+    ([['2', '4'], ['3', '9']], [False, True])
+    """
+    rows = tuple(tuple(_cell(read(one)) for read in columns.values()) for one in items)
+    return Table(name, caption, tuple(columns), rows, sortable)
+
+
+def _cell(said: Any) -> TableCell:
+    if isinstance(said, TableCell):
+        return said
+    return text(said) if isinstance(said, str) else number(said)
 
 
 def number(value: float, *, error: float | None = None, times: bool = False, exact: str | None = None) -> TableCell:
@@ -100,8 +123,3 @@ def epsilon_cell(epsilon: float) -> TableCell:
 def text(words: str, *, long: bool = False) -> TableCell:
     """Return a cell that holds words."""
     return TableCell(words, style="long" if long else "")
-
-
-def heads(words: Sequence[str], texts: int) -> tuple[ColumnHead, ...]:
-    """Return heads of which the first few stand over texts, the others over numbers."""
-    return tuple(ColumnHead(word, number=i >= texts) for i, word in enumerate(words))

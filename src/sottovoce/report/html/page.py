@@ -11,9 +11,8 @@ from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictU
 from markupsafe import Markup
 
 from sottovoce import __version__
+from sottovoce._disk import write_atomically
 from sottovoce.report._palette import GREY, SHADES
-
-__all__ = ["script", "style", "templates", "write_page"]
 
 
 def templates(*folders: BaseLoader) -> Environment:
@@ -50,21 +49,18 @@ def script() -> str:
     return _own().get_template("script.js").render()
 
 
-def write_page(path: str | os.PathLike[str], template: str, content: dict[str, Any]) -> Path:
-    """Fill a template and write the page.
+def page_of(template: str, content: dict[str, Any]) -> str:
+    """Fill a template.
 
     The page forbids itself to load anything, and to run any script but its own, which is named by its hash: text that
     slipped through as markup would still be harmless.
     """
-    path = Path(path)
     acting = script()
     digest = base64.b64encode(hashlib.sha256(acting.encode()).digest()).decode()
-    page = (
-        _own()
-        .get_template(template)
-        .render(script=Markup(acting), script_hash=Markup(digest), version=__version__, **content)
-    )
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(page, encoding="utf-8", newline="\n")
-    partial.replace(path)  # a reader never sees half a page
-    return path
+    given = {"script": Markup(acting), "script_hash": Markup(digest), "version": __version__, **content}
+    return _own().get_template(template).render(given)
+
+
+def write_page(path: str | os.PathLike[str], template: str, content: dict[str, Any]) -> Path:
+    """Fill a template and write the page."""
+    return write_atomically(path, page_of(template, content).encode())

@@ -1,1 +1,0 @@
-"""Simulated people: how they answer a decision, and what is best against them."""

@@ -1,1 +1,0 @@
-"""Pictures of decisions: maps of networks, and tables of tiles."""

@@ -1,0 +1,22 @@
+"""The public names, and where they live: what type checkers read, and what is loaded when it is first used."""
+
+from sottovoce.learning.bandit.actions import (
+    Action as Action,
+    Actions as Actions,
+)
+from sottovoce.learning.bandit.outstanding import Outstanding as Outstanding
+from sottovoce.learning.bandit.private_bandit import PrivateBandit as PrivateBandit
+from sottovoce.learning.bandit.recommendation import Recommendation as Recommendation
+from sottovoce.learning.bandit.stopping import Enough as Enough
+from sottovoce.oco.mirror_maps import (
+    Euclidean as Euclidean,
+    NegativeEntropy as NegativeEntropy,
+)
+from sottovoce.oco.noisy_oco import (
+    MirrorStep as MirrorStep,
+    NoisyOCO as NoisyOCO,
+    RunningSum as RunningSum,
+    step_for as step_for,
+)
+from sottovoce.plans.outlook import plan as plan
+from sottovoce.plans.plan import Plan as Plan
