@@ -106,7 +106,7 @@ class Evaluation:
         return ids[0] if size is None else np.asarray(ids)
 
     def take(self, size: int | None, person: Any) -> list[tuple[Any, bool]]:
-        """Assign people by `size` and `person` as `assign` does; of each, return the id and whether a loss is wanted."""
+        """Assign people by `size` and `person` as `assign` does; return each id, and whether its loss is wanted."""
         count = None if size is None else whole("size", size)
         return self._keeper.assign_to(self._number, count or 1, people_for(count, person))
 
