@@ -271,7 +271,7 @@ class TestRecord:
     def test_infinity_goes_through_json(self, usual):
         endless = replace(usual.forecast, cases=(), most=Spread(math.inf, 1e6, math.inf))
         assert Forecast.from_dict(json.loads(json.dumps(endless.to_dict(), allow_nan=False))) == endless
-        assert "more events than anybody has (1,000,000 at least)" in str(endless)
+        assert "more than 1,000,000 events" in str(endless)
 
     def test_a_plan_without_one_says_how_to_get_one(self):
         optimizer = sv.PrivateBandit(ARMS, horizon=400, loss_range=RANGE, privacy=ONE, **LINEAR)

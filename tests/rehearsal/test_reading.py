@@ -71,3 +71,11 @@ def test_the_price_is_that_of_worlds_that_stay():
     values[:, 2] *= 5
     private, free = Shares(LENGTHS, values, [True, True, False]), Shares(LENGTHS, law(-0.7), [True, True, False])
     assert price_between(private, free, LENGTHS[-1]).central == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("lengths", [[300], [300, 1200]])
+def test_from_runs_that_barely_learn_no_length_is_told(lengths):
+    """One short run that learned nothing was extrapolated as if it had begun to learn: half of it in 810 events."""
+    found = Shares(lengths, [[0.99, 1.01]] * len(lengths)).length_for(0.5)
+    assert (found.central, found.low, found.high) == (math.inf, lengths[-1], math.inf)
+    assert math.isfinite(Shares(lengths, [[0.6, 0.6]] * (len(lengths) - 1) + [[0.55, 0.55]]).length_for(0.5).central)

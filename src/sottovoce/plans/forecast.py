@@ -115,7 +115,8 @@ class Forecast(Printed):
     price
         What privacy multiplies the regret by; None if there is no privacy.
     half, most
-        Events of a run in which 50%, and 90%, of what can be learned is learned; infinite if none is long enough.
+        Events of a run in which 50%, and 90%, of what can be learned is learned; infinite if no run that was played
+        says how many.
     contrasts
         Least and largest of the rehearsed worlds: how much better the best decision is than never learning, as a share
         of the loss range.
@@ -269,13 +270,12 @@ def _events(spread: Spread) -> str:
 
     Examples
     --------
-    >>> _events(Spread(1234, 567, 8901)), _events(Spread(math.inf, 1e6, math.inf))
-    ('1,200 (570 to 8,900) events', 'more events than anybody has (1,000,000 at least)')
+    >>> _events(Spread(1234, 567, 8901)), _events(Spread(math.inf, 4800, math.inf))
+    ('1,200 (570 to 8,900) events', 'more than 4,800 events')
     """
     if math.isfinite(spread.central):
         return spread.words(_count) + " events"
-    least = f" ({_count(spread.low)} at least)" if math.isfinite(spread.low) else ""
-    return f"more events than anybody has{least}"
+    return f"more than {_count(spread.low)} events" if math.isfinite(spread.low) else "more events than anybody has"
 
 
 def _count(events: float) -> str:

@@ -16,6 +16,8 @@ _UNSURE = 0.08  # of an exponent that was seen
 _USUAL_EXPONENT, _UNSURE_GUESS = -0.7, 0.2  # once something is learned; where one length alone was played
 _LEARNING = 0.3  # share below which that is so
 _SMALLEST = 1e-6  # share that is not told from nothing
+BARELY = 0.7
+"""Runs with a larger share have learned so little that nothing is extrapolated from them."""
 
 
 class Shares:
@@ -99,7 +101,12 @@ class Shares:
         return Curve(lengths, tuple(self.at(length) for length in lengths))
 
     def length_for(self, share: float) -> Spread:
-        """Return how long a run must be for a share as small as this; infinite if none is long enough."""
+        """Return how long a run must be for a share as small as this.
+
+        Infinite, and longer than the longest run, where that one has learned too little to say more.
+        """
+        if self.at(self.longest).central > max(share, BARELY):
+            return Spread(math.inf, self.longest, math.inf)
         return Spread(*(self._crossing(share, sign * FOUR_OF_FIVE) for sign in (0, -1, 1)))
 
     def _crossing(self, share: float, deviations: float) -> float:

@@ -14,7 +14,7 @@ from sottovoce.plans.forecast import NOT_REHEARSED, Case, Forecast
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
 from sottovoce.rehearsal._playing import share_of
-from sottovoce.rehearsal._reading import Shares, price_between
+from sottovoce.rehearsal._reading import BARELY, Shares, price_between
 from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, oracle_work, scope_of, work_of
 from sottovoce.rehearsal._worlds import ItemWorld, World, convex_worlds, item_worlds, linear_worlds
 
@@ -26,7 +26,7 @@ _SEED = 19_540_311
 """Of all worlds and runs: the same plan is forecast alike on every call."""
 
 _MOST_LEARNED = 0.1  # share at which longer runs than were asked about have no more to say
-_FAR, _BARELY = 4, 0.7  # from runs so many times as short that learn so little, nothing is extrapolated
+_FAR = 4  # from runs so many times as short that have barely learned, nothing is extrapolated
 CONTRASTS = (0.01, 0.03, 0.1, 0.3)
 """How much better the best decision may be than never learning, as shares of the range, where nobody says it."""
 
@@ -338,7 +338,7 @@ class Rehearsal:
     def forecast(self) -> Forecast:
         """Return what the runs say; refuse to say what they do not."""
         horizon, private = self.problem.horizon, self.shares(self.private)
-        if private.longest * _FAR < horizon and private.at(private.longest).central > _BARELY:
+        if private.longest * _FAR < horizon and private.at(private.longest).central > BARELY:
             raise NotRehearsed(
                 f"{NOT_REHEARSED} to the end: runs of {private.longest:,} events, for which there was room, learn too "
                 f"little to tell from them what {horizon:,} events do; {_MORE}"
