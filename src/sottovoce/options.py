@@ -48,7 +48,9 @@ OPTIONS: dict[str, Option] = {
     "direction": Option(
         _DECISION, "minimize losses, or maximize: then rewards are told, and shown.", choices=CHOICES["direction"]
     ),
-    "losses": Option(_DECISION, "convex, or linear: then only a few events report.", choices=CHOICES["losses"]),
+    "losses": Option(
+        _DECISION, "convex, or linear in the decision: then far more is learned of each.", choices=CHOICES["losses"]
+    ),
     "play": Option(_DECISION, "inside (every action feasible) or around.", choices=CHOICES["play"]),
     "integral": Option(_DECISION, "Play vertices: 0/1 decisions.", bool),
     "feedback": Option(

@@ -290,19 +290,25 @@ class Posterior(Printed):
     _name_width = 10
 
     def _parts(self) -> list[Part]:
-        rows = [
-            ("decisions", f"{len(self.means):,} were tried, {self.events.sum():,.0f} events in all"),
-            ("level", f"{self.level:.4g}"),
-        ]
+        by_item, events = self.model == "items", f"{self.events.sum():,.0f}"
+        rows = [("items", f"{len(self.means):,} were shown, {events} times in all")]
+        if not by_item:
+            tried = f"{len(self.means):,} were tried, {events} events in all"
+            rows = [("decisions", tried), ("level", f"{self.level:.4g}")]
         if self.deviations is not None:
             order = self.best_first
             names = range(self.dimension) if self.labels is None else [label_text(one) for one in self.labels]
             shown = [f"{names[place]}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]]
             what = "coordinate" if self.labels is None else "name"
-            rows.append(("best", f"{', '.join(shown)} ({what}: slope ± deviation)"))
+            rows.append(
+                ("best", f"{', '.join(shown)} ({what}: {quantity(self.direction) if by_item else 'slope'} ± deviation)")
+            )
         rows.append(("fit", str(self.fit_check)))
         rows += [("prior" if place else "privacy", str(one)) for place, one in enumerate(self.promises)]
-        heading = f"Posterior of {self.rounds:,} rounds: a {self.model} model of {self.dimension:,} coordinates"
+        model = "each of" if by_item else f"a {self.model} model of"
+        heading = (
+            f"Posterior of {self.rounds:,} rounds: {model} {self.dimension:,} {'items' if by_item else 'coordinates'}"
+        )
         return [(heading, rows)]
 
     def to_frame(self) -> Any:
