@@ -38,6 +38,19 @@ def test_rewards_are_shown_as_rewards_and_no_banner_is_hidden(tmp_path):
     assert learned.startswith("about")
 
 
+def test_never_learning_is_the_middle_of_the_set_where_items_tell_losses_too(tmp_path):
+    """It was said to bring nothing at all: what is believed of items is measured from no items."""
+    rates, people = np.array([0.3, 0.1, 0.5, 0.2]), np.random.default_rng(1)
+    made = {"domain": sv.domains.Hypersimplex(4, 2), "feedback": "items", "losses": "convex", "horizon": 10_000}
+    with opened(tmp_path, **made) as study:
+        for _ in range(8):
+            actions = study.ask(1000)
+            chosen = np.array([np.flatnonzero(row) for row in actions.x])
+            study.tell(actions.ids, (people.random(chosen.shape) < rates[chosen]).astype(float))
+        ((never,),) = [row[2:] for row in look_learned(study).planned.table.rows if "never learning" in row[0].words]
+    assert abs(float(never.words.split(" ")[0]) - rates.sum() / 2) < 0.1
+
+
 def test_segments_have_rounds_intervals_and_beliefs_of_their_own(tmp_path):
     with opened(tmp_path, domain=sv.domains.Simplex(["tea", "milk", "cocoa"]), segments=["phone", "desktop"]) as study:
         study.tell(study.ask(segment="phone").id, 0.5)

@@ -6,6 +6,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from sottovoce._arrays import Vector
 from sottovoce.learning import Plan
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.models import Posterior
@@ -37,9 +38,11 @@ class Planned:
     rows: tuple[tuple[str, str], ...]
 
 
-def planned_of(plan: Plan, belief: Posterior | None, found: Recommendation, history: History) -> Planned:
-    """Compare a plan with what happened."""
-    rows = _compared(plan, belief, found, history)
+def planned_of(
+    plan: Plan, middle: Vector, belief: Posterior | None, found: Recommendation, history: History
+) -> Planned:
+    """Compare a plan with what happened; whoever never learns plays the `middle` of the set."""
+    rows = _compared(plan, middle, belief, found, history)
     words = (
         "What happened is estimated from released values alone; true losses are not kept."
         if plan.forecast is not None
@@ -53,7 +56,7 @@ def planned_of(plan: Plan, belief: Posterior | None, found: Recommendation, hist
 
 
 def _compared(
-    plan: Plan, belief: Posterior | None, found: Recommendation, history: History
+    plan: Plan, middle: Vector, belief: Posterior | None, found: Recommendation, history: History
 ) -> list[tuple[str, str, str]]:
     """Return what is compared, what was planned of it, and what happened."""
     if not len(history.means):
@@ -64,7 +67,7 @@ def _compared(
     rows.append((f"mean {told} per event", "", _give_or_take(mean, deviation)))
     if belief is None or found.loss is None:
         return rows
-    never, unsure = belief.predict(belief.center)
+    never, unsure = belief.predict(middle)
     rows.append((f"{told} per event of never learning", "", _give_or_take(never, unsure or 0.0)))
     rows.append((f"{told} per event of the recommendation", "", _give_or_take(found.loss, found.deviation or 0.0)))
     forecast = "" if plan.forecast is None else plan.forecast.learned.words(lambda one: f"{one:.0%}")

@@ -104,7 +104,7 @@ def look_learned(study: Study, earlier: Histories | None = None) -> Learned:
         rounds=chart,
         no_rounds="" if chart else _no_rounds(histories),
         table=_rounds_table(histories, study.direction),
-        planned=planned_of(study.plan, beliefs.get(None), found, history),
+        planned=planned_of(study.plan, study.domain.center, beliefs.get(None), found, history),
         histories=histories,
         segments=_segments(study, found),
     )
