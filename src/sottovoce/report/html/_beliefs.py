@@ -128,7 +128,7 @@ def _decisions(posterior: Posterior) -> list[Chart]:
     ]
     ticks = tuple(
         (float(place), significant(float(expected[order[int(place) - 1]])))
-        for place in places[:: max(1, len(most) // 5)]
+        for place in places[:: math.ceil(len(most) / 5)]
     )
     what = ("Items", "shown", "item") if posterior.model == "items" else ("Decisions", "tried", "decision")
     title = f"{what[0]} that were {what[1]}: released less expected"
