@@ -47,7 +47,8 @@ def test_the_statement_is_true(privacy, choices, horizon, source):
     assert statement.private == (not source.simulated)
     assert ("NOT PRIVATE" in str(statement)) == source.simulated
     assert plan.mechanism in statement.mechanism
-    assert f"scale {plan.noise.scale:.6g}" in statement.why
+    scale = re.search(r"of scale ([\d.,]+)\. Hence", statement.why).group(1).replace(",", "")
+    assert float(scale) == pytest.approx(plan.noise.scale, rel=1e-5)
     assert ("disjoint" in statement.why) == (horizon is None)
     spent = float(re.search(r"= ([\d.e+-]+)(\.$|, converted|\. Epochs)", statement.why).group(1).rstrip("."))
     allowed = privacy.epsilon if plan.noise.family == "laplace" else privacy.mu

@@ -71,27 +71,27 @@ def _why(problem: Problem, plan: Plan) -> str:
     if gives == "numbers":
         return (
             "every loss that is read is in one number of one round, and replacing it moves that number by at most "
-            f"{sensitivity.l1} steps of the grid, whatever the caller does; every number carries "
+            f"{_digits(sensitivity.l1)} steps of the grid, whatever the caller does; every number carries "
             f"{_spent(problem, plan, float(sensitivity.l1), 1)}"
         )
     assert plan.noise is not None
     if gives == "items":
         grid = problem.item_grid(plan.bits)
-        limit = "" if problem.most is None else f", cut to {problem.most:g} in all"
+        limit = "" if problem.most is None else f", cut to {problem.most:g} in all,"
         far = float(sensitivity.l1) if plan.noise.family == "laplace" else sensitivity.l2
         return (
             f"one person's losses of up to {grid.width} items{limit} are in the numbers of one round, and replacing "
-            f"all of them moves these, as they are multiplied, by at most {far:.6g} steps of the grid in "
+            f"all of them moves these, as they are multiplied, by at most {_digits(far)} steps of the grid in "
             f"{'l1' if plan.noise.family == 'laplace' else 'l2'}, whatever the caller does; every number carries "
             f"{_spent(problem, plan, far, 1)}"
         )
     size, norm = (float(sensitivity.l1), "l1") if plan.noise.family == "laplace" else (sensitivity.l2, "l2")
-    moved = f"replacing one loss moves one round's integer vector by at most {size:.6g} steps of the grid in {norm}"
+    moved = f"replacing one loss moves one round's integer vector by at most {_digits(size)} steps of the grid in {norm}"
     if mechanism.moved_in_all is not None:
         whole = mechanism.moved_in_all(sensitivity)
         return (
             f"{moved}, whatever the caller does, and all that is noised, the factor's products with the rounds, by at "
-            f"most {whole:.6g}; what is released is computed from these; each number carries "
+            f"most {_digits(whole)}; what is released is computed from these; each number carries "
             f"{_spent(problem, plan, whole, 1)}"
         )
     count = mechanism.reach(sensitivity.length)
@@ -108,7 +108,18 @@ def _spent(problem: Problem, plan: Plan, size: float, count: int) -> str:
     spent = people * size * (count if laplace else math.sqrt(count)) / plan.noise.scale
     factors = [f"{people} events"] * (people > 1) + [f"{count}" if laplace else f"sqrt({count})"] * (count > 1)
     return (
-        f"independent discrete {plan.noise.family.capitalize()} noise of scale {plan.noise.scale:.6g}. Hence "
-        f"{'epsilon' if laplace else 'mu'} = {' x '.join([*factors, f'{size:.6g}'])} / {plan.noise.scale:.6g} = "
+        f"independent discrete {plan.noise.family.capitalize()} noise of scale {_digits(plan.noise.scale)}. Hence "
+        f"{'epsilon' if laplace else 'mu'} = {' x '.join([*factors, _digits(size)])} / {_digits(plan.noise.scale)} = "
         f"{spent:.6g}" + ("." if laplace else ", converted exactly (analytic Gaussian mechanism).")
     )
+
+
+def _digits(value: float) -> str:
+    """Six digits; all of a large number, whose power of ten nobody should have to count.
+
+    Examples
+    --------
+    >>> _digits(262.144), _digits(33554432.0)
+    ('262.144', '33,554,432')
+    """
+    return f"{value:,.0f}" if value >= 1e6 else f"{value:.6g}"
