@@ -21,6 +21,8 @@ RIVALS = (  # name, guarantee
     ("phased-elimination", sv.PureDP(1.0)),
     ("private-linucb", sv.PureDP(1.0)),
     ("private-linucb", sv.ApproxDP(1.0, DELTA)),
+    ("zcdp-elimination", sv.ZCDP(0.5)),
+    ("zcdp-thompson-sampling", sv.ZCDP(0.5)),
 )
 
 
@@ -80,6 +82,7 @@ def contenders():
     """Names, and how each is made."""
     yield "no privacy", lambda environment, seed: library(environment, seed, sv.NoPrivacy())
     yield "epsilon = 1", lambda environment, seed: library(environment, seed, sv.PureDP(1.0))
+    yield "rho = 0.5", lambda environment, seed: library(environment, seed, sv.ZCDP(0.5))
     for name, privacy in RIVALS:
         said = "" if privacy is None else f", {privacy}".replace(" differential privacy", "")
         yield f"{name}{said}", lambda environment, seed, rest=(name, privacy): rival(*rest, environment, seed)

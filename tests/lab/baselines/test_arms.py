@@ -12,12 +12,16 @@ from watching import watch_releases
 import sottovoce as sv
 from sampling import every
 from sottovoce.errors import DomainError
-from sottovoce.lab.baselines._phases import PrivatelyPhased
+from sottovoce.lab.baselines._linear import Features
+from sottovoce.lab.baselines._phases import Belief, Phase, PrivatelyPhased
 from sottovoce.lab.baselines._vertices import few_vertices
 from sottovoce.lab.baselines.adap_ucb import DoublingUCB
+from sottovoce.lab.baselines.asi_raman_talwar import TsallisBatches, leader
 from sottovoce.lab.baselines.dp_imed import GeometricPhases, private_divergence
 from sottovoce.lab.baselines.phased_elimination import DesignElimination
 from sottovoce.lab.baselines.successive_elimination import Elimination
+from sottovoce.lab.baselines.zcdp_elimination import GaussianElimination
+from sottovoce.lab.baselines.zcdp_thompson_sampling import NoisyPosterior
 from sottovoce.privacy import LossGrid
 
 RANGE = (-1.0, 3.0)
@@ -43,7 +47,7 @@ class Chosen:
 
 def made(kind, domain, horizon=3_000, privacy=None, noise=None):
     noise = sv.SimulatedNoise(2) if noise is None else noise
-    privacy = sv.PureDP(1.0) if privacy is None else privacy
+    privacy = kind.promise(1.0) if privacy is None else privacy
     return kind(domain, horizon=horizon, loss_range=RANGE, privacy=privacy, seed=1, noise=noise)
 
 
@@ -82,24 +86,31 @@ def test_sets_without_a_short_list_are_refused_with_the_reason():
     assert few_vertices(sv.domains.Hypersimplex(20, 5)) is None
     for kind in PHASED:
         for domain in (sv.domains.Ball(3), sv.domains.Hypersimplex(20, 5), sv.domains.Permutahedron([1.0, 2.0, 3.0])):
+            if kind is sv.lab.baselines.ZCDPThompsonSampling:  # which asks the oracle
+                continue
             with pytest.raises(DomainError, match=f"{kind.name} needs a list of at most 1,000 vertices, and"):
                 made(kind, domain)
-        for privacy in (sv.ApproxDP(1.0, 1e-6), sv.ZCDP(1.0)):
-            with pytest.raises(TypeError, match=f"privacy must be PureDP for {kind.name}"):
-                made(kind, sv.domains.Simplex(3), privacy=privacy)
+        for privacy in (sv.ApproxDP(1.0, 1e-6), sv.ZCDP(1.0), sv.PureDP(1.0)):
+            if not isinstance(privacy, kind.promise):
+                with pytest.raises(TypeError, match=f"privacy must be {kind.promise.__name__} for {kind.name}"):
+                    made(kind, sv.domains.Simplex(3), privacy=privacy)
 
 
 # ---------------------------------------------------------------------- phases, and their privacy
 
 
 @every("kind", PHASED)
-@every("privacy", [sv.PureDP(0.5), sv.PureDP(2.0, contributions=3)])
-def test_the_scale_of_a_sum(kind, privacy):
+@every("most", [(0.5, 1), (2.0, 3)])
+def test_the_scale_of_a_sum(kind, most):
     """One loss, one number, one noise: epsilon = contributions x B/scale, as dp-accounting says as well."""
-    source = Chosen(np.zeros(10**5, dtype=np.int64))
+    source, privacy = Chosen(np.zeros(10**5, dtype=np.int64)), kind.promise(most[0], contributions=most[1])
     learner = made(kind, sv.domains.Simplex(4), privacy=privacy, noise=source)
     steps = LossGrid(*RANGE, bits=learner.plan.bits).steps
     assert source.noise == learner.privacy.noise
+    if kind.promise is sv.ZCDP:  # rho = (contributions x B)^2/(2 scale^2)
+        assert source.noise.family == "gaussian"
+        assert (most[1] * steps / source.noise.scale) ** 2 / 2 == pytest.approx(most[0], rel=2e-3)
+        return
     assert source.noise.family == "laplace"
     accountant = dp_accounting.pld.PLDAccountant(value_discretization_interval=1e-4)
     accountant.compose(dp_accounting.LaplaceDpEvent(source.noise.scale / (privacy.contributions * steps)))
@@ -161,7 +172,7 @@ def test_what_is_asked_while_a_phase_waits_is_not_read_and_the_phase_goes_on(kin
     assert not rest.wants_loss.any()
     assert learner.round > 1
     following = learner.ask_round()
-    if kind is sv.lab.baselines.SuccessiveElimination:  # whose first epoch was enough
+    if kind.name in ("successive-elimination", "zcdp-elimination"):  # whose first phase was enough
         np.testing.assert_array_equal(following.x, np.tile([1.0, 0.0, 0.0], (60_000 - len(phase) - 1_024, 1)))
     else:
         assert following.wants_loss.all()
@@ -387,6 +398,53 @@ def test_errors_bound_sums_of_laplace_noise():
             least = optimize.minimize_scalar(exponent, bounds=(0, (1 - 1e-9) / np.abs(w).max()), method="bounded").fun
             assert least <= -logarithm
             assert least > -12 * logarithm - 4  # and it is not far too careful
+
+
+@every("domain", [sv.domains.Simplex(5), sv.domains.Birkhoff(3)])
+def test_phases_under_zcdp_are_as_long_as_their_error_needs(domain):
+    for scale in (0.0, 3.0, 300.0):
+        algorithm = GaussianElimination(few_vertices(domain), 10**9, middle=0.5, width=2.0, scale=scale)
+        for number in (1, 4, 7):
+            phase, left = in_phase(algorithm, number)
+            _, errors = algorithm.estimate(left, phase.counts, np.zeros(len(phase.counts)))
+            assert 0.2 <= errors.max() / (2.0 / 2**number) <= 1.01
+    assert (algorithm._tail(np.array([[3.0, -4.0]]), 2.0) == 10.0).all()  # 5 deviations times sqrt(2 L)
+
+
+def test_the_leader_of_noisy_batches_is_the_regularised_one():
+    """Against a minimiser that knows nothing of the formula; and a batch that seems too good is skipped."""
+    totals = np.array([3.0, -1.0, 0.5, 9.0])
+    for step in (0.05, 0.7, 5.0):
+        found = leader(totals, step)
+        assert found.sum() == pytest.approx(1.0, abs=1e-9)
+        rest = np.random.default_rng(0).dirichlet(np.ones(4), 2_000)
+        worth = step * rest @ totals - 2 * np.sqrt(rest).sum(axis=1)
+        assert step * found @ totals - 2 * np.sqrt(found).sum() <= worth.min()
+    batches = TsallisBatches(np.eye(4), 0.0, 2.0, 0.5, seed=1)
+    assert (batches.batch, batches.moment) == (3, pytest.approx(math.sqrt(1 + 2 / 1.5**2)))
+    known = batches.start().known._replace(number=100)
+    small, large = (batches.learn(Belief(None, known), np.array([sum_])).known.totals for sum_ in (3.0, 30.0))
+    assert small[known.arm] == pytest.approx(0.5 / 0.25)
+    assert (large == 0).all()
+
+
+def test_noise_widens_what_is_drawn_from():
+    """The covariance is v^2 A^-1 + sigma^2 A^-1 (sum of phi phi') A^-1, by many draws."""
+    features = Features(sv.domains.Simplex(3))
+    rows = features(np.eye(3))
+    spreads = []
+    for deviation in (0.0, 40.0):
+        posterior = NoisyPosterior(features, 0.5, 1.0, deviation, seed=1)
+        known = posterior.learn(
+            Belief(Phase(np.eye(3), np.full(3, 20)), posterior.start().known), np.full(3, 10.0)
+        ).known
+        inverse = np.linalg.inv(np.eye(4) + 20 * rows.T @ rows)
+        wanted = inverse / 4 + deviation**2 * inverse @ rows.T @ rows @ inverse
+        mean, spread = posterior.posterior(known)
+        np.testing.assert_allclose(spread, wanted, atol=1e-9)
+        np.testing.assert_allclose(mean, 0.0, atol=1e-9)
+        spreads.append(np.trace(spread))
+    assert spreads[1] > 10 * spreads[0]
 
 
 @every("epsilon", [1.0, 0.1])

@@ -4,6 +4,7 @@ from sottovoce.lab.baselines._registry import catalogue as _catalogue
 from sottovoce.lab.baselines.adap_ucb import AdaPUCB as AdaPUCB
 from sottovoce.lab.baselines.agarwal_singh import AgarwalSingh as AgarwalSingh
 from sottovoce.lab.baselines.agarwal_singh_full import AgarwalSinghFull as AgarwalSinghFull
+from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar as AsiRamanTalwar
 from sottovoce.lab.baselines.best_fixed import BestFixed as BestFixed
 from sottovoce.lab.baselines.chen_zhang_karbasi import ChenZhangKarbasi as ChenZhangKarbasi
 from sottovoce.lab.baselines.dp_imed import DPIMED as DPIMED
@@ -19,6 +20,8 @@ from sottovoce.lab.baselines.smith_thakurta import SmithThakurta as SmithThakurt
 from sottovoce.lab.baselines.successive_elimination import SuccessiveElimination as SuccessiveElimination
 from sottovoce.lab.baselines.thompson_sampling import ThompsonSampling as ThompsonSampling
 from sottovoce.lab.baselines.uniform_random import UniformRandom as UniformRandom
+from sottovoce.lab.baselines.zcdp_elimination import ZCDPElimination as ZCDPElimination
+from sottovoce.lab.baselines.zcdp_thompson_sampling import ZCDPThompsonSampling as ZCDPThompsonSampling
 
 BASELINES = _catalogue(globals())
 """The algorithms that are imported above, by name. All take (domain, horizon=, loss_range=, lipschitz=, seed=); private

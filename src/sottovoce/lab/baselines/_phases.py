@@ -229,14 +229,17 @@ class PrivatelyPhased(PrivatelyPlanned):
     _guarantees: ClassVar[Sequence[Guarantee]] = (PureDP(1.0), PureDP(1.0))
     source: ClassVar[str]
     order: ClassVar[str]
+    promise: ClassVar[type[Guarantee]] = PureDP  # Laplace noise; ZCDP: Gaussian
 
     @abstractmethod
     def _algorithm_for(self, problem: Problem, scale: float) -> PhasedAlgorithm:
         """Return the algorithm, for sums whose noise has a scale, in units of loss."""
 
     def _kept(self, privacy: Guarantee) -> Guarantee:
-        if not isinstance(central(privacy), PureDP):
-            raise TypeError(f"privacy must be PureDP for {self.name}, whose noise is Laplace noise, got {privacy!r}")
+        if not isinstance(central(privacy), self.promise):
+            noise = "Laplace" if self.promise is PureDP else "Gaussian"
+            said = f"{self.promise.__name__} for {self.name}, whose noise is {noise} noise"
+            raise TypeError(f"privacy must be {said}, got {privacy!r}")
         return privacy
 
     def _planned(self, problem: Problem) -> Plan:

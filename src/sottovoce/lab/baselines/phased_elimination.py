@@ -80,9 +80,16 @@ class DesignElimination(PhasedAlgorithm):
         weights = left.rows @ np.linalg.solve((played.T * counts) @ played, played.T)
         logarithm = self._log(left.number)
         own = self.width * np.sqrt(weights**2 @ counts * logarithm / 2)
+        return weights @ (sums - self.middle * counts), own + self.scale * self._tail(weights, logarithm)
+
+    def _tail(self, weights: Floats, logarithm: float) -> Floats:
+        """Return how far sums of noises of scale 1, weighted by rows, may be from 0."""
         spread = np.linalg.norm(weights, axis=1) * math.sqrt(8 * logarithm)
-        tail = np.abs(weights).max(axis=1) * math.sqrt(8) * logarithm
-        return weights @ (sums - self.middle * counts), own + self.scale * np.maximum(spread, tail)
+        return np.asarray(np.maximum(spread, np.abs(weights).max(axis=1) * math.sqrt(8) * logarithm))
+
+    def _events(self, number: int, rank: int, played: int) -> float:
+        """Return about how many events a phase has."""
+        return self.growth**number
 
     def _belief(self, number: int, active: Integers) -> Belief:
         vertices = self.vertices[active]
@@ -92,7 +99,7 @@ class DesignElimination(PhasedAlgorithm):
         rows = _spanned(vertices)
         design = optimal_weights(rows[:, 1:], np.full(len(rows), 1 / len(rows)), _TOLERANCE)
         (played,) = np.nonzero(design)
-        events = min(self.growth**number, float(self.horizon))  # more than that is cut anyway
+        events = min(self._events(number, rows.shape[1], len(played)), float(self.horizon))  # more is cut anyway
         counts = np.ceil(design[played] * events).astype(np.int64)
         return Belief(Phase(vertices[played], counts), _Left(number, active, rows, played))
 

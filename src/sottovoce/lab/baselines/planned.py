@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from typing import Any, ClassVar, NoReturn
 
+import numpy as np
+
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 from sottovoce.errors import StateRefused
@@ -64,6 +66,7 @@ class PrivatelyPlanned(Planned):
         noise: NoiseSource | None = None,
     ) -> None:
         losses = "linear" if self.linear_only else "convex"
+        self._lot = np.random.SeedSequence(seed).entropy  # of decisions that are drawn between rounds
         problem = Problem(domain, horizon, loss_range, self._kept(privacy), lipschitz=lipschitz, losses=losses)
         self._play(problem, self._planned(problem), seed=seed, noise=noise)
 
