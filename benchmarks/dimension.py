@@ -73,33 +73,17 @@ LARGE = {
 OTHERS = {
     "ball": sv.domains.Ball,
     "l1 ball": sv.domains.L1Ball,
-    "l-infinity ball": sv.domains.LInfBall,
-    "k-sparse": lambda n: sv.domains.KSparse(n, CHOSEN),
     "permutahedron": lambda n: sv.domains.Permutahedron(np.arange(n)),
     "Birkhoff": lambda n: sv.domains.Birkhoff(int(np.sqrt(n))),
     "matchings": lambda n: sv.domains.Matchings(int(np.sqrt(n)), int(np.sqrt(n))),
     "flows": flows,
-    "several paths": lambda n: sv.domains.multicommodity(grid(n // 2)[0], [(0, grid(n // 2)[1] - 1), (1, 8)]),
     "bases: partition": lambda n: sv.domains.MatroidBases(matroids.Partition(np.arange(n) // 10, 2)),
     "bases: laminar": lambda n: sv.domains.MatroidBases(laminar(n)),
-    "bases: transversal": lambda n: sv.domains.MatroidBases(
-        matroids.Transversal([range(i, i + 10) for i in range(0, n, 10)])
-    ),
-    "bases: linear": lambda n: sv.domains.MatroidBases(
-        matroids.Linear(np.random.default_rng(0).standard_normal((10, n)))
-    ),
     "independent: uniform": lambda n: sv.domains.IndependentSets(matroids.Uniform(n, CHOSEN)),
     "independent: graphic": lambda n: sv.domains.IndependentSets(matroids.Graphic(grid(n)[0])),
     "coverage": lambda n: sv.domains.BasePolytope(coverage(n)),
     "cuts": lambda n: sv.domains.BasePolytope(functions.GraphCut(grid(2 * n)[0])),
-    "facilities": lambda n: sv.domains.BasePolytope(
-        functions.FacilityLocation(np.random.default_rng(0).random((n, 30)))
-    ),
-    "concave of cardinality": lambda n: sv.domains.BasePolytope(
-        functions.ConcaveOfCardinality(np.sqrt(np.arange(n + 1)))
-    ),
     "nuclear ball": lambda n: sv.domains.NuclearBall(int(np.sqrt(n)), int(np.sqrt(n))),
-    "spectrahedron": lambda n: sv.domains.Spectrahedron(int(np.sqrt(n))),
     "polytope": polytope,
     "hull of 100 points": lambda n: sv.domains.ConvexHull(np.random.default_rng(0).standard_normal((100, n))),
     "your own": own,

@@ -22,7 +22,6 @@ import rustworkx as rx
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
-from scipy.sparse.linalg import svds
 
 import sottovoce as sv
 from benchmarks.harness import show, side_by_side
@@ -94,33 +93,6 @@ def spanning_tree():
     }
 
 
-@row("flow of 2 through a grid of 1740 edges, whole capacities and costs")
-def flow():
-    side = 30
-    graph = nx.grid_2d_graph(side, side, create_using=nx.DiGraph)
-    graph.remove_edges_from([(a, b) for a, b in graph.edges if a > b])
-    first, last = (0, 0), (side - 1, side - 1)
-    rng = np.random.default_rng(0)
-    capacity, cost = rng.integers(1, 4, graph.number_of_edges()), rng.integers(1, 1000, graph.number_of_edges())
-    nx.set_edge_attributes(graph, dict(zip(graph.edges, capacity.tolist(), strict=True)), "capacity")
-    nx.set_edge_attributes(graph, dict(zip(graph.edges, cost.tolist(), strict=True)), "weight")
-    graph.nodes[first]["demand"], graph.nodes[last]["demand"] = -2, 2
-    balance = -nx.incidence_matrix(graph, oriented=True)
-    leaving = np.zeros(side**2)
-    leaving[0], leaving[-1] = 2.0, -2.0
-    flows = sv.domains.Flows(graph, source=first, target=last, value=2.0, capacities="capacity")
-    program = sv.domains.Polytope(A_eq=balance, b_eq=leaving, bounds=np.c_[np.zeros(len(cost)), capacity])
-    costs = [cost * (1 + 1e-9 * rng.standard_normal(len(cost))) for _ in range(50)]
-    return {
-        "sottovoce": Successive(flows.extreme_point, costs),
-        "highspy, warm": Successive(program.extreme_point, costs),
-        "scipy linprog": lambda: (
-            linprog(cost, A_eq=balance, b_eq=leaving, bounds=np.c_[np.zeros(len(cost)), capacity]).fun
-        ),
-        "networkx": lambda: nx.network_simplex(graph)[0],
-    }
-
-
 @row("assignment, 200 x 200")
 def assignment():
     domain = sv.domains.Birkhoff(200)
@@ -157,32 +129,6 @@ def _linear_programs(change, *others):
         "scipy linprog": lambda cost: linprog(cost, matrix, limits, bounds=(-1, 1)).x,
     }
     return {name: Successive(solvers[name], moving_costs(200, change)) for name in ("sottovoce", *others)}
-
-
-@row("nuclear ball, 500 x 500, Gaussian cost")
-def nuclear_ball():
-    return _nuclear_balls(np.random.default_rng(0).standard_normal((500, 500)))
-
-
-@row("nuclear ball, 500 x 500, cost of rank 5 and noise")
-def spiked_nuclear_ball():
-    rng = np.random.default_rng(0)
-    return _nuclear_balls(
-        rng.standard_normal((500, 5)) @ rng.standard_normal((5, 500)) + rng.standard_normal((500, 500))
-    )
-
-
-def _nuclear_balls(table):
-    domain, cost = sv.domains.NuclearBall(500, 500), table.ravel()
-
-    def by_factors(left, right):
-        return cost @ -np.multiply.outer(left[:, 0], right[0]).ravel()
-
-    return {
-        "sottovoce": lambda: np.einsum("i,i", cost, domain.extreme_point(cost)),
-        "scipy svds (ARPACK)": lambda: by_factors(*svds(table, k=1)[::2]),
-        "numpy svd, in full": lambda: by_factors(*np.linalg.svd(table)[::2]),
-    }
 
 
 def _rustworkx(graph, nodes, ends, cost):

@@ -1,7 +1,6 @@
-"""Product, Affine and Counting: exact where their parts are, and nothing is lost on the way."""
+"""Product and Affine: exact where their parts are, and nothing is lost on the way."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -13,8 +12,6 @@ from sottovoce.domains import (
     Ball,
     Box,
     ConvexHull,
-    Counting,
-    Custom,
     Hypersimplex,
     L1Ball,
     Polytope,
@@ -142,40 +139,8 @@ def test_projection_on_an_ellipse():
         (lambda: Affine(Simplex(2), [[1.0, 1.0], [2.0, 2.0]]), "full column rank"),
         (lambda: Affine(Simplex(2), math.inf), "scale must be finite"),
         (lambda: Affine(Simplex(2), 1.0, [1.0]), r"shift must have shape \(2,\)"),
-        (lambda: Counting("simplex"), "domain must be a Domain"),
     ],
 )
 def test_constructors_say_what_is_wrong(build, message):
     with pytest.raises((ValueError, TypeError), match=message):
         build()
-
-
-def test_counting_counts_and_everything_else_is_the_original():
-    original = Hypersimplex(6, 2)
-    counting = Counting(original)
-    assert counting.calls == 0
-    result = project(counting, np.arange(6.0))
-    assert counting.calls == result.calls
-    assert counting.seconds > 0.0
-    assert counting.k == 2  # attributes of the family, too
-    before = counting.calls
-    assert counting.contains(counting.center)
-    assert counting.calls == before  # what the original does for itself is its own affair
-    assert pickle.loads(pickle.dumps(counting)).calls == 0
-    counting.reset()
-    assert (counting.calls, counting.seconds) == (0, 0.0)
-    with pytest.raises(AttributeError, match="no attribute"):
-        counting._nothing  # noqa: B018
-
-
-def test_counting_counts_calls_that_fail():
-    broken = False
-
-    def oracle(cost):
-        return np.full(2, np.nan) if broken else -np.sign(cost)
-
-    counting = Counting(Custom(oracle, 2))
-    broken = True
-    with pytest.raises(DomainError):
-        counting.extreme_point([1.0, 1.0])
-    assert counting.calls == 1

@@ -10,7 +10,6 @@ from scipy.optimize import linprog
 
 from sampling import every
 from sottovoce.domains import Custom, Flows, Paths
-from sottovoce.domains._solvers.min_cost_flow import Tree, optimize
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 
@@ -176,21 +175,6 @@ def test_a_value_that_is_the_maximum_up_to_rounding_is_accepted(seed):
     _, _, _, matrix, supply, _ = _program(pairs, capacities, np.zeros(len(pairs)), value)
     for cost in costs(np.random.default_rng(seed), len(pairs)):
         np.testing.assert_allclose(matrix @ domain.extreme_point(cost), supply, atol=1e-9 * value)
-
-
-@every_case
-def test_the_tree_stays_strongly_feasible(case):
-    """Empty tree arcs lead to the root, and full ones away from it: this is what rules out cycling."""
-    pairs, capacities, value = random_network(**case)
-    solver = domain_of(pairs, capacities, value)._oracle
-    arcs = solver._arcs
-    for cost in costs(np.random.default_rng(1), len(pairs)):
-        tree = Tree._make(part.copy() for part in solver._tree)
-        assert optimize(arcs, np.append(cost, np.zeros(len(arcs.tails) - len(cost))), tree, 10_000) == 0
-        up = arcs.tails[tree.arc[:-1]] == np.arange(len(tree.arc) - 1)
-        flow, capacity = tree.flow[tree.arc[:-1]], arcs.capacity[tree.arc[:-1]]
-        assert up[flow == 0.0].all()
-        assert not up[flow == capacity].any()
 
 
 @every("seed", range(3))

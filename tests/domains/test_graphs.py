@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sampling import every
-from sottovoce.domains import Flows, Paths, SpanningTrees, multicommodity
+from sottovoce.domains import Flows, Paths, SpanningTrees
 from sottovoce.domains._solvers.graph import acyclic_part, read_graph
 from sottovoce.errors import DomainError
 
@@ -72,7 +72,6 @@ CYCLE = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "t")]
         (lambda: SpanningTrees(nx.DiGraph([(0, 1)])), r"must be undirected, got DiGraph: use graph.to_undirected"),
         (lambda: SpanningTrees([(0, 0), (0, 1)]), "self-loop at node 0"),
         (lambda: SpanningTrees([("a", "b"), ("c", "d")]), "2 parts: no path joins 'a' and 'c'"),
-        (lambda: multicommodity([(0, 1)], [(0, 1), (1, 0)]), "no path from 1 to 0"),
     ],
 )
 def test_graphs_that_make_no_sense_are_refused_by_name(build, message):
@@ -83,13 +82,3 @@ def test_graphs_that_make_no_sense_are_refused_by_name(build, message):
 def test_cycles_off_the_way_do_no_harm():
     paths = Paths([(0, 1), (5, 6), (6, 5), (1, 5), (1, 2), (6, 0), (2, 2)][:5], source=0, target=2)
     np.testing.assert_array_equal(paths.extreme_point(np.ones(5)), [1, 0, 0, 0, 1])
-
-
-def test_commodities_share_the_graph_but_not_their_paths():
-    edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("b", "d")]
-    pairs = [("a", "d"), ("a", "c"), ("b", "d")]
-    together = multicommodity(edges, pairs)
-    for cost in np.random.default_rng(0).standard_normal((20, 15)):
-        found = together.split(together.extreme_point(cost))
-        for part, own, (source, target) in zip(found, np.split(cost, 3), pairs, strict=True):
-            np.testing.assert_array_equal(part, Paths(edges, source=source, target=target).extreme_point(own))

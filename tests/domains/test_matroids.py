@@ -8,20 +8,16 @@ import numpy as np
 import piqp
 import pytest
 from scipy.optimize import linprog
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from sampling import every
 from sottovoce.domains import IndependentSets, MatroidBases
 from sottovoce.domains._subsets import all_masks
-from sottovoce.domains.matroids import Graphic, Laminar, Linear, Matroid, Partition, Transversal, Uniform
+from sottovoce.domains.matroids import Graphic, Laminar, Matroid, Partition, Uniform
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 
 FAMILY, LIMITS = [{0, 1, 2}, {0, 1, 2, 3, 4}, {5, 6}], [2, 3, 1]
 EDGES = [(0, 1), (1, 2), (2, 0), (0, 1), (2, 3), (3, 3), (3, 4)]  # parallel edges, a bridge, a loop, another bridge
-JOBS = [{0, 1}, {1, 2, 3}, {3, 4}, {1}]
-COLUMNS = np.array([[1, 0, 1, 1, 0, 2], [1, 1, 0, 2, 0, 2], [0, 1, 1, 1, 0, 0]])
 FANO = [{0, 1, 3}, {1, 2, 4}, {2, 3, 5}, {3, 4, 6}, {4, 5, 0}, {5, 6, 1}, {6, 0, 2}]
 
 
@@ -30,22 +26,6 @@ def is_forest(chosen):
     graph.add_nodes_from(range(5))
     graph.add_edges_from(EDGES[e] for e in chosen)
     return 5 - nx.number_connected_components(graph) == len(chosen)
-
-
-def can_all_work(chosen):
-    if not chosen:
-        return True
-    fits = csr_array([[int(person in job) for job in JOBS] for person in chosen])
-    return bool((maximum_bipartite_matching(fits, perm_type="column") >= 0).all())
-
-
-def is_linear(chosen):
-    return np.linalg.matrix_rank(COLUMNS[:, list(chosen)]) == len(chosen) if chosen else True
-
-
-def is_binary(chosen):
-    subsets = (part for size in range(1, len(chosen) + 1) for part in itertools.combinations(chosen, size))
-    return all((COLUMNS[:, part].sum(axis=1) % 2).any() for part in subsets)
 
 
 def on_no_line(chosen):
@@ -77,9 +57,6 @@ DEFINED = {
         lambda chosen: sum(e < 3 for e in chosen) <= 1,
     ),
     "graphic": (Graphic(EDGES), is_forest),
-    "transversal": (Transversal(JOBS, ground_size=6), can_all_work),
-    "linear": (Linear(COLUMNS), is_linear),
-    "binary": (Linear(COLUMNS % 2, field="GF(2)"), is_binary),
     "fano": (Matroid(7, by_mask(on_no_line)), on_no_line),
 }
 every_matroid = every("matroid, definition", DEFINED.values())
@@ -180,9 +157,6 @@ def test_compiled_scans_agree_with_the_independence_oracle_on_larger_sets():
         Partition(rng.integers(0, 7, 60), rng.integers(0, 5, 7)),
         Laminar(nested, [9, 3, 6, 2, 4], ground_size=60),
         Graphic(rng.integers(0, 25, (60, 2))),
-        Transversal([rng.choice(60, 6, replace=False) for _ in range(18)], ground_size=60),
-        Linear(rng.integers(-1, 2, (12, 60))),
-        Linear(rng.integers(0, 2, (12, 60)), field="GF(2)"),
     ]
     for matroid in kinds:
         generic = Matroid(60, matroid.independent)
@@ -256,11 +230,11 @@ def test_geometry_against_all_vertices_and_facets(kind, matroid):
 def test_certified_balls_of_larger_components_hold_against_all_facets(kind, seed):
     """Components of more than ten elements, whose rank inequalities the library does not go through."""
     rng = np.random.default_rng(seed)
+    columns = rng.integers(-1, 2, (4, 12))
     matroids = [
         Graphic(nx.wheel_graph(7)),
         Graphic([(0, 1)] * 6 + [(1, 2), (2, 0)] + [(0, 3), (3, 1)] * 2),  # many parallel edges: of uneven density
-        Transversal([rng.choice(12, 4 + seed, replace=False) for _ in range(4)], ground_size=12),
-        Linear(rng.integers(-1, 2, (4, 12))),
+        Matroid(12, lambda mask: bool(np.linalg.matrix_rank(columns[:, mask]) == mask.sum())),
     ]
     for matroid in matroids:
         domain = kind(matroid)
@@ -421,10 +395,6 @@ def test_every_family_of_sets_on_four_elements_is_judged_rightly():
         (lambda: Laminar([{0, 1}], [1, 1]), "capacities must be 1 numbers"),
         (lambda: Laminar([], []), "ground_size must be given"),
         (lambda: Laminar([{0, 5}], [1], ground_size=3), "family must hold elements from 0 to 2"),
-        (lambda: Transversal([{0, 5}], ground_size=3), "ground_size must be at least 6"),
-        (lambda: Linear([1.0, 2.0]), r"shape \(m, n\)"),
-        (lambda: Linear([[1.0, 2.0]], field="GF(2)"), "only 0 and 1"),
-        (lambda: Linear([[1.0, 2.0]], field="GF(3)"), "field must be one of"),
         (lambda: Matroid(3, {0, 1}), "independent must be a function"),
         (lambda: Uniform(3, 1).independent([3]), "elements from 0 to 2, got 3"),
         (lambda: Uniform(3, 1).independent([True]), r"mask of shape \(3,\)"),

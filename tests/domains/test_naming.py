@@ -41,8 +41,6 @@ class FakeIndex:
 
 def rebuilt(domain, said):
     """Return the point that `domain.chosen` has said `said` of."""
-    if isinstance(domain, domains.Counting):
-        return rebuilt(domain.domain, said)
     if isinstance(domain, domains.Rounded):
         return domain.from_original(rebuilt(domain.domain, said))
     if isinstance(domain, domains.Product):
@@ -65,7 +63,7 @@ def with_names(domain):
     """Return the same set with names of its coordinates, however its constructor takes them."""
     if isinstance(domain, domains.Product):
         return domains.Product({f"part {i}": with_names(part) for i, part in enumerate(domain.domains)})
-    if isinstance(domain, domains.Counting | domains.Rounded):
+    if isinstance(domain, domains.Rounded):
         return type(domain)(with_names(domain.domain))
     assert "labels" in inspect.signature(type(domain)).parameters, "take labels, and keep them with self._name(labels)"
     lists = [names(count, f"item of side {side}") for side, count in enumerate(domain.label_counts)]
@@ -125,7 +123,6 @@ def test_names_change_nothing_but_what_is_said_and_are_stored(family):
         (lambda names: sv.domains.Simplex(names), {"tea": 1.0, "coffee": 1.0}),
         (lambda names: sv.domains.Ball(names, 3.0), dict.fromkeys(DRINKS, 0.0) | {"tea": 1.0, "coffee": 1.0}),
         (lambda names: sv.domains.Box(0.0, 9.0, names), dict.fromkeys(DRINKS, 0.0) | {"tea": 1.0, "coffee": 1.0}),
-        (lambda names: sv.domains.KSparse(names, 2), {"tea": 1.0, "coffee": 1.0}),
         (lambda names: sv.domains.Custom(lambda cost: np.where(cost < 0, 1.0, 0.0), names), ["tea", "coffee"]),
         (lambda names: sv.domains.MatroidBases(sv.domains.matroids.Uniform(names, 2)), ["tea", "coffee"]),
     ],

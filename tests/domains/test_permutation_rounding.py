@@ -11,9 +11,8 @@ from scipy.optimize import linprog
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.domains import BasePolytope, Domain, Permutahedron
+from sottovoce.domains import Domain, Permutahedron
 from sottovoce.domains._geometry.permutations import swapped, transfers
-from sottovoce.domains.set_functions import ConcaveOfCardinality
 from sottovoce.errors import DomainError
 
 
@@ -112,17 +111,6 @@ def test_the_list_against_the_generic_one_and_a_linear_program(seed):
     assert np.linalg.norm(shares @ rows - x) <= np.linalg.norm(generic_shares @ generic - x) + 1e-12 * extent
     every = np.unique(list(itertools.permutations(domain.weights)), axis=0)
     assert linprog(np.zeros(len(every)), A_eq=every.T, b_eq=shares @ rows, method="highs").status == 0
-
-
-def test_functions_of_cardinality_are_rounded_the_same_way():
-    levels = np.array([0.0, 4.0, 7.0, 8.0, 8.0, 6.0])
-    domain, ranking = BasePolytope(ConcaveOfCardinality(levels)), Permutahedron(np.diff(levels))
-    x = drawn_point(np.random.default_rng(1), ranking, "inside")
-    for mine, others in zip(domain.decompose(x), ranking.decompose(x), strict=True):
-        np.testing.assert_array_equal(mine, others)
-    drawn = domain.round(x, np.random.default_rng(2), size=50)
-    np.testing.assert_array_equal(drawn, ranking.round(x, np.random.default_rng(2), size=50))
-    assert len(domain.decompose(x)[0]) <= 5
 
 
 def test_one_ranking_none_and_several_blocks_of_them(monkeypatch):

@@ -8,15 +8,13 @@ import pytest
 from scipy.optimize import linprog
 
 from sampling import every
-from sottovoce.domains import BasePolytope, Permutahedron, check_submodular
-from sottovoce.domains.set_functions import ConcaveOfCardinality, FacilityLocation, GraphCut, WeightedCoverage
+from sottovoce.domains import BasePolytope
+from sottovoce.domains.set_functions import GraphCut, WeightedCoverage, check_submodular
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 
 COVERS, ITEM_WEIGHTS = [{0, 1}, {1, 2}, {2, 0, 3}, {4}, {5, 6}, set()], np.array([1.0, 2.0, 0.5, 1.0, 3.0, 0.0, 1.0])
 EDGES, EDGE_WEIGHTS = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (5, 5)], np.array([1.0, 2.0, 0.5, 3.0, 1.0, 9.0])
-OFFERS = np.random.default_rng(3).integers(0, 4, (6, 4)).astype(float)
-LEVELS = np.array([0.0, 4.0, 7.0, 8.0, 8.0, 6.0, 1.0])
 
 
 def leaving(chosen, both_ways):
@@ -30,14 +28,12 @@ def root(mask):
 
 # Each function beside its definition, in code that it does not share.
 DEFINED = {
-    "cardinality": (ConcaveOfCardinality(LEVELS), lambda chosen: LEVELS[len(chosen)]),
     "coverage": (
         WeightedCoverage(COVERS, ITEM_WEIGHTS),
         lambda chosen: ITEM_WEIGHTS[sorted(set().union(*(COVERS[e] for e in chosen)))].sum() if chosen else 0.0,
     ),
     "cut": (GraphCut(EDGES, EDGE_WEIGHTS), lambda chosen: leaving(chosen, True)),
     "directed cut": (GraphCut(EDGES, EDGE_WEIGHTS, directed=True), lambda chosen: leaving(chosen, False)),
-    "facility": (FacilityLocation(OFFERS), lambda chosen: OFFERS[list(chosen)].max(axis=0).sum() if chosen else 0.0),
 }
 every_function = every("function, definition", DEFINED.values())
 POLYTOPES = {name: BasePolytope(function) for name, (function, _) in DEFINED.items()}
@@ -145,23 +141,6 @@ def test_geometry_against_all_vertices_and_facets(domain):
     assert domain.inner_radius == pytest.approx(-solved.fun, rel=1e-6)
 
 
-@every("values", [LEVELS, [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0], [0.0, 3.0, 5.0, 6.0], -(np.arange(5) ** 2) / 4])
-def test_a_function_of_cardinality_is_a_permutahedron(values):
-    domain, same = BasePolytope(ConcaveOfCardinality(values)), Permutahedron(np.diff(values))
-    for name in ("affine_dimension", "inner_radius", "outer_radius", "diameter"):
-        assert getattr(domain, name) == pytest.approx(getattr(same, name)), name
-    np.testing.assert_allclose(domain.center, same.center)
-    for cost in adversarial_costs(domain.dimension):
-        np.testing.assert_allclose(domain.extreme_point(cost), same.extreme_point(cost))
-
-
-def test_only_functions_of_cardinality_have_a_formula_for_the_projection():
-    """It is checked against a QP solver with the permutahedron's."""
-    for domain in BasePolytope.examples():
-        known = domain.nearest(np.ones(domain.dimension)) is not None
-        assert known == isinstance(domain.function, ConcaveOfCardinality)
-
-
 @every_polytope
 def test_projection_against_a_quadratic_program_and_its_own_certificate(domain):
     rows, bounds = description(domain)
@@ -197,7 +176,6 @@ def test_contains_is_all_inequalities(domain):
 
 def test_a_modular_function_is_a_single_point():
     for point in (
-        BasePolytope(ConcaveOfCardinality([0.0, 2.0, 4.0, 6.0])),
         BasePolytope(lambda mask: 2.0 * mask.sum(), 3),
         BasePolytope(WeightedCoverage([{0}, {1}, {2}], [2.0, 2.0, 2.0])),
     ):
@@ -208,7 +186,8 @@ def test_a_modular_function_is_a_single_point():
 
 
 def test_a_callable_is_the_ready_function_that_it_computes():
-    ready, plain = BasePolytope(FacilityLocation(OFFERS)), BasePolytope(FacilityLocation(OFFERS).__call__, 6)
+    cover = WeightedCoverage(COVERS, ITEM_WEIGHTS)
+    ready, plain = BasePolytope(cover), BasePolytope(cover.__call__, 6)
     for cost in adversarial_costs(6):
         np.testing.assert_allclose(plain.extreme_point(cost), ready.extreme_point(cost), atol=1e-12)
     assert plain.affine_dimension == ready.affine_dimension
@@ -267,21 +246,16 @@ def test_rounding_errors_are_forgiven_at_every_scale():
 @every(
     ("build", "message"),
     [
-        (lambda: ConcaveOfCardinality([1.0, 2.0]), "values must start with 0"),
-        (lambda: ConcaveOfCardinality([0.0, 1.0, 3.0]), "element 2 adds 2, but element 1 only 1"),
-        (lambda: ConcaveOfCardinality([0.0]), "number of values"),
         (lambda: WeightedCoverage([{0}, {1}], [1.0]), "weights must be at least 2 numbers"),
         (lambda: WeightedCoverage([{0}], [-1.0]), "weights must not be negative"),
         (lambda: WeightedCoverage([{-1}]), "an item of sets must be at least 0"),
         (lambda: GraphCut([(0, 1)], [-2.0]), "weights must not be negative"),
         (lambda: GraphCut([(0, 5)], nodes=3), "nodes must be at least 6"),
         (lambda: GraphCut([0, 1]), r"shape \(m, 2\)"),
-        (lambda: FacilityLocation([[1.0, -1.0]]), "matrix must not be negative"),
-        (lambda: FacilityLocation([1.0]), r"shape \(n, m\)"),
         (lambda: BasePolytope(root), "ground_size must be given"),
-        (lambda: BasePolytope(FacilityLocation(OFFERS), 5), "ground_size must be 6"),
+        (lambda: BasePolytope(GraphCut(EDGES), 5), "ground_size must be 6"),
         (lambda: BasePolytope([0.0, 1.0], 2), "function must be a function"),
-        (lambda: FacilityLocation(OFFERS)([6]), "elements from 0 to 5, got 6"),
+        (lambda: GraphCut(EDGES)([6]), "elements from 0 to 5, got 6"),
     ],
 )
 def test_constructors_say_what_is_wrong(build, message):

@@ -85,18 +85,12 @@ def on_nuclear_ball(shape, y):
     return ((u * on_l1_ball(values)) @ v).ravel()
 
 
-def on_spectrahedron(n, y):
-    values, vectors = np.linalg.eigh((y.reshape(n, n) + y.reshape(n, n).T) / 2)
-    return ((vectors * on_simplex(values)) @ vectors.T).ravel()
-
-
 WEIGHTS = np.array([7.0, 1.0, 1.0, 2.5, 4.0, 4.0, -3.0, 0.0, 5.0])
 CLOSED_FORMS = {
     "Simplex": (lambda: domains.Simplex(12), on_simplex),
     "L1Ball": (lambda: domains.L1Ball(9), on_l1_ball),
     "Permutahedron": (lambda: domains.Permutahedron(WEIGHTS), lambda y: on_permutahedron(WEIGHTS, y)),
     "NuclearBall": (lambda: domains.NuclearBall(4, 5), lambda y: on_nuclear_ball((4, 5), y)),
-    "Spectrahedron": (lambda: domains.Spectrahedron(4), lambda y: on_spectrahedron(4, y)),
 }
 
 

@@ -11,7 +11,6 @@ from sottovoce.domains import (
     choices,
     combinators,
     graphs,
-    matrices,
     matroids,
     polytopes,
     rankings,
@@ -24,7 +23,6 @@ from sottovoce.domains.choices import *
 from sottovoce.domains.combinators import *
 from sottovoce.domains.custom import Custom
 from sottovoce.domains.graphs import *
-from sottovoce.domains.matrices import *
 from sottovoce.domains.polytopes import *
 from sottovoce.domains.rankings import *
 
@@ -33,7 +31,6 @@ __all__ += balls.__all__
 __all__ += choices.__all__
 __all__ += combinators.__all__
 __all__ += graphs.__all__
-__all__ += matrices.__all__
 __all__ += polytopes.__all__
 __all__ += rankings.__all__
 

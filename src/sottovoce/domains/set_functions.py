@@ -1,5 +1,6 @@
-"""Submodular set functions, each able to value all prefixes of an order at once."""
+"""Submodular set functions, each able to value all prefixes of an order at once; what is visibly none is refused."""
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -10,18 +11,21 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Mask, Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains._arguments import RemembersArguments
-from sottovoce.domains._subsets import Order, as_mask, as_order, components_of
+from sottovoce.domains._subsets import Order, all_masks, as_mask, as_order, components_of
 from sottovoce.domains.base import Fixed, read_only
 from sottovoce.errors import DomainError
 
 __all__ = [
-    "ConcaveOfCardinality",
-    "FacilityLocation",
     "FromCallable",
     "GraphCut",
     "SetFunction",
     "WeightedCoverage",
+    "check_submodular",
 ]
+
+_EXHAUSTIVE = 10  # largest ground set on which every pair of elements is tried on every set
+_SAMPLES = 200
+_ROUNDING = 1e-9  # of the largest value met
 
 
 class SetFunction(Fixed, RemembersArguments, ABC):
@@ -56,47 +60,6 @@ class SetFunction(Fixed, RemembersArguments, ABC):
         None if that is not known.
         """
         return None
-
-
-class ConcaveOfCardinality(SetFunction):
-    """A concave function of how many elements there are.
-
-    Parameters
-    ----------
-    values : array of shape (n + 1,)
-        The value of 0, 1, ..., n elements; the first is 0.
-
-    Examples
-    --------
-    >>> function = ConcaveOfCardinality([0.0, 3.0, 5.0, 6.0])
-    >>> function([0, 2]), function.prefixes([2, 0, 1])
-    (5.0, array([3., 5., 6.]))
-    """
-
-    def __init__(self, values: ArrayLike) -> None:
-        values = vector("values", values, np.size(values))
-        self.ground_size = whole("the number of values", len(values), least=2) - 1
-        self.values = read_only(values)
-        steps, extent = np.diff(values), float(np.abs(values).max())
-        if abs(values[0]) > 1e-12 * extent:
-            raise DomainError(f"values must start with 0, the value of the empty set, got {values[0]:g}")
-        rising = np.flatnonzero(np.diff(steps) > 1e-12 * extent)
-        if rising.size:
-            s = int(rising[0]) + 1
-            raise DomainError(
-                f"values must be concave: element {s + 1} adds {steps[s]:g}, but element {s} only {steps[s - 1]:g}"
-            )
-
-    def __repr__(self) -> str:
-        return f"ConcaveOfCardinality({self.ground_size} elements)"
-
-    def _gains(self, order: Order) -> Vector:
-        return np.diff(self.values[: len(order) + 1])
-
-    def components(self) -> Order:
-        """Return one class, or n where every element adds the same."""
-        linear = np.ptp(np.diff(self.values)) <= 1e-12 * float(np.abs(self.values).max())
-        return np.arange(self.ground_size) * int(linear)
 
 
 class WeightedCoverage(SetFunction):
@@ -205,43 +168,6 @@ class GraphCut(SetFunction):
         return components_of(self._tails[counts], self._heads[counts], self.ground_size)
 
 
-class FacilityLocation(SetFunction):
-    """The sum over customers of the best that any chosen facility offers them.
-
-    Parameters
-    ----------
-    matrix : array of shape (n, m)
-        What each of n facilities offers each of m customers, not negative.
-
-    Examples
-    --------
-    >>> function = FacilityLocation([[3.0, 0.0], [2.0, 2.0]])
-    >>> function([0]), function.prefixes([0, 1])
-    (3.0, array([3., 5.]))
-    """
-
-    def __init__(self, matrix: ArrayLike) -> None:
-        matrix = np.array(matrix, dtype=np.float64)
-        if matrix.ndim != 2 or matrix.size == 0 or not np.isfinite(matrix).all():
-            raise ValueError(f"matrix must be finite, of shape (n, m), and not empty, got shape {matrix.shape}")
-        self.ground_size = len(matrix)
-        self.matrix = _not_negative("matrix", matrix)
-
-    def __repr__(self) -> str:
-        return f"FacilityLocation({self.ground_size} facilities, {self.matrix.shape[1]} customers)"
-
-    def _gains(self, order: Order) -> Vector:
-        best = np.maximum.accumulate(self.matrix[order], axis=0)
-        gains: Vector = np.diff(best, axis=0, prepend=0.0).sum(axis=1)
-        return gains
-
-    def components(self) -> Order:
-        """Return classes of facilities joined by common customers."""
-        facility, customer = np.nonzero(self.matrix)
-        joined = components_of(facility, self.ground_size + customer, sum(self.matrix.shape))
-        return joined[: self.ground_size]
-
-
 class FromCallable(SetFunction):
     """Your own set function, by a Python function from a boolean mask to a number; n + 1 calls for all prefixes.
 
@@ -299,3 +225,94 @@ def _not_negative(name: str, values: Floats) -> Floats:
     if (values < 0.0).any():
         raise DomainError(f"{name} must not be negative, or the function is not submodular; got {values.min():g}")
     return read_only(values)
+
+
+def as_set_function(function: SetFunction | Callable[[Mask], float], ground_size: int | None) -> SetFunction:
+    """Return a `SetFunction`, from one or from a plain callable with the number of its elements."""
+    if isinstance(function, SetFunction):
+        if ground_size is not None and ground_size != function.ground_size:
+            raise ValueError(f"ground_size must be {function.ground_size}, that of the function, got {ground_size!r}")
+        return function
+    if ground_size is None:
+        raise ValueError("ground_size must be given for a plain function")
+    return FromCallable(function, ground_size)
+
+
+def check_submodular(function: SetFunction | Callable[[Mask], float], ground_size: int | None = None) -> None:
+    """Raise if a set function is visibly not submodular, or not 0 at the empty set.
+
+    An element must never add more to a larger set. Up to n = 10 all sets are tried, which decides it; beyond, random
+    pairs of nested sets, which finds violations that are not rare. About 800 calls of the function at most.
+
+    Parameters
+    ----------
+    function : SetFunction, or callable
+        One of `sottovoce.domains.set_functions`, or a function from a boolean mask to a number.
+    ground_size : int, optional
+        Number of elements, for a plain function.
+
+    Raises
+    ------
+    DomainError
+        With the sets and values that show it.
+
+    Examples
+    --------
+    >>> check_submodular(lambda mask: mask.any(), 4)
+    >>> check_submodular(lambda mask: mask.sum() ** 2, 4)
+    Traceback (most recent call last):
+        ...
+    sottovoce.errors.DomainError: not submodular: element 1 adds 1 to [], but 3 to [0]
+    """
+    function = as_set_function(function, ground_size)
+    empty = function(np.zeros(function.ground_size, dtype=np.bool_))
+    full = function(np.ones(function.ground_size, dtype=np.bool_))
+    if abs(empty) > _ROUNDING * abs(full):
+        raise DomainError(f"the function must be 0 at the empty set, got {empty:g}: subtract that from it")
+    if function.ground_size <= _EXHAUSTIVE:
+        _check_all(function)
+    else:
+        _check_samples(function)
+
+
+def _refusal(element: int, smaller: Mask, gain: float, larger: Mask, more: float) -> DomainError:
+    return DomainError(
+        f"not submodular: element {element} adds {gain:g} to {np.flatnonzero(smaller).tolist()}, "
+        f"but {more:g} to {np.flatnonzero(larger).tolist()}"
+    )
+
+
+def _check_all(function: SetFunction) -> None:
+    """Compare what b adds to S and to S + a, for all S, a and b: that local rule is all of submodularity."""
+    masks = all_masks(function.ground_size)
+    values = np.array([function(mask) for mask in masks])
+    slack = _ROUNDING * float(np.abs(values).max())
+    for a, b in itertools.combinations(range(function.ground_size), 2):
+        sets = np.flatnonzero(~masks[:, a] & ~masks[:, b])
+        alone = values[sets + (1 << b)] - values[sets]
+        after = values[sets + (1 << a) + (1 << b)] - values[sets + (1 << a)]
+        worst = int((after - alone).argmax())
+        if after[worst] - alone[worst] > slack:
+            smaller = masks[sets[worst]]
+            raise _refusal(b, smaller, alone[worst], masks[sets[worst] + (1 << a)], after[worst])
+
+
+def _check_samples(function: SetFunction) -> None:
+    """Compare what an element adds to the shorter and to the longer of two prefixes of a random order.
+
+    Half of the pairs are one element apart, which is where a function fails if it fails at all; the others are any two.
+    """
+    rng: Any = np.random.default_rng(0)
+    n = function.ground_size
+    for sample in range(_SAMPLES):
+        order = rng.permutation(n)
+        short = int(rng.integers(n - 1))
+        long = short + 1 if sample % 2 else int(rng.integers(short + 1, n))
+        smaller, larger = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+        smaller[order[:short]], larger[order[:long]] = True, True
+        element = int(order[-1])
+        one = np.arange(n) == element
+        values = [function(mask) for mask in (smaller, smaller | one, larger, larger | one)]
+        gain, more = values[1] - values[0], values[3] - values[2]
+        if more - gain > _ROUNDING * max(map(abs, values)):
+            raise _refusal(element, smaller, gain, larger, more)

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
+from sottovoce.domains.balls.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.lab.problems import Pricing
 from sottovoce.lab.problems.pricing import Baskets
 

@@ -1,4 +1,4 @@
-"""Compiled inner loops on graphs: cheapest path in a DAG, Kruskal's rule, random walks along a flow.
+"""Compiled inner loops on graphs: cheapest path in a DAG, random walks along a flow.
 
 Importing this file compiles nothing. The first call of a kernel compiles it (about half a second each, once a machine:
 the result is cached on disk) or loads it from the cache (some 20 ms, once a process).
@@ -6,7 +6,7 @@ the result is cached on disk) or loads it from the cache (some 20 ms, once a pro
 
 import numpy as np
 
-from sottovoce._arrays import Floats, Indices, Positions, Vector
+from sottovoce._arrays import Floats, Indices, Vector
 from sottovoce._compiled import compiled
 
 
@@ -32,29 +32,6 @@ def cheapest_path(cost: Vector, edges: Indices, tails: Indices, heads: Indices, 
         k = arrival[node]
         vertex[edges[k]] = 1.0
         node = tails[k]
-    return vertex
-
-
-@compiled
-def cheapest_tree(order: Positions, tails: Indices, heads: Indices, nodes: int) -> Vector:
-    """Return the indicator of the spanning tree that takes edges in the given order (Kruskal, 1956)."""
-    above = np.arange(nodes, dtype=np.int32)
-    vertex = np.zeros(len(order))
-    missing = nodes - 1
-    for edge in order:
-        if missing == 0:
-            break
-        a, b = tails[edge], heads[edge]
-        while above[a] != a:  # halve the way up for the next one
-            above[a] = above[above[a]]
-            a = above[a]
-        while above[b] != b:
-            above[b] = above[above[b]]
-            b = above[b]
-        if a != b:
-            above[a] = b  # ranks would cost more than they save: halving alone keeps the trees flat
-            vertex[edge] = 1.0
-            missing -= 1
     return vertex
 
 

@@ -16,7 +16,7 @@ from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains.choices import hypersimplex
 from sottovoce.domains.choices._matroid_balls import ball_in_independent_sets
 from sottovoce.domains.choices._matroid_polytope import MatroidPolytope
-from sottovoce.domains.matroids import Graphic, Laminar, Linear, Partition, Transversal, Uniform
+from sottovoce.domains.matroids import Graphic, Laminar, Partition, Uniform
 
 
 class IndependentSets(MatroidPolytope):
@@ -49,8 +49,6 @@ class IndependentSets(MatroidPolytope):
             cls(Partition([0, 0, 0, 1, 1, 2, 2, 3], [1, 1, 2, 0])),
             cls(Laminar([{0, 1, 2}, {0, 1, 2, 3, 4}], [2, 3], ground_size=6)),
             cls(Graphic([(0, 1), (1, 2), (2, 0), (2, 3), (3, 3)])),
-            cls(Transversal([{0, 1}, {1, 2, 3}, {3, 4}])),
-            cls(Linear([[1, 0, 0, 1, 1], [0, 1, 0, 1, 2], [0, 0, 1, 0, 3]])),
         )
 
     def extreme_point(self, cost: ArrayLike) -> Vector:

@@ -2,26 +2,25 @@
 
 import math
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Vector
 from sottovoce._checks import vector
-from sottovoce.domains._geometry.block_sums import less_block_means, product_ball, zero_sum_hull
-from sottovoce.domains._geometry.hull import Hull
+from sottovoce.domains._flatness import BlockSums
 from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._geometry.orbits import Orbit, helmert
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.choices import hypersimplex
 from sottovoce.domains.choices._matroid_balls import ball_in_bases
 from sottovoce.domains.choices._matroid_polytope import MatroidPolytope
-from sottovoce.domains.matroids import Graphic, Laminar, Linear, Partition, Transversal, Uniform
+from sottovoce.domains.matroids import Graphic, Laminar, Partition, Uniform
 
 
-class MatroidBases(MatroidPolytope):
+class MatroidBases(MatroidPolytope, BlockSums):
     """Bases of a matroid: the choices to which nothing can be added.
 
     Parameters
@@ -53,8 +52,6 @@ class MatroidBases(MatroidPolytope):
             cls(Partition([0, 0, 0, 1, 1, 2, 2, 3], [1, 1, 2, 0])),
             cls(Laminar([{0, 1, 2}, {0, 1, 2, 3, 4}, {6, 7}], [2, 3, 1])),
             cls(Graphic([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (4, 5), (5, 5)])),
-            cls(Transversal([{0, 1}, {1, 2, 3}, {3, 4}])),
-            cls(Linear([[1, 0, 0, 1, 1], [0, 1, 0, 1, 0], [0, 0, 1, 0, 1]], field="GF(2)")),
         )
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
@@ -66,23 +63,13 @@ class MatroidBases(MatroidPolytope):
     def _components(self) -> Order:
         return self.matroid.components()
 
-    @cached_property
-    def _hull(self) -> Hull:
-        return zero_sum_hull(self.extreme_point, self._components)
-
-    @cached_property
-    def _inner_ball(self) -> InnerBall:
-        return product_ball(self.extreme_point, self._components, partial(ball_in_bases, self.matroid))
+    def _ball(self, block: Order) -> InnerBall | None:
+        return ball_in_bases(self.matroid, block)
 
     @cached_property
     def _diameter(self) -> float:
         # Two bases of r elements that cover m between them differ in 2 (m - r).
         return math.sqrt(2 * (self.matroid.largest_cover() - self.matroid.rank()))
-
-    @property
-    def affine_dimension(self) -> int:
-        """Number of elements less the number of connected components: each has a fixed number of elements chosen."""
-        return self.dimension - len(np.unique(self._components))
 
     def orbit(self) -> Orbit | None:
         """Return that of a product of hypersimplices, if the matroid is a partition."""
@@ -98,10 +85,6 @@ class MatroidBases(MatroidPolytope):
                 deviations[rows] = math.sqrt(capacity * (size - capacity) / size / (size - 1))
                 done += size - 1
         return Orbit(axes, deviations) if done else None
-
-    def tangent(self, vectors: ArrayLike) -> Floats:
-        """Subtract the mean of each component."""
-        return less_block_means(self._vectors(vectors), self._components)
 
     def _distance(self, matroid: Partition, x: Vector) -> float:
         groups = zip(matroid.groups(), matroid.capacities.tolist(), strict=True)

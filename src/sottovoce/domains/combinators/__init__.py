@@ -1,8 +1,7 @@
-"""Sets made from other sets: products, images, a counter of oracle calls."""
+"""Sets made from other sets: products and images."""
 
 from sottovoce.domains.combinators.affine import Affine
-from sottovoce.domains.combinators.counting import Counting
 from sottovoce.domains.combinators.product import Product
 from sottovoce.domains.combinators.rounded import Rounded
 
-__all__ = ["Affine", "Counting", "Product", "Rounded"]
+__all__ = ["Affine", "Product", "Rounded"]

@@ -1,9 +1,8 @@
-"""Choices in a graph: paths, flows, several of them at once, spanning trees."""
+"""Choices in a graph: paths, flows, spanning trees."""
 
-from sottovoce.domains.graphs.commodities import multicommodity
 from sottovoce.domains.graphs.flows import Flows
 from sottovoce.domains.graphs.paths import Paths
 from sottovoce.domains.graphs.simple_paths import SimplePaths
 from sottovoce.domains.graphs.spanning_trees import SpanningTrees
 
-__all__ = ["Flows", "Paths", "SimplePaths", "SpanningTrees", "multicommodity"]
+__all__ = ["Flows", "Paths", "SimplePaths", "SpanningTrees"]

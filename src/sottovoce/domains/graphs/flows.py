@@ -5,12 +5,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sottovoce._arrays import Mask, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._solvers.graph import Graph, read_graph, topological_ranks
-from sottovoce.domains._solvers.min_cost_flow import MinCostFlow
+from sottovoce.domains._solvers.linear_program import LinearProgram
 from sottovoce.domains.base import read_only
 from sottovoce.domains.graphs._flow_domain import FlowDomain
 from sottovoce.domains.graphs._flow_space import FlowSpace
@@ -76,8 +77,10 @@ class Flows(FlowDomain):
         self.dimension = len(read.tails)
         self._capacity = read_only(_capacities(capacities, graph, self.dimension))
         _refuse_unbounded(read, self._capacity)
-        self._oracle = MinCostFlow(read, *ends, self.value, self._capacity)
-        self._feasible = read_only(self._oracle.feasible)
+        self._program = _program(read, *ends, self.value, self._capacity)
+        limits = np.append(self._capacity, self.value)
+        self._whole = bool((limits[np.isfinite(limits)] % 1.0 == 0.0).all())
+        self._feasible = read_only(self._any_flow(read, *ends))
         self._space = FlowSpace(read, _free(read, self._feasible, self._capacity))
         self._name_edges(labels, graph)
 
@@ -98,8 +101,33 @@ class Flows(FlowDomain):
         )
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
-        """Return a cheapest flow: network simplex, from the same feasible flow every time."""
-        return self._oracle.cheapest(vector("cost", cost, self.dimension))
+        """Return a cheapest flow, by linear programming; a whole one, if value and capacities are whole numbers."""
+        flow = np.clip(self._program.solve(vector("cost", cost, self.dimension)), 0.0, self._capacity)
+        return np.rint(flow) if self._whole else flow
+
+    def _any_flow(self, graph: Graph, source: int, target: int) -> Vector:
+        try:
+            return self.extreme_point(np.zeros(self.dimension))
+        except DomainError:
+            # An edge from target to source carries back what arrives: as much as it can is the maximum.
+            back = Graph(graph.nodes, np.append(graph.tails, target), np.append(graph.heads, source))
+            program = _program(back, source, target, 0.0, np.append(self._capacity, self.value))
+            most = program.solve(-np.eye(self.dimension + 1)[-1])[-1]
+            raise DomainError(
+                f"value must be at most the maximum flow from {self.source!r} to {self.target!r}, which is "
+                f"{most:.12g}, got {self.value:g}"
+            ) from None
+
+
+def _program(graph: Graph, source: int, target: int, value: float, capacity: Vector) -> LinearProgram:
+    """Return the program of flows of a value: what leaves a node less what enters it, for all nodes but the target."""
+    edges, supply = np.arange(len(graph.tails)), np.zeros(len(graph.nodes))
+    signs = np.repeat((1.0, -1.0), len(edges))
+    ends = np.concatenate((graph.tails, graph.heads)), np.tile(edges, 2)
+    balance = coo_array((signs, ends), shape=(len(supply), len(edges))).tocsr()
+    supply[source] = value
+    others = np.arange(len(supply)) != target
+    return LinearProgram(balance[others], supply[others], supply[others], np.zeros(len(edges)), capacity)
 
 
 def _capacities(capacities: Any, graph: Any, dimension: int) -> Vector:

@@ -6,14 +6,15 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from sottovoce._arrays import Floats, Indices, Integers, Vector
 from sottovoce._checks import vector
 from sottovoce.domains._edge_names import edge_labels, in_order_of_travel
 from sottovoce.domains._solvers.graph import Graph, acyclic_part, read_graph
 from sottovoce.domains._solvers.graph_kernels import cheapest_path, even_flow, walks
-from sottovoce.domains._solvers.min_cost_flow import MinCostFlow
 from sottovoce.domains._solvers.shortest_paths import distances, links_by_tail
 from sottovoce.domains.base import how_many, read_only
 from sottovoce.domains.graphs._flow_domain import FlowDomain
@@ -167,13 +168,17 @@ class Paths(FlowDomain):
         Both together are a flow of 2: its first unit on an edge counts 1, its second takes that back. The cheapest
         flow on edges that are there twice, at costs -1 and 1, is integral and takes the first copy first.
         """
-        graph, m = self._space.graph, self.dimension
-        double = Graph(graph.nodes, np.tile(graph.tails, 2), np.tile(graph.heads, 2))
-        capacity = np.zeros(2 * m)
-        capacity[self._space.free] = capacity[self._space.free + m] = 1.0
-        ends = graph.nodes.index(self.source), graph.nodes.index(self.target)
-        copies = np.repeat((-1.0, 1.0), m)
-        return math.sqrt(max(-float(copies @ MinCostFlow(double, *ends, 2.0, capacity).cheapest(copies)), 0.0))
+        incidence, count = self._space.incidence, len(self._space.free)
+        copies = np.repeat((-1.0, 1.0), count)
+        found = scipy.optimize.linprog(
+            copies,
+            A_eq=sparse.hstack((incidence, incidence)),
+            b_eq=2.0 * (incidence @ self._feasible[self._space.free]),
+            bounds=(0, 1),
+            method="highs",
+        )
+        assert found.x is not None
+        return math.sqrt(round(-float(copies @ found.x)))
 
     def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw paths with mean `x`: walk the flow, leaving each node by an edge in proportion to its flow."""

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import vector
 from sottovoce.domains._edge_names import edge_labels
 from sottovoce.domains._solvers.graph import read_graph
-from sottovoce.domains._solvers.graph_kernels import cheapest_tree
 from sottovoce.domains.choices.matroid_bases import MatroidBases
 from sottovoce.domains.matroids import Graphic
 
@@ -65,4 +65,4 @@ class SpanningTrees(MatroidBases):
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return the indicator of a cheapest spanning tree, by Kruskal's rule."""
         order = vector("cost", cost, self.dimension).argsort()  # the fast, unstable sort: equals in any order will do
-        return cheapest_tree(order, self._graph.tails, self._graph.heads, len(self._graph.nodes))
+        return self.matroid.greedy(order).astype(np.float64)

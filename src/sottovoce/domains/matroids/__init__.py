@@ -6,10 +6,8 @@ A new kind is one new file in this folder, with a class that derives from `Abstr
 from sottovoce.domains.matroids.base import AbstractMatroid
 from sottovoce.domains.matroids.graphic import Graphic
 from sottovoce.domains.matroids.laminar import Laminar
-from sottovoce.domains.matroids.linear import Linear
 from sottovoce.domains.matroids.oracle import Matroid
 from sottovoce.domains.matroids.partition import Partition
-from sottovoce.domains.matroids.transversal import Transversal
 from sottovoce.domains.matroids.uniform import Uniform
 
-__all__ = ["AbstractMatroid", "Graphic", "Laminar", "Linear", "Matroid", "Partition", "Transversal", "Uniform"]
+__all__ = ["AbstractMatroid", "Graphic", "Laminar", "Matroid", "Partition", "Uniform"]

@@ -7,7 +7,7 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains import Domain, NuclearBall
-from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
+from sottovoce.domains.balls.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems._sizes import rectangle
 from sottovoce.lab.problems.base import DecisionProblem

@@ -11,12 +11,9 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._labels import Count, TwoSided, two_sides
-from sottovoce.domains._solvers.eigenvectors import leading_eigenvector
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.balls.l1_ball import l1_distance, signed_choices
 from sottovoce.domains.base import how_many, read_only
-
-_SMALL = 40  # shorter side up to which a full decomposition is as fast as iterations
 
 
 class NuclearBall(TwoSided, NormBall):
@@ -38,9 +35,6 @@ class NuclearBall(TwoSided, NormBall):
     >>> ball.extreme_point([0.0, 0.0, -2.0, 1.0, 0.0, 0.0]).reshape(2, 3).round(6) + 0.0
     array([[0., 0., 1.],
            [0., 0., 0.]])
-    >>> left, weight, right = ball.extreme_factors([0.0, 0.0, -2.0, 1.0, 0.0, 0.0])
-    >>> left.shape, weight, right.shape
-    ((2,), 1.0, (3,))
     """
 
     written = "nuclear-ball:4,5"
@@ -70,36 +64,22 @@ class NuclearBall(TwoSided, NormBall):
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return minus the leading singular pair of the cost, times the radius."""
-        left, weight, right = self.extreme_factors(cost)
-        return np.multiply.outer(weight * left, right).ravel()
-
-    def extreme_factors(self, cost: ArrayLike) -> tuple[Vector, float, Vector]:
-        """Return unit vectors u and v, and the radius w: `extreme_point` is w u v', which need not be formed.
-
-        The pair comes from ARPACK, from a fixed start: the residual of the singular pair is at most 1e-10 of the
-        largest singular value. Small matrices, and those it gives up on, are decomposed in full.
-
-        Parameters
-        ----------
-        cost
-            As for `extreme_point`: a matrix, written row by row.
-        """
         matrix = vector("cost", cost, self.dimension).reshape(self.rows, self.columns)
         largest = float(np.abs(matrix).max())
         if largest == 0.0:
-            return -np.eye(self.rows)[0], self.radius, np.eye(self.columns)[0]
-        left, right = leading_pair(matrix / largest)
-        return -left, self.radius, right
+            left, right = np.eye(self.rows)[0], np.eye(self.columns)[0]
+        else:
+            left, right = leading_pair(matrix / largest)
+        vertex: Vector = np.multiply.outer(-self.radius * left, right).ravel()
+        return vertex
 
     @property
     def inner_radius(self) -> float:
         """Frobenius norm of the matrix of nuclear norm `radius` whose singular values are all equal."""
         return self.radius / math.sqrt(min(self.rows, self.columns))
 
-    def nearest(self, y: ArrayLike) -> Vector | None:
-        """Return the projection by a full decomposition, where that is cheap; None for large matrices."""
-        if min(self.rows, self.columns) > _SMALL:
-            return None
+    def nearest(self, y: ArrayLike) -> Vector:
+        """Return the projection: all singular values shrink by the same amount."""
         matrix = vector("y", y, self.dimension).reshape(self.rows, self.columns)
         return nearest_in_nuclear_ball(matrix, self.radius).ravel()
 
@@ -126,16 +106,8 @@ class NuclearBall(TwoSided, NormBall):
 def leading_pair(matrix: Floats) -> tuple[Vector, Vector]:
     """Return unit vectors u, v with u' matrix v the largest singular value."""
     wide = matrix.shape[0] < matrix.shape[1]
-    tall = matrix.T if wide else matrix  # iterate on the shorter side
-    short = tall.shape[1]
-    right = leading_eigenvector(lambda v: (tall @ v) @ tall, short) if short > _SMALL else None
-    if right is None:
-        lefts, _, rights = np.linalg.svd(tall, full_matrices=False)
-        left, right = lefts[:, 0], rights[0]
-    else:
-        left = tall @ right
-        left /= np.linalg.norm(left)
-    return (right, left) if wide else (left, right)
+    lefts, _, rights = np.linalg.svd(matrix.T if wide else matrix, full_matrices=False)
+    return (rights[0], lefts[:, 0]) if wide else (lefts[:, 0], rights[0])
 
 
 def nearest_in_nuclear_ball(matrix: Floats, radius: float) -> Floats:
