@@ -86,7 +86,9 @@ def _why(problem: Problem, plan: Plan) -> str:
             f"{_spent(problem, plan, far, 1)}"
         )
     size, norm = (float(sensitivity.l1), "l1") if plan.noise.family == "laplace" else (sensitivity.l2, "l2")
-    moved = f"replacing one loss moves one round's integer vector by at most {_digits(size)} steps of the grid in {norm}"
+    moved = (
+        f"replacing one loss moves one round's integer vector by at most {_digits(size)} steps of the grid in {norm}"
+    )
     if mechanism.moved_in_all is not None:
         whole = mechanism.moved_in_all(sensitivity)
         return (
