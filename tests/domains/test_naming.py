@@ -6,6 +6,7 @@ import pickle
 from itertools import pairwise
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,7 +138,6 @@ def test_names_come_as_any_list_of_them(make, expected, kind):
 
 
 def test_names_come_from_pandas():
-    pandas = pytest.importorskip("pandas")
     for names in (pandas.Index(DRINKS), pandas.Series(DRINKS), pandas.Series(DRINKS, dtype="category")):
         domain = sv.domains.Hypersimplex(names, k=2)
         assert domain.labels == DRINKS
