@@ -25,7 +25,7 @@ from sottovoce.projection import project
 
 SEEDS = range(10)
 TARGETS = ("unit", "learner")
-METHODS = ("min-norm-point", "pairwise")
+METHODS = ("min-norm-point",)
 WARM_ROUNDS = 10
 
 
@@ -116,7 +116,7 @@ def cold():
     show(
         "projection_cold",
         "Cold, to a gap of 1e-6: mean calls, their ratio to the reference (aim: at most 1.3), median milliseconds",
-        ["", "targets", "reference", "min-norm point", "ratio", "ms", "pairwise", "ratio", "ms"],
+        ["", "targets", "reference", "min-norm point", "ratio", "ms"],
         [cold_row(name, targets) for targets in TARGETS for name in KINDS],
     )
 
@@ -143,7 +143,7 @@ def warm():
     show(
         "projection_warm",
         f"Warm, calls a round over {WARM_ROUNDS} moves of 1% (aim: at most a quarter of cold on trees and paths)",
-        ["", "targets", "certified", "min-norm point: cold", "warm", "ratio", "pairwise: cold", "warm", "ratio"],
+        ["", "targets", "certified", "min-norm point: cold", "warm", "ratio"],
         [warm_row(name, targets, certified) for certified in (True, False) for targets in TARGETS for name in KINDS],
     )
 
@@ -172,11 +172,9 @@ def against():
             "targets",
             "certified",
             "min-norm point",
-            "pairwise",
             "line search",
             "2/(k + 2)",
             "times fewer",
-            "pairwise",
         ],
         [against_row(name, targets, distance) for distance in (0.01, 0.003) for targets in TARGETS for name in KINDS],
     )
@@ -195,23 +193,17 @@ LARGE = {
 def large_rows(name):
     make, gaps = LARGE[name]
     instance = Instance(make(), 0, "learner")
-    instance.cold("pairwise", instance.diameter**2)  # compilation
     for gap in gaps:
-        found = {}
-        for method in METHODS:
-            result, took = instance.cold(method, gap * instance.diameter**2, max_calls=3000)
-            assert result.converged
-            found[method] = result.calls, took / 1e3
-        cells = [cell for calls, took in found.values() for cell in (calls, f"{took:.2f}")]
-        faster = found["min-norm-point"][1] / found["pairwise"][1]
-        yield name, instance.domain.dimension, f"{gap:.0e}", *cells, f"{faster:.1f}"
+        result, took = instance.cold("auto", gap * instance.diameter**2, max_calls=3000)
+        assert result.converged
+        yield name, instance.domain.dimension, f"{gap:.0e}", result.calls, f"{took / 1e3:.2f}"
 
 
 def large():
     show(
         "projection_large",
-        "Large sets, to a gap relative to the squared diameter; method='auto' is pairwise beyond 1000 dimensions",
-        ["", "n", "gap", "min-norm point", "seconds", "pairwise", "seconds", "times faster"],
+        "Large sets, to a gap relative to the squared diameter",
+        ["", "n", "gap", "calls", "seconds"],
         [row for name in LARGE for row in large_rows(name)],
     )
 

@@ -13,7 +13,7 @@ from sampling import every
 from sottovoce.errors import DomainError
 from sottovoce.projection import Quadratic, conditional_gradient, project
 
-METHODS = ("auto", "pairwise", "conditional-gradient", "open-loop")
+METHODS = ("auto", "conditional-gradient", "open-loop")
 
 
 def ball(cost):

@@ -6,7 +6,6 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from sottovoce._extras import load
 from sottovoce.domains import Domain, all_domains
-from sottovoce.projection import project
 
 
 def compile_command() -> None:
@@ -31,4 +30,3 @@ def use(domain: Domain) -> None:
     domain.round(vertex, rng, 2)
     if domain.oracle_costs == "any":
         domain.round(domain.center, rng, 2)
-        project(domain, 3 * rng.standard_normal(domain.dimension), method="pairwise")

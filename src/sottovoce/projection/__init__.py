@@ -12,7 +12,6 @@ from sottovoce.errors import DomainError
 from sottovoce.projection.frank_wolfe import conditional_gradient
 from sottovoce.projection.min_norm_point import minimum_norm_point
 from sottovoce.projection.objective import Entropy, Objective, Quadratic
-from sottovoce.projection.pairwise import blended_pairwise
 from sottovoce.projection.result import Oracle, Projection, first_vertex
 
 __all__ = [
@@ -21,14 +20,12 @@ __all__ = [
     "Oracle",
     "Projection",
     "Quadratic",
-    "blended_pairwise",
     "conditional_gradient",
     "minimum_norm_point",
     "project",
 ]
 
-_METHODS = ("auto", "min-norm-point", "pairwise", "conditional-gradient", "open-loop")
-_LARGE = 1000  # dimensions from which updates of Wolfe's factor cost more than the pairwise method's exchanges
+_METHODS = ("auto", "min-norm-point", "conditional-gradient", "open-loop")
 
 
 class HasExtremePoint(Protocol):
@@ -56,20 +53,18 @@ def project(
         the set where <cost, x> is least.
     target : array of shape (n,)
         The point to be projected.
-    method : {"auto", "min-norm-point", "pairwise", "conditional-gradient", "open-loop"}
-        "auto" is Wolfe's minimum-norm-point method in up to 1000 dimensions, and lazy blended pairwise conditional
-        gradient beyond: their oracle calls are much the same, and from there on its time is less, in 20 000 dimensions
-        up to 30 times. The other two are conditional gradient with exact line search, and with the paper's steps
-        2/(k + 2); they keep no atoms.
+    method : {"auto", "min-norm-point", "conditional-gradient", "open-loop"}
+        "auto" is Wolfe's minimum-norm-point method. The other two are conditional gradient with exact line search, and
+        with the paper's steps 2/(k + 2); they keep no atoms.
     warm : Projection, optional
         An earlier result on the same set to start from. The nearer the targets, the fewer the oracle calls.
     gap : float, optional
         Stop once the Frank-Wolfe gap is at most this; the distance to the true projection is then at most its square
         root. The default is relative to the scale of the set (a distance between vertices that the oracle returned):
-        1e-10 scale^2 for the minimum-norm point and pairwise (for targets farther than 100 scales, 1e-12 scale *
+        1e-10 scale^2 for the minimum-norm point (for targets farther than 100 scales, 1e-12 scale *
         distance, since rounding allows no less), and 1e-4 scale^2 for conditional gradient, which converges slowly.
     max_calls : int, optional
-        Oracle budget. Default: 1000 + 20 n for the minimum-norm point and pairwise, 10 000 for conditional gradient. A
+        Oracle budget. Default: 1000 + 20 n for the minimum-norm point, 10 000 for conditional gradient. A
         start from cold takes at least two calls, and conditional gradient two more to find the default gap.
 
     Returns
@@ -90,12 +85,8 @@ def project(
     if not callable(oracle):
         raise TypeError(f"domain must be a Domain or a linear oracle (a function from cost to vertex), got {domain!r}")
     target = vector("target", target, getattr(domain, "dimension", np.size(target)))
-    if choice("method", method, _METHODS) == "auto":
-        method = "min-norm-point" if target.size <= _LARGE else "pairwise"
-    if method == "min-norm-point":
+    if choice("method", method, _METHODS) in ("auto", "min-norm-point"):
         return minimum_norm_point(oracle, target, warm=warm, gap=gap, max_calls=max_calls)
-    if method == "pairwise":
-        return blended_pairwise(oracle, target, warm=warm, gap=gap, max_calls=max_calls)
     start, spent = (first_vertex(oracle, target), 1) if warm is None else (warm.point, 0)
     if gap is None:
         gap, spent = 1e-4 * _squared_scale(oracle, start - target), spent + 2

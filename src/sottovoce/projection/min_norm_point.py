@@ -39,7 +39,7 @@ def minimum_norm_point(
     target : array of shape (n,)
         The point to be projected.
     warm : Projection, optional
-        An earlier result on the same set: its atoms (and their factor, if it comes from this method) are taken over.
+        An earlier result on the same set: its atoms and their factor are taken over.
     gap : float, optional
         Stop once the Frank-Wolfe gap is at most this. Default: 1e-10 times the squared scale of the set (the largest
         distance between a vertex and a point that was met), or 1e-12 times the scale times the distance to the target
@@ -90,14 +90,9 @@ def _start(oracle: Oracle, target: Vector, warm: Projection | None) -> tuple["_W
         vertex = first_vertex(oracle, target)
         return _Walk(ActiveAtoms(vertex), np.ones(1), vertex, target, DroppedAtoms()), 1
     same_shape(warm, target)
-    if isinstance(warm.active, ActiveAtoms):
-        walk = _Walk(warm.active, warm.weights, warm.point, target, warm.dropped or DroppedAtoms(), shared=True)
-        walk.descend()
-        return walk, 0
-    atoms, heaviest = warm.active.atoms, int(warm.weights.argmax())
-    # There is no factor: begin at one atom, and try the others again.
-    dropped = DroppedAtoms(np.delete(atoms, heaviest, axis=0))
-    return _Walk(ActiveAtoms(atoms[heaviest]), np.ones(1), atoms[heaviest], target, dropped), 0
+    walk = _Walk(warm.active, warm.weights, warm.point, target, warm.dropped or DroppedAtoms(), shared=True)
+    walk.descend()
+    return walk, 0
 
 
 class _Walk:

@@ -9,7 +9,6 @@ import numpy as np
 from sottovoce._arrays import Floats, Vector
 from sottovoce.errors import DomainError
 from sottovoce.projection._active_atoms import ActiveAtoms
-from sottovoce.projection._atom_pool import AtomPool
 from sottovoce.projection._dropped_atoms import DroppedAtoms
 
 Oracle = Callable[[Vector], Vector]
@@ -33,15 +32,15 @@ class Projection:
         Oracle calls that were spent.
     atoms, weights : arrays of shape (k, n) and (k,), or None
         Vertices and their weights with mean `point`, where the method keeps them.
-    active, dropped : ActiveAtoms or AtomPool, DroppedAtoms
-        The same atoms with their factor or inner products, and atoms out of use: what a warm start takes over.
+    active, dropped : ActiveAtoms, DroppedAtoms
+        The same atoms with their factor, and atoms out of use: what a warm start takes over.
     """
 
     point: Vector
     gap: float
     tolerance: float
     calls: int
-    active: ActiveAtoms | AtomPool | None = field(default=None, repr=False)
+    active: ActiveAtoms | None = field(default=None, repr=False)
     weights: Vector | None = field(default=None, repr=False)
     dropped: DroppedAtoms | None = field(default=None, repr=False)
 
@@ -67,9 +66,7 @@ class Projection:
     @property
     def atoms(self) -> Floats | None:
         """The vertices of which the point is a mean; None if the method does not keep them."""
-        if self.active is None or self.weights is None:
-            return None
-        return self.active.atoms[: len(self.weights)]  # a pool remembers more, which are not in use
+        return None if self.active is None else self.active.atoms
 
 
 def first_vertex(oracle: Oracle, target: Vector) -> Vector:
