@@ -14,7 +14,7 @@ from sampling import every
 from sottovoce.cli.compare import default_folder
 from sottovoce.lab import Sweep
 from sottovoce.lab.summary import summarise
-from sottovoce.lab.sweeps._workers import Done, Failed, Started, one_line
+from sottovoce.lab.sweeps import sweeping
 
 
 @pytest.fixture(autouse=True)
@@ -25,16 +25,9 @@ def narrow(monkeypatch):
 @pytest.fixture
 def inline(monkeypatch):
     """Run cells in this process: starting others is most of the time, and has its own tests."""
-
-    def work(task, pick, jobs):
-        while (cell := pick()) is not None:
-            yield Started(cell, None)
-            try:
-                yield Done(cell, task(cell, lambda news: None))
-            except ValueError as problem:
-                yield Failed(cell, one_line(problem))
-
-    monkeypatch.setattr("sottovoce.lab.sweeps._sweeping.work", work)
+    monkeypatch.setattr(
+        sweeping, "_over_processes", lambda cells, task, jobs: (sweeping.attempt(task, cell, {}) for cell in cells)
+    )
 
 
 COMMAND = ("compare",)

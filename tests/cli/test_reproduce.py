@@ -1,5 +1,4 @@
 import dataclasses
-from types import SimpleNamespace
 
 import pytest
 
@@ -7,8 +6,6 @@ from sottovoce.cli import main
 from sottovoce.lab import Result, Sweep
 from sottovoce.lab.reproduction.extent import Extent, reproduction_grid
 from sottovoce.lab.reproduction.paper_claims import Base
-from sottovoce.lab.sweeps._workers import Done, Started
-from sottovoce.lab.sweeps.records import write_record
 
 TINY = Extent(
     Base(dimension=2, horizon=300, epsilon=1.0),
@@ -23,23 +20,14 @@ TINY = Extent(
 
 @pytest.fixture
 def command(monkeypatch, tmp_path, capsys):
-    def work(task, pick, jobs):
-        """Invent results instead of running cells: here it matters what becomes of them."""
-        while (cell := pick()) is not None:
+    def invented(cells, task, jobs):
+        """Results in place of runs: here it matters what becomes of them."""
+        for cell in cells:
             dimension = int(cell.problem.partition("dimension=")[2].partition(",")[0] or 19)
             lost = (0.9 if cell.algorithm.startswith("paper") else 0.1) * cell.horizon * (1 + 0.01 * cell.seed)
-            result = Result(
-                cell, "done", dimension=dimension, regret=lost, never_learning=0.5 * cell.horizon, seconds=1.0
-            )
-            yield Started(cell, None)
-            yield Done(cell, SimpleNamespace(result=result))
+            yield Result(cell, "done", dimension=dimension, regret=lost, never_learning=0.5 * cell.horizon, seconds=1.0)
 
-    def keep(sweep, outcome):
-        """Invented results have no curves to keep."""
-        write_record(sweep.record_path(outcome.result.cell), outcome.result)
-
-    monkeypatch.setattr("sottovoce.lab.sweeps._sweeping.keep", keep)
-    monkeypatch.setattr("sottovoce.lab.sweeps._sweeping.work", work)
+    monkeypatch.setattr("sottovoce.lab.sweeps.sweeping._over_processes", invented)
     monkeypatch.setattr("sottovoce.cli.reproduce.SMALL", TINY)
     monkeypatch.setattr("sottovoce.cli.reproduce.LARGE", TINY)
     monkeypatch.setenv("COLUMNS", "160")

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from sottovoce._checks import number
 from sottovoce._extras import load
 from sottovoce._written import listed, split_names
 from sottovoce.cli import parsing
@@ -29,7 +30,6 @@ from sottovoce.lab.grouping import gather
 from sottovoce.lab.problems import PROBLEMS
 from sottovoce.lab.slopes import Slope, slopes
 from sottovoce.lab.summary import Summary, summarise
-from sottovoce.lab.sweeps.cluster import TIMEOUT, connect
 
 NOTHING_DONE, STOPPED, INTERRUPTED = 1, 1, 130
 LONGEST = 60  # characters of a folder's name that come from problems
@@ -59,7 +59,7 @@ def compare_command(
     cluster: Annotated[
         str | None, typer.Option(help="Run on a Dask cluster: its scheduler, such as tcp://scheduler:8786.")
     ] = None,
-    cluster_timeout: Annotated[float, typer.Option(help="Seconds that the scheduler has to answer in.")] = TIMEOUT,
+    cluster_timeout: Annotated[float, typer.Option(help="Seconds that the scheduler has to answer in.")] = 10.0,
 ) -> None:
     """Run algorithms on problems, over processes or machines, and compare; what is finished is not run again."""
     out = default_folder(problems) if out is None else out
@@ -79,8 +79,10 @@ def compare_command(
         ]
     )
     console = Console()
-    with _client(console, cluster, cluster_timeout, jobs) as client:
-        sweep = run_with_progress(console, out, cells, command=command, jobs=jobs, fresh=fresh, client=client)
+    with _executor(console, cluster, cluster_timeout, jobs) as executor:
+        sweep = run_with_progress(
+            console, out, cells, command=command, jobs=jobs, fresh=fresh, executor=executor, cluster=cluster
+        )
     show(console, sweep)
     if not any(result.status == "done" for result in sweep.results):
         raise typer.Exit(NOTHING_DONE)
@@ -101,7 +103,7 @@ def default_folder(problems: Sequence[str]) -> Path:
 
 
 @contextmanager
-def _client(console: Console, cluster: str | None, timeout: float, jobs: int | None) -> Iterator[Any]:
+def _executor(console: Console, cluster: str | None, timeout: float, jobs: int | None) -> Iterator[Any]:
     """Connect to a cluster, if there is to be one, and say how large it is."""
     if cluster is None:
         yield None
@@ -110,12 +112,22 @@ def _client(console: Console, cluster: str | None, timeout: float, jobs: int | N
         raise ValueError(
             "jobs are processes of this machine, and with --cluster the cells run elsewhere: leave one out"
         )
-    with connect(cluster, timeout=timeout) as client:
+    distributed = load("distributed", "a sweep on a cluster")
+    try:
+        client = distributed.Client(
+            cluster, timeout=number("cluster_timeout", timeout, above=0.0), set_as_default=False
+        )
+    except (OSError, RuntimeError, TimeoutError, TypeError, ValueError) as problem:
+        raise ConnectionError(
+            f"no Dask scheduler answers at {cluster!r} within {timeout:g} s ({type(problem).__name__}): check the "
+            "address (such as tcp://scheduler:8786), that `dask scheduler` runs there, and that nothing stands between"
+        ) from None
+    with client:
         threads = client.nthreads()
         console.print(f"cluster {cluster}: {len(threads)} workers, {sum(threads.values())} threads", highlight=False)
         if not threads:
             console.print(f"[yellow]no workers yet:[/] cells wait for one, such as `dask worker {cluster}`")
-        yield client
+        yield client.get_executor(pure=False)
 
 
 def run_with_progress(
@@ -126,7 +138,8 @@ def run_with_progress(
     command: str,
     jobs: int | None,
     fresh: bool,
-    client: Any = None,
+    executor: Any = None,
+    cluster: str | None = None,
     call: str | None = None,
 ) -> Sweep:
     """Run what is left of a sweep, with one display; on an interrupt say how to go on, and end with code 130.
@@ -135,13 +148,13 @@ def run_with_progress(
     """
     call = call or command
     again = call if jobs is None else f"{call} --jobs {jobs}"
-    if client is not None:
-        again = f"{call} --cluster {client.scheduler.address}"
+    if executor is not None:
+        again = f"{call} --cluster {cluster}"
     elif jobs is None:
         jobs = _cores()
     try:
         with SweepProgress(console) as display:
-            return sweep(out, cells, command=command, jobs=jobs, client=client, fresh=fresh, progress=display.show)
+            return sweep(out, cells, command=command, jobs=jobs, executor=executor, fresh=fresh, progress=display.show)
     except SweepStopped as problem:
         console.print(f"[bold red]stopped:[/] {escape(str(problem))}", soft_wrap=True, highlight=False)
         console.print(f"to go on here: {call}", soft_wrap=True, highlight=False, markup=False)
@@ -187,14 +200,14 @@ class SweepProgress:
 
     def show(self, standing: Standing) -> None:
         """Bring the display up to date."""
-        done, total = (standing.events, standing.events_total) if standing.events_total else (1, 1)
+        done, total = (standing.events_done, standing.events_total) if standing.events_total else (1, 1)
         self._bars.update(self._task, completed=done, total=total, cells=self._words(standing))
 
     def _words(self, standing: Standing) -> str:
         words = f"cells: {standing.done} done, {standing.failed} failed, {standing.left} left"
         elapsed = time.monotonic() - self._started
-        if standing.events and standing.left:
-            words += f" · {standing.events / elapsed:,.0f} events/s"
+        if standing.events_done and standing.left:
+            words += f" · {standing.events_done / elapsed:,.0f} events/s"
         if standing.seconds_left is not None and standing.left:
             words += f" · about {_duration(standing.seconds_left)} left"
         return words

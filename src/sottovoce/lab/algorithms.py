@@ -23,7 +23,7 @@ from sottovoce.plans.paper import paper_draft
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import Sphere
 from sottovoce.playing import LocalReports
-from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, NoPrivacy, PureDP, SimulatedNoise
+from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoPrivacy, PureDP, SimulatedNoise
 
 # ----------------------------------------------------------------------
 # What exploring costs by itself: the best fixed point, played on a sphere around it.
@@ -152,6 +152,11 @@ def _pure(setting: AlgorithmSetting) -> Guarantee:
     return ApproxDP(setting.epsilon, delta) if delta else PureDP(setting.epsilon)
 
 
+def _promised(kind: type[Any], setting: AlgorithmSetting) -> Guarantee:
+    """Return what a baseline is asked to keep; under zCDP rho = epsilon^2/2, which is implied by pure privacy."""
+    return ZCDP(setting.epsilon**2 / 2) if getattr(kind, "promise", None) is ZCDP else _pure(setting)
+
+
 def _rival(make: Callable[..., Any]) -> Callable[[AlgorithmSetting], Any]:
     return lambda setting: make(
         setting.problem,
@@ -214,7 +219,7 @@ def _baseline(kind: type[Any]) -> Algorithm:
             "seed": setting.streams.coins,
         }
         if kind.private:
-            arguments |= {"privacy": _pure(setting), "noise": SimulatedNoise(setting.streams.noise)}
+            arguments |= {"privacy": _promised(kind, setting), "noise": SimulatedNoise(setting.streams.noise)}
         taken = inspect.signature(kind).parameters
         if "point" in taken:
             arguments["point"] = environment.comparator(setting.horizon).point

@@ -7,6 +7,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # worker processes inherit the p
 import standins
 
 from sottovoce.lab.problems import PROBLEMS
+from sottovoce.lab.sweeps import sweeping
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +18,9 @@ def toy(monkeypatch):
 @pytest.fixture
 def inline(monkeypatch):
     """Run sweeps in this process: what is on disk is the same, and starting processes is most of their time."""
-    monkeypatch.setattr("sottovoce.lab.sweeps._sweeping.work", standins.work_inline)
+    monkeypatch.setattr(
+        sweeping, "_over_processes", lambda cells, task, jobs: (sweeping.attempt(task, cell, {}) for cell in cells)
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -2,18 +2,12 @@
 
 import os
 import signal
-import threading
 import time
 from concurrent.futures import Executor, Future
-from contextlib import suppress
-
-import numpy as np
 
 import sottovoce as sv
 from sottovoce.lab import run_cell
 from sottovoce.lab.problems import PROBLEMS, DecisionProblem
-from sottovoce.lab.sweeps import _running
-from sottovoce.lab.sweeps._workers import Done, Failed, Started, one_line
 
 
 class Toy(DecisionProblem):
@@ -35,93 +29,52 @@ def register():
     PROBLEMS["toy"] = Toy
 
 
-def run_toy(cell, report):
+def run_toy(cell):
     """The real task, in a process that knows the toy."""
     register()
-    return run_cell(cell, report)
+    return run_cell(cell)
 
 
-def double(item, report):
-    return 2 * item
-
-
-def threads(item, report):
-    import threadpoolctl
-
-    pools = {pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
-    return item, os.getpid(), pools, os.environ["NUMBA_NUM_THREADS"]
-
-
-def troubled(item, report):
-    report("begun")
-    match item:
-        case "raise":
+def troubled(cell):
+    """Run the toy; the seed says what goes wrong."""
+    match cell.seed:
+        case 1:
             raise ValueError("two\nlines")
-        case "memory":
-            raise MemoryError
-        case "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        case "exit":
-            os._exit(3)
-        case "unpicklable":
+        case 2:
             return lambda: None
-    return item, os.getpid()
+        case 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return run_toy(cell)
 
 
-def slow(item, report):
-    time.sleep(60)
+def noted(cell):
+    """Say which process works, and wait for ever."""
+    with open(f"{os.environ['NOTED']}-{cell.seed}", "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(600)
 
 
-class Unimportable:
-    """Can be pickled, and makes the process that unpickles it fail."""
-
-    def __reduce__(self):
-        return (np.frombuffer, (None,))
-
-
-def fail(cell, report):
+def fail(cell):
     raise MemoryError("today")
 
 
-def work_inline(task, pick, jobs):
-    """Stand in for `work`, in this process."""
-    while (item := pick()) is not None:
-        yield Started(item, None)
-        try:
-            yield Done(item, task(item, lambda news: None))
-        except Exception as problem:
-            yield Failed(item, one_line(problem))
-
-
-def stop_half_way(cell, report):
-    """Run the toy; the first process to come half way says who it is, and waits there for ever."""
-    _running._PAUSE = 0.0
-    marker = f"half-way-{cell.key}"
-
-    def halt(events):
-        with suppress(FileExistsError), open(marker, "x") as file:
-            file.write(str(os.getpid()))
-            file.flush()
-            report(events)
-            threading.Event().wait()
-
-    register()
-    return run_cell(cell, halt)
-
-
-def endless(cell, report):
-    """Come back only if the one who is told of the progress says so."""
-    while True:
-        report(1)
-        time.sleep(0.01)  # a worker's own thread needs a turn
-
-
-def die(cell, report):
+def die(cell):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def one_then_endless(cell, report):
-    return run_toy(cell, report) if cell.algorithm == "default" and ":" not in cell.problem else endless(cell, report)
+def die_once(cell):
+    """The first process to be asked dies."""
+    try:
+        with open(f"dead-{cell.key}", "x"):
+            os.kill(os.getpid(), signal.SIGKILL)
+    except FileExistsError:
+        return run_toy(cell)
+
+
+def one_then_wait(cell):
+    if cell.algorithm != "default" or ":" in cell.problem:
+        time.sleep(600)
+    return run_toy(cell)
 
 
 class Inline(Executor):
@@ -137,7 +90,7 @@ class Inline(Executor):
 
 
 class NeverBegins(Executor):
-    """Finishes the first thing that it is given, as soon as there is a second; the others wait for ever."""
+    """Finishes the first thing that it is given, as soon as there is a fourth; the others wait for ever."""
 
     def __init__(self):
         self.futures = []
@@ -147,9 +100,3 @@ class NeverBegins(Executor):
         if len(self.futures) == 4:
             self.futures[0].set_result(fn(*args))
         return self.futures[-1]
-
-
-def failed_future(problem):
-    future = Future()
-    future.set_exception(problem)
-    return future

@@ -8,12 +8,13 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-import scipy
-
 import sottovoce
 
-_INSTALLED = ("numba", "highspy", "opendp")
+_INSTALLED = ("numpy", "scipy", "numba", "highspy", "opendp")
+
+
+class OtherVersions(ValueError):
+    """A cell would be computed with other versions than here."""
 
 
 @cache
@@ -33,31 +34,30 @@ def _version(package: str) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return what this process computes with, by name.
-
-    Examples
-    --------
-    >>> versions()["numpy"] == np.__version__, differences(versions(), versions())
-    (True, [])
-    """
+    """Return what this process computes with, by name."""
     return {
         "sottovoce": f"{sottovoce.__version__} (source {_source()})",
         "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
         **{name: _version(name) for name in _INSTALLED},
         "machine": platform.machine(),
     }
 
 
-def differences(here: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
-    """Return in words what differs.
+def check(expected: Mapping[str, str]) -> None:
+    """Refuse to compute with other versions than whoever asks.
 
     Examples
     --------
-    >>> differences({"numpy": "2.4.6", "python": "3.11.7"}, {"numpy": "2.3.0", "python": "3.11.7"})
-    ['numpy 2.3.0 there, 2.4.6 here']
+    >>> check({**versions(), "numpy": "1.0"})
+    Traceback (most recent call last):
+    sottovoce.lab.sweeps._versions.OtherVersions: other versions would compute other results: numpy ...
     """
-    return [
-        f"{name} {there.get(name, 'not')} there, {mine} here" for name, mine in here.items() if there.get(name) != mine
+    here = versions()
+    words = [
+        f"{name} {here.get(name)} there, {theirs} here" for name, theirs in expected.items() if here[name] != theirs
     ]
+    if words:
+        raise OtherVersions(
+            f"other versions would compute other results: {', '.join(words)} (on {platform.node()}). Install the same "
+            "versions on both sides (`pip freeze` on one, `pip install -r` on the other), or run the sweep here"
+        )

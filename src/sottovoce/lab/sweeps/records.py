@@ -11,29 +11,15 @@ from typing import Any
 from sottovoce._disk import write_atomically
 from sottovoce.lab.sweeps.cell import Cell, Result
 
-_CELL = {"problem": str, "algorithm": str, "epsilon": float, "horizon": int, "seed": int}
-_DERIVED = ("regret_per_event", "never_learning_per_event")
-COLUMNS: dict[str, type] = {
-    **_CELL,
-    "status": str,
-    "error": str,
-    "dimension": int,
-    "regret": float,
-    "regret_per_event": float,
-    "never_learning": float,
-    "never_learning_per_event": float,
-    "predicted": float,
-    "certificate": float,
-    "rounds": int,
-    "oracle_calls": int,
-    "seconds": float,
-    "privacy": str,
-}
+_CELL = {one.name: one.type for one in fields(Cell)}
+_RESULT = {one.name: one.type for one in fields(Result) if one.name != "cell"}
+_BESIDE = {"regret": "regret_per_event", "never_learning": "never_learning_per_event"}  # what follows from another
+COLUMNS: dict[str, Any] = dict(_CELL)
 """Of the table, in order, with what they hold."""
-
-_RESULT = {name: kind for name, kind in COLUMNS.items() if name not in (*_CELL, *_DERIVED)}
-
-assert {field.name for field in fields(Result)} == {"cell", *_RESULT}
+for _name, _kind in _RESULT.items():
+    COLUMNS[_name] = _kind
+    if _name in _BESIDE:
+        COLUMNS[_BESIDE[_name]] = float
 
 
 def row_of(result: Result) -> dict[str, str]:
@@ -56,8 +42,8 @@ def columns_of(result: Result) -> dict[str, tuple[Any, str]]:
 
 def result_of(row: dict[str, str]) -> Result:
     """Return the result that `row_of` made a row of."""
-    cell = Cell(**{name: kind(row[name]) for name, kind in _CELL.items()})
-    return Result(cell, **{name: kind(row[name]) for name, kind in _RESULT.items()})
+    cell = Cell(**{name: kind(row[name]) for name, kind in _CELL.items()})  # type: ignore[operator]
+    return Result(cell, **{name: kind(row[name]) for name, kind in _RESULT.items()})  # type: ignore[operator]
 
 
 def write_record(path: Path, result: Result) -> None:
@@ -68,11 +54,9 @@ def write_record(path: Path, result: Result) -> None:
 def read_record(path: Path) -> Result | None:
     """Return what `write_record` wrote, or None if there is no such file."""
     try:
-        text = path.read_bytes()
+        return result_of(json.loads(path.read_bytes()))
     except FileNotFoundError:
         return None
-    try:
-        return result_of(json.loads(text))
     except (KeyError, TypeError, ValueError) as problem:
         raise ValueError(
             f"{path} is not a cell's record, or is damaged ({problem}): delete it to run it again"

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,6 @@ from sottovoce.lab.sweeps.cell import Cell, Result
 from sottovoce.lab.sweeps.records import write_record
 from sottovoce.lab.sweeps.swept import Sweep
 
-_PAUSE = 0.5  # seconds between two pieces of news from a cell
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -31,15 +28,13 @@ class Outcome:
     point: Vector
 
 
-def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Outcome:
+def run_cell(cell: Cell) -> Outcome:
     """Run one cell; equal cells give equal outcomes, time apart.
 
     Parameters
     ----------
     cell
         What to run.
-    progress
-        Called now and then with the number of events done.
 
     Examples
     --------
@@ -53,7 +48,7 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Outco
     problem = make_problem(cell.problem, seed=seeds.environment)
     optimizer = algorithm.build(AlgorithmSetting(problem, cell.epsilon, cell.horizon, seeds, choices))
     play = simulate_full_information if algorithm.full_information else simulate
-    run = play(optimizer, problem.environment, events=cell.horizon, progress=_seldom(progress))
+    run = play(optimizer, problem.environment, events=cell.horizon)
     if not run.finished:
         raise KeyboardInterrupt
     result = Result(
@@ -62,7 +57,7 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Outco
         dimension=problem.domain.affine_dimension,
         regret=run.final_regret,
         never_learning=run.final_no_learning,
-        predicted=_predicted(optimizer),
+        predicted=float(getattr(getattr(optimizer, "plan", None), "bound", math.nan)),
         certificate=run.details.certificate,
         rounds=run.details.rounds,
         oracle_calls=run.details.oracle_calls,
@@ -83,22 +78,3 @@ def keep(sweep: Sweep, outcome: Outcome) -> None:
 def _save_point(path: Any, point: Vector) -> None:
     with open(path, "wb") as file:
         np.savez(file, point=point)
-
-
-def _predicted(optimizer: Any) -> float:
-    bound = getattr(getattr(optimizer, "plan", None), "bound", math.nan)
-    return float(bound)
-
-
-def _seldom(progress: Callable[[int], None] | None) -> Callable[[int, int, int], None] | None:
-    if progress is None:
-        return None
-    last = time.perf_counter()
-
-    def show(done: int, total: int, rounds: int) -> None:
-        nonlocal last
-        if time.perf_counter() > last + _PAUSE:
-            last = time.perf_counter()
-            progress(done)
-
-    return show

@@ -1,0 +1,324 @@
+"""Who works on the cells of a sweep: processes, any executor, a Dask cluster; all of them give the same bits."""
+
+import math
+import multiprocessing
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import suppress
+
+import clusters
+import pytest
+import standins
+import threadpoolctl
+
+from sampling import every
+from sottovoce import lab
+from sottovoce._threads import single_threaded
+from sottovoce.cli import main
+from sottovoce.errors import SweepStopped
+from sottovoce.lab import Cell, Sweep, run_cell
+from sottovoce.lab.sweeps._versions import OtherVersions, versions
+
+CELLS = tuple(
+    Cell(problem, *algorithm, 400, 0)
+    for problem in ("toy", "toy:size=4")
+    for algorithm in (("default", 1.0), ("no-privacy", math.inf))
+)
+
+
+def sweep(folder, cells=CELLS, **options):
+    return lab.sweep(folder, cells, **{"command": "redo", "task": standins.run_toy, **options})
+
+
+def assert_equal_to_running_them_here(swept, cells=CELLS):
+    assert [result.status for result in swept.results] == ["done"] * len(cells)
+    for cell in cells:
+        alone, kept = run_cell(cell), swept.run_of(cell)
+        assert kept.regret.tobytes() == alone.run.regret.tobytes()
+        assert swept.point_of(cell).tobytes() == alone.point.tobytes()
+
+
+def alive(process):
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+# ---------------------------------------------------------------------- processes of this machine
+
+
+def test_a_process_that_dies_costs_its_cell_only(tmp_path):
+    cells = [Cell("toy", "default", 1.0, 300, seed) for seed in range(5)]
+    failed = {one.cell.seed: one.error for one in sweep(tmp_path, cells, task=standins.troubled).results if one.error}
+    assert set(failed) == {1, 2, 3}
+    assert failed[1] == "ValueError: two lines"
+    assert "local object" in failed[2]  # cannot be sent; which versions of Python say in different words
+    assert failed[3] == "its process died: killed, or out of memory"
+    assert_equal_to_running_them_here(sweep(tmp_path, cells), cells)  # failed ones are tried again
+
+
+def wait_for(paths):
+    while not all(path.exists() and path.read_text() for path in paths):
+        time.sleep(0.02)
+    return [int(path.read_text()) for path in paths]
+
+
+def test_an_interrupt_ends_the_processes(tmp_path, monkeypatch):
+    monkeypatch.setenv("NOTED", str(tmp_path / "noted"))
+    cells, processes = [Cell("toy", "default", 1.0, 300, seed) for seed in range(2)], []
+
+    def interrupt():
+        processes.extend(wait_for([tmp_path / f"noted-{seed}" for seed in range(2)]))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    watch = threading.Thread(target=interrupt)
+    watch.start()
+    with pytest.raises(KeyboardInterrupt):
+        sweep(tmp_path / "sweep", cells, task=standins.noted)
+    watch.join()
+    assert len(processes) == 2
+    assert not any(map(alive, processes))
+
+
+def test_processes_end_with_a_parent_that_is_killed(tmp_path):
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import standins; standins.register()\n"
+        "from sottovoce.lab import Cell, sweep\n"
+        "if __name__ == '__main__':\n"
+        "    sweep(sys.argv[2], [Cell('toy', 'default', 1.0, 300, seed) for seed in range(2)], task=standins.noted)\n"
+    )
+    here = os.path.dirname(standins.__file__)
+    environment = {**os.environ, "NOTED": str(tmp_path / "noted")}
+    parent = subprocess.Popen([sys.executable, script, here, tmp_path / "sweep"], env=environment)
+    processes = wait_for([tmp_path / f"noted-{seed}" for seed in range(2)])
+    assert all(map(alive, processes))
+    parent.kill()
+    parent.wait()
+    while any(map(alive, processes)):  # the suite's own limit ends it, should they live on
+        time.sleep(0.02)
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path):
+    script = tmp_path / "bare.py"
+    script.write_text(
+        "from sottovoce.lab import Cell, sweep\n"
+        f"sweep({str(tmp_path / 'sweep')!r}, [Cell('ball', 'default', 1.0, 300, 0)])\n"
+    )
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "below `if __name__ == '__main__':`" in ended.stderr
+
+
+# ---------------------------------------------------------------------- executors of others
+
+
+def test_threads(tmp_path):
+    with ThreadPoolExecutor(3) as threads:
+        assert_equal_to_running_them_here(sweep(tmp_path, executor=threads))
+        assert threads.submit(int).result() == 0  # it is the caller's, and stays open
+
+
+def test_a_pool_that_breaks_stops_the_sweep_and_blames_no_cell(tmp_path):
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as broken:
+        with pytest.raises(SweepStopped, match=r"BrokenProcessPool.*0 of 4 cells are finished, and are kept"):
+            sweep(tmp_path, executor=broken, task=standins.die)
+        with pytest.raises(SweepStopped, match=r"it takes no more work: BrokenProcessPool"):
+            sweep(tmp_path, executor=broken)
+    assert Sweep.load(tmp_path).results == ()
+
+
+def test_an_error_here_cancels_what_has_not_begun(tmp_path):
+    waiting = standins.NeverBegins()
+
+    def interrupt(standing):
+        if waiting.futures:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(tmp_path, executor=waiting, progress=interrupt)
+    assert len(waiting.futures) == len(CELLS)
+    assert all(future.cancelled() for future in waiting.futures[1:])
+
+
+def test_what_is_no_executor_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(TypeError, match=r"executor must be a concurrent\.futures\.Executor, got int"):
+        sweep(tmp_path / "new", executor=4)
+    with pytest.raises(ValueError, match="jobs and executor each say"):
+        sweep(tmp_path / "new", executor=standins.Inline(), jobs=1)
+    assert not (tmp_path / "new").exists()
+
+
+@every("name", ["sottovoce", "python", "numpy", "scipy", "numba", "machine"])
+def test_another_version_there_is_refused(name, tmp_path):
+    """By an executor whose process is told to expect another version; nothing is run, and no cell is blamed."""
+
+    class Elsewhere(standins.Inline):
+        def submit(self, fn, /, task, cell, expected):
+            return super().submit(fn, task, cell, {**expected, name: "0.0.2"})
+
+    with pytest.raises(OtherVersions, match=rf"{name} .* there, 0\.0\.2 here.*Install the same versions"):
+        sweep(tmp_path / name, executor=Elsewhere())
+    assert Sweep.load(tmp_path / name).results == ()
+
+
+def test_what_is_sent_is_small_and_says_nothing_of_this_machine(tmp_path, monkeypatch):
+    sent = []
+
+    class Witness(standins.Inline):
+        def submit(self, fn, /, *args):
+            sent.append(pickle.dumps((fn, args)))
+            return super().submit(fn, *args)
+
+    monkeypatch.setenv("SECRET", "a secret of this machine")
+    sweep(tmp_path, CELLS[:2], executor=Witness())
+    assert len(sent) == 2
+    for message in sent:
+        assert len(message) < 1_000
+        for private in (str(tmp_path), tmp_path.name, os.path.expanduser("~"), "a secret", socket.gethostname()):
+            assert private.encode() not in message
+    assert pickle.loads(sent[0])[1] == (standins.run_toy, CELLS[0], versions())
+
+
+# ---------------------------------------------------------------------- a Dask cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    running = clusters.Cluster(tmp_path_factory.mktemp("cluster"))
+    yield running
+    running.close()
+
+
+@pytest.mark.long
+class TestCluster:
+    def test_a_cluster_gives_the_same_and_a_worker_that_is_killed_loses_nothing(self, cluster, tmp_path):
+        executor = cluster.client().get_executor(pure=False)
+        assert_equal_to_running_them_here(sweep(tmp_path / "all", executor=executor))
+        there = sweep(tmp_path / "killed", CELLS[:1], executor=executor, task=standins.die_once)
+        assert_equal_to_running_them_here(there, CELLS[:1])
+
+    def test_the_command_line_runs_there_too(self, cluster, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        cluster.client()
+        words = ["compare", "ball:dimension=2", "--algorithms", "default", "--horizon", "300", "--seeds", "2"]
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--out", "there", "--cluster", cluster.address])
+        assert ended.value.code == 0
+        printed = capsys.readouterr().out
+        assert f"cluster {cluster.address}: 2 workers, 2 threads" in printed
+        assert "2 done, 0 failed, 0 left" in printed
+        swept = Sweep.load("there")
+        assert_equal_to_running_them_here(swept, swept.cells)
+
+    def test_a_cell_that_kills_every_worker_fails_alone(self, tmp_path):
+        """As Dask says it after `allowed-failures`; here by an executor that says the same."""
+        from types import SimpleNamespace
+
+        from distributed import KilledWorker
+
+        class Deadly(standins.Inline):
+            def submit(self, fn, /, *args):
+                future = Future()
+                future.set_exception(KilledWorker("cell", SimpleNamespace(address="tcp://worker:1"), 3))
+                return future if args[1] == CELLS[0] else super().submit(fn, *args)
+
+        swept = sweep(tmp_path, CELLS[:2], executor=Deadly())
+        assert [result.status for result in swept.results] == ["failed", "done"]
+        assert swept.results[0].error.startswith("KilledWorker")
+
+    def test_a_scheduler_that_goes_away_is_said_and_the_sweep_is_finished_here(self, cluster, tmp_path):
+        def kill(standing):
+            if standing.done == 1:
+                cluster.scheduler.kill()
+
+        executor = cluster.client().get_executor(pure=False)
+        with pytest.raises(SweepStopped, match=r"went away.* of 4 cells are finished, and are kept"):
+            sweep(tmp_path, executor=executor, task=standins.one_then_wait, progress=kill)
+        assert len(Sweep.load(tmp_path).results) < len(CELLS)
+        assert_equal_to_running_them_here(sweep(tmp_path, jobs=1))
+
+
+def test_an_address_where_nobody_answers_is_an_error_in_words(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for address in ("tcp://127.0.0.1:9", "scheduler", "ftp://scheduler:1", "tcp://127.0.0.1:notaport"):
+        with pytest.raises(SystemExit) as ended:
+            main(["compare", "ball", "--cluster", address, "--cluster-timeout", "0.2"])
+        assert ended.value.code == 1
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"no Dask scheduler answers at '{address}' within 0.2 s" in said
+        assert "such as tcp://scheduler:8786" in said
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(SystemExit):
+        main(["compare", "ball", "--cluster", "tcp://127.0.0.1:1"])
+    assert "pip install '.[cluster]'" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- one thread
+
+
+def test_one_thread_for_all_who_are_inside():
+    """The first of two to leave must not lift the limit for the other: its sums would be split differently."""
+    pools = threadpoolctl.ThreadpoolController()
+
+    def threads():
+        return {pool["num_threads"] for pool in pools.info() if pool["user_api"] == "blas"}
+
+    with pools.limit(limits=3, user_api="blas"):
+        first, second = single_threaded(), single_threaded()
+        first.__enter__()
+        second.__enter__()
+        assert threads() == {1}
+        first.__exit__(None, None, None)
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == {3}
+
+
+def test_an_interrupt_at_any_line_of_the_limit_keeps_nobody_out():
+    def inside():
+        with single_threaded():
+            pass
+
+    lines = interrupted(inside, None)
+    assert lines > 10
+    for number in range(1, lines + 1):
+        with suppress(KeyboardInterrupt):  # after another one there may be fewer lines
+            interrupted(inside, number)
+        again = threading.Thread(target=inside, daemon=True)
+        again.start()
+        again.join(600)
+        assert not again.is_alive(), f"the lock is held after an interrupt before line {number}"
+
+
+def interrupted(call, number):
+    """Count the lines of the limit that a call executes; raise before one of them."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        if not frame.f_code.co_filename.endswith("_threads.py"):
+            return None
+        if event == "line":
+            count += 1
+            if count == number:
+                raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(None)
+    return count
