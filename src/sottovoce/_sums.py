@@ -27,7 +27,7 @@ values that there are. K events of a person: K S in all.
 Gaussian noise at the same scale likewise, since l2 <= l1 <= S; what its being discrete adds to delta is charged for two
 numbers in place of one.
 
-Tests: tests/evaluations/test_second_moment.py (all pairs of a small grid, and the worst of the real one);
+Tests: tests/evaluations/test_privacy.py (all pairs of a small grid, and the worst of the real one);
 tests/auditing/test_evaluations.py, tests/auditing/test_breaks.py.
 """
 

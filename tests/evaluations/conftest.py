@@ -1,39 +1,12 @@
-"""Evaluations in memory and in a file: what is said of them holds for both; test_stored.py has servers as well."""
+"""Evaluations in memory, in a file and on a server: what is said of them holds for all."""
 
 import sqlite3
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
 
 import sottovoce as sv
-from children import Child
-
-
-@contextmanager
-def _opening(storage):
-    with ExitStack() as stack:
-
-        def open_them(loss_range=(0.0, 1.0), privacy=None, *, name="trials", **options):
-            made = sv.PrivateEvaluations(
-                loss_range, sv.NoPrivacy() if privacy is None else privacy, storage=storage, name=name, **options
-            )
-            return stack.enter_context(made)
-
-        yield open_them
-
-
-@pytest.fixture(params=["memory", "file"])
-def storage(request):
-    """None for memory, or the URL of a storage."""
-    return None if request.param == "memory" else request.getfixturevalue("sqlite_url")
-
-
-@pytest.fixture
-def evaluate(storage):
-    """`evaluate(**options)` returns evaluations, without noise by default; they are closed after the test."""
-    with _opening(storage) as open_them:
-        yield open_them
 
 
 @pytest.fixture
@@ -45,6 +18,35 @@ def opened():
             return stack.enter_context(sv.PrivateEvaluations(storage=url, name=name, **options))
 
         yield open_them
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def storage(request):
+    """None for memory, or the URL of a storage."""
+    which = {"sqlite": "sqlite_url", "postgresql": "postgres_url"}
+    return None if request.param == "memory" else request.getfixturevalue(which[request.param])
+
+
+@pytest.fixture
+def evaluate(storage, opened):
+    """`evaluate(**options)` returns evaluations, without noise by default; they are closed after the test."""
+
+    def open_them(loss_range=(0.0, 1.0), privacy=None, **options):
+        given = sv.NoPrivacy() if privacy is None else privacy
+        return opened(storage, loss_range=loss_range, privacy=given, **options)
+
+    return open_them
+
+
+@pytest.fixture
+def two(evaluate, storage, opened):
+    """`two(**options)` returns evaluations as two processes have them; in memory there is but one."""
+
+    def open_both(**options):
+        here = evaluate(**options)
+        return here, here if storage is None else opened(storage)
+
+    return open_both
 
 
 @pytest.fixture
@@ -75,9 +77,3 @@ def execute():
             return found.fetchall() if found.description else []
 
     return run
-
-
-@pytest.fixture
-def child():
-    """`child(work)` runs `work(report)` in a process of its own."""
-    return Child

@@ -1,6 +1,10 @@
-"""The executable proof: one loss moves one released number, by the steps of the grid at most; all have own noise."""
+"""The executable proof: one loss moves what is released of one evaluation, by the steps of the grid at most.
+
+So it is with a second number, of squares, which moves so little that it costs nothing. All have noise of their own.
+"""
 
 import itertools
+import random
 
 import numpy as np
 import pytest
@@ -8,7 +12,9 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 import sottovoce as sv
 from sampling import every
+from sottovoce._sums import squares_of
 from sottovoce.privacy import LossGrid
+from sottovoce.stats import scale
 
 STEPS = LossGrid(0.0, 1.0).steps
 GUARANTEES = [
@@ -37,33 +43,51 @@ class Counted:
         return np.array(self.drawn[-size:], dtype=np.int64)
 
 
-def totals(losses, sizes=(2, 3), missing=()):
-    """What is released of people who come in this order, by public coins."""
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=Counted(), seed=5)
-    for size in sizes:
+def released(losses, variance):
+    """What is released of people who come in this order, by public coins; a loss that is None is forgotten."""
+    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=Counted(), seed=5, variance=variance)
+    for size in (2, 3):
         evaluations.open(size)
-    for place, loss in enumerate(losses):
+    for loss in losses:
         met, person = evaluations.assign()
-        if place in missing:
-            met.forget(person)
-        else:
-            met.tell(loss, ids=person)
-    return np.array([one.total for one in evaluations.results])
+        met.forget(person) if loss is None else met.tell(loss, ids=person)
+    return np.array([(one.total, one.squares or 0) for one in evaluations.results])
 
 
-def test_replacing_one_loss_moves_one_number_by_the_steps_of_the_grid_at_most():
+@every("variance", [False, True])
+def test_replacing_one_loss_moves_one_evaluation_by_the_steps_of_the_grid_at_most(variance):
     """Brute force over the ends of the range and beyond, and over losses that do not come: the worst is reached."""
-    values, worst = [-7.0, 0.0, 0.3, 1.0, 1e12], 0
-    others = [0.1, 0.9, 0.4, 0.6, 0.2]
-    for place, (one, other) in itertools.product(range(5), itertools.combinations([*values, None], 2)):
-        released = []
-        for value in (one, other):
-            told = [value if i == place else loss for i, loss in enumerate(others)]
-            released.append(totals(told, missing=(place,) if value is None else ()))
-        moved = np.abs(released[0] - released[1])
+    values, others, worst = [-7.0, 0.0, 0.125, 0.3, 0.5, 1.0, 1e12, None], [0.1, 0.9, 0.4, 0.6, 0.2], 0
+    for place, both in itertools.product(range(5), itertools.combinations(values, 2)):
+        one, other = (released([*others[:place], value, *others[place + 1 :]], variance) for value in both)
+        moved = np.abs(one - other).sum(axis=1)
         assert (moved > 0).sum() <= 1
         worst = max(worst, int(moved.sum()))
     assert worst == STEPS
+
+
+@every("steps", [2, 4, 6, 64, 100, 512])
+def test_sum_and_squares_together_move_by_the_steps_of_the_grid_at_most(steps):
+    """All pairs of losses; and no less: were the squares half as large again, it would not hold."""
+    q = np.arange(steps + 1)
+
+    def worst(t):
+        return int((np.abs(q[:, None] - q) + np.abs(t[:, None] - t)).max())
+
+    assert worst(squares_of(q, steps)) == steps
+    if steps >= 64:
+        around = q - steps // 2
+        assert worst(around * around * 3 // (2 * steps)) > steps
+
+
+def test_they_do_so_on_the_real_grid():
+    """Every loss against both ends, the middle and places near the bound, and a million pairs at random."""
+    every = np.arange(STEPS + 1)
+    t = squares_of(every, STEPS)
+    for other in (0, 1, STEPS // 4, STEPS // 2 - 1, STEPS // 2, STEPS // 2 + 1, STEPS - 1, STEPS):
+        assert (np.abs(every - other) + np.abs(t - t[other])).max() <= STEPS
+    a, b = np.random.default_rng(0).integers(0, STEPS + 1, (2, 1_000_000))
+    assert (np.abs(a - b) + np.abs(t[a] - t[b])).max() <= STEPS
 
 
 @every("guarantee", GUARANTEES)
@@ -81,23 +105,116 @@ def test_the_noise_is_the_least_that_keeps_the_guarantee(guarantee):
     assert accounted.get_delta_for_epsilon(guarantee.epsilon) == pytest.approx(guarantee.delta, rel=0.02)
 
 
-def test_each_evaluation_has_one_noise_of_its_own():
-    source = Counted()
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=source)
-    opened = [evaluations.open(2) for _ in range(4)]
-    for one in reversed(opened):
-        one.tell([0.0, 0.0])
-        assert one.mean == one.mean
-        one.interval()
-    assert [one.result.total for one in reversed(opened)] == source.drawn
-    assert len(source.drawn) == 4
+def test_each_number_has_one_noise_of_its_own():
+    for variance in (False, True):
+        source = Counted()
+        evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=source, variance=variance)
+        opened = [evaluations.open(2) for _ in range(4)]
+        for one in reversed(opened):
+            one.tell([0.5, 0.5])
+            assert one.mean == one.mean
+            one.interval()
+        numbers = [(one.result.total - STEPS, *([one.result.squares] if variance else [])) for one in reversed(opened)]
+        assert [noise for both in numbers for noise in both] == source.drawn
+        assert len(source.drawn) == 4 * (1 + variance)
 
 
-def test_noise_is_real_unless_it_says_otherwise():
-    """64 evaluations of nothing: their means scatter as Laplace noise of that scale does (five deviations)."""
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0))
-    for _ in range(64):
-        evaluations.open(1).tell(0.0)
-    seen = np.array([one.total for one in evaluations.results]) / STEPS
-    assert len(set(seen)) == 64
-    assert abs(np.abs(seen).mean() - 1) < 5 / 8  # E|Z| = 1, deviation 1/sqrt(64); P < 1e-5
+def test_noise_is_real_and_enough_of_it(evaluate):
+    """Secure noise has no seed: the mean of 300 |Laplace| of scale b is within 7 standard errors of b but for 1e-10."""
+    evaluations = evaluate(privacy=sv.PureDP(0.5))
+    for _ in range(300):
+        evaluations.open(events=1).tell(0.5)
+    noise = np.array([one.total - STEPS // 2 for one in evaluations.results])
+    scale = STEPS / 0.5
+    assert evaluations.results[0].scale.noise.scale == pytest.approx(scale)
+    assert abs(np.abs(noise).mean() - scale) < 7 * scale / np.sqrt(300)
+    assert len(np.unique(noise)) > 290
+
+
+@every("guarantee", [sv.PureDP(0.3, 2), sv.ZCDP(0.1), sv.ApproxDP(1.0, 1e-3), sv.ApproxDP(0.2, 1e-6, 3)])
+def test_the_noise_of_the_sum_is_what_it_would_be_alone(guarantee):
+    alone, both = (
+        sv.PrivateEvaluations((0.0, 1.0), guarantee, variance=squares).privacy.noise for squares in (False, True)
+    )
+    assert both.family == alone.family
+    assert alone.scale <= both.scale <= alone.scale * (1 + 1e-6)  # discreteness is charged for two numbers
+
+
+def test_gaussian_noise_is_charged_for_two_numbers(monkeypatch):
+    asked, intact = [], scale.least_probe_noise
+    monkeypatch.setattr(scale, "least_probe_noise", lambda *a, **named: asked.append(named) or intact(*a, **named))
+    sv.PrivateEvaluations((0.0, 1.0), sv.ApproxDP(0.2, 1e-6), variance=True)
+    assert asked == [{"reached": 2}]
+
+
+def test_places_that_nobody_took_are_in_neither_number():
+    """An integer of 0 would have the largest square."""
+    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy(), variance=True)
+    one = evaluations.open(100)
+    one.tell([0.5, 0.75])
+    one.close()
+    assert (one.result.events, one.result.squares) == (2, STEPS // 16)
+
+
+def test_it_is_for_losses_in_memory_that_are_told_as_such():
+    with pytest.raises(ValueError, match="variance=True is not for LocalDP"):
+        sv.PrivateEvaluations((0.0, 1.0), sv.LocalDP(1.0), variance=True)
+    with pytest.raises(TypeError, match="variance must be True or False"):
+        sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), variance=1)
+
+
+def test_the_statement_says_that_there_are_two():
+    said = str(sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), variance=True).privacy)
+    assert "two numbers that are released of it, sum and squares" in " ".join(said.split())
+    assert "squares" not in str(sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0)).privacy)
+
+
+# ---------------------------------------------------------------------- whole histories
+
+
+def conducted(url, name, seed, losses):
+    """Play a history that public coins decide alone, with these losses; return all that is ever shown, and totals."""
+    rng, shown = random.Random(seed), []
+    making = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": seed, "patience": 10}
+    with sv.PrivateEvaluations(storage=url, name=name, noise=sv.SimulatedNoise(seed), **making) as evaluations:
+        waiting, told = [], iter(losses)
+        for _ in range(60):
+            if sum(one.remaining for one in evaluations.open_evaluations) < 8:
+                evaluations.open(events=rng.randrange(3, 12))
+            call = rng.choice(("assign", "assign", "assign", "tell", "tell", "next", "forget", "close"))
+            opened = [one for one in evaluations.open_evaluations if one.remaining]
+            if call == "assign":
+                met, person = evaluations.assign()
+                shown.append(met.number)
+                waiting.append(person)
+            elif call == "tell" and waiting:
+                shown.append(evaluations.tell(waiting.pop(rng.randrange(len(waiting))), next(told), late="drop"))
+            elif call == "next":
+                rng.choice(opened).tell(next(told))
+            elif call == "forget" and waiting:
+                shown.append(evaluations.forget(waiting.pop()))
+            elif call == "close" and (one := rng.choice(opened)).assigned:
+                one.close()
+            shown.append([(one.number, one.assigned, len(one.outstanding)) for one in evaluations.open_evaluations])
+            shown.append([(one.number, one.events) for one in evaluations.results])
+        return shown, {one.number: one.total for one in evaluations.results}
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_one_loss_moves_one_number_by_a_loss_and_nothing_else(seed, storage):
+    rng = np.random.default_rng(seed)
+    losses = rng.integers(0, STEPS + 1, 60) / STEPS
+    shown, totals = conducted(storage, "here", seed, losses)
+    assert len(totals) > 2
+    moved = []
+    for person in range(0, 16, 4):
+        other = losses.copy()
+        other[person] = 1.0 if losses[person] < 0.5 else 0.0
+        shown_there, totals_there = conducted(storage, f"neighbour {person}", seed, other)
+        assert shown_there == shown
+        assert totals_there.keys() == totals.keys()
+        changes = [totals_there[number] - totals[number] for number in totals if totals_there[number] != totals[number]]
+        assert changes in ([], [round((other[person] - losses[person]) * STEPS)])
+        assert all(abs(one) <= STEPS for one in changes)
+        moved += changes
+    assert moved  # some are in a sum that was released

@@ -1,6 +1,5 @@
-"""A second number, of squares: it moves so little that it costs nothing, and says how much losses vary."""
+"""A second number, of squares, says how much losses vary; test_privacy.py says that it costs nothing."""
 
-import itertools
 import math
 
 import numpy as np
@@ -8,133 +7,13 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce._sums import squares_of
 from sottovoce.privacy import LossGrid
-from sottovoce.stats import ReleasedMean, scale
+from sottovoce.stats import ReleasedMean
 from sottovoce.stats.scale import scale_for
 
 STEPS = LossGrid(0.0, 1.0).steps
 RANGE = (-1.0, 3.0)
 
-
-@every("steps", [2, 4, 6, 64, 100, 512])
-def test_sum_and_squares_together_move_by_the_steps_of_the_grid_at_most(steps):
-    """All pairs of losses; and no less: were the squares half as large again, it would not hold."""
-    q = np.arange(steps + 1)
-
-    def worst(t):
-        return int((np.abs(q[:, None] - q) + np.abs(t[:, None] - t)).max())
-
-    assert worst(squares_of(q, steps)) == steps
-    if steps >= 64:
-        around = q - steps // 2
-        assert worst(around * around * 3 // (2 * steps)) > steps
-
-
-def test_they_do_so_on_the_real_grid():
-    """Every loss against both ends, the middle and places near the bound, and a million pairs at random."""
-    every = np.arange(STEPS + 1)
-    t = squares_of(every, STEPS)
-    for other in (0, 1, STEPS // 4, STEPS // 2 - 1, STEPS // 2, STEPS // 2 + 1, STEPS - 1, STEPS):
-        assert (np.abs(every - other) + np.abs(t - t[other])).max() <= STEPS
-    a, b = np.random.default_rng(0).integers(0, STEPS + 1, (2, 1_000_000))
-    assert (np.abs(a - b) + np.abs(t[a] - t[b])).max() <= STEPS
-
-
-class Counted:
-    """Noise that is never the same twice."""
-
-    simulated = True
-
-    def __init__(self):
-        self.drawn = []
-
-    def sampler(self, noise):
-        return self
-
-    def draw(self, size):
-        self.drawn += [10**9 * (len(self.drawn) + 1 + i) for i in range(size)]
-        return np.array(self.drawn[-size:], dtype=np.int64)
-
-
-def released(losses, missing=None):
-    """Both numbers of two evaluations, of people who come in turn."""
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=Counted(), seed=5, variance=True)
-    for size in (2, 3):
-        evaluations.open(size)
-    for place, loss in enumerate(losses):
-        met, person = evaluations.assign()
-        if place == missing:
-            met.forget(person)
-        else:
-            met.tell(loss, ids=person)
-    return np.array([(one.total, one.squares) for one in evaluations.results])
-
-
-def test_replacing_one_loss_moves_the_numbers_of_one_evaluation_by_that_at_most():
-    """Brute force on what is released, losses beyond the range and missing ones included; the worst is reached."""
-    values, others, worst = [-7.0, 0.0, 0.125, 0.3, 0.5, 1.0, 1e12, None], [0.1, 0.9, 0.4, 0.6, 0.2], 0
-    for place, (one, other) in itertools.product(range(5), itertools.combinations(values, 2)):
-        seen = []
-        for value in (one, other):
-            told = [value if i == place else loss for i, loss in enumerate(others)]
-            seen.append(released(told, missing=place if value is None else None))
-        moved = np.abs(seen[0] - seen[1])
-        assert (moved.sum(axis=1) > 0).sum() <= 1
-        worst = max(worst, int(moved.sum()))
-    assert worst == STEPS
-
-
-def test_each_number_has_a_noise_of_its_own_and_is_released_once():
-    source = Counted()
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=source, variance=True)
-    one = evaluations.open(2)
-    one.tell([0.5, 0.5])
-    assert (one.result.total, one.result.squares) == (source.drawn[0] + STEPS, source.drawn[1])
-    assert one.result == one.result
-    one.interval()
-    assert len(source.drawn) == 2
-
-
-@every("guarantee", [sv.PureDP(0.3, 2), sv.ZCDP(0.1), sv.ApproxDP(1.0, 1e-3), sv.ApproxDP(0.2, 1e-6, 3)])
-def test_the_noise_of_the_sum_is_what_it_would_be_alone(guarantee):
-    alone, both = (
-        sv.PrivateEvaluations((0.0, 1.0), guarantee, variance=squares).privacy.noise for squares in (False, True)
-    )
-    assert both.family == alone.family
-    assert alone.scale <= both.scale <= alone.scale * (1 + 1e-6)  # discreteness is charged for two numbers
-
-
-def test_gaussian_noise_is_charged_for_two_numbers(monkeypatch):
-    asked, intact = [], scale.least_probe_noise
-    monkeypatch.setattr(scale, "least_probe_noise", lambda *a, **named: asked.append(named) or intact(*a, **named))
-    sv.PrivateEvaluations((0.0, 1.0), sv.ApproxDP(0.2, 1e-6), variance=True)
-    assert asked == [{"reached": 2}]
-
-
-def test_places_that_nobody_took_are_in_neither_number():
-    """An integer of 0 would have the largest square."""
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy(), variance=True)
-    one = evaluations.open(100)
-    one.tell([0.5, 0.75])
-    one.close()
-    assert (one.result.events, one.result.squares) == (2, STEPS // 16)
-
-
-def test_it_is_for_losses_in_memory_that_are_told_as_such():
-    with pytest.raises(ValueError, match="variance=True is not for LocalDP"):
-        sv.PrivateEvaluations((0.0, 1.0), sv.LocalDP(1.0), variance=True)
-    with pytest.raises(TypeError, match="variance must be True or False"):
-        sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), variance=1)
-
-
-def test_the_statement_says_that_there_are_two():
-    said = str(sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), variance=True).privacy)
-    assert "two numbers that are released of it, sum and squares" in " ".join(said.split())
-    assert "squares" not in str(sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0)).privacy)
-
-
-# ---------------------------------------------------------------------- what it says
 
 PEOPLE = {  # losses in units of the range: a draw, its mean, its variance
     "halves": (lambda coins, size: coins.random(size) < 0.5, 0.5, 0.25),

@@ -1,5 +1,6 @@
 """Cut calls short that use a file which processes share, look from another process, and go on with the same object."""
 
+import functools
 import gc
 import os
 import zlib
@@ -20,10 +21,12 @@ class FileTrial:
         that was done; `revive()`, which begins with another object; and `url`, a storage, with `files` beside it.
     near
         Where the files of the package are that matter most.
+    most
+        How many lines of a call are tried; None for all of them.
     """
 
-    def __init__(self, player, onlooker, near):
-        self.player, self._onlooker, self._near = player, onlooker, tuple(map(str, near))
+    def __init__(self, player, onlooker, near, most=MOST):
+        self.player, self._onlooker, self._near, self._most = player, onlooker, tuple(map(str, near)), most
         self.held, self.count = [], 0
 
     def cut_everywhere(self, kind):
@@ -34,16 +37,21 @@ class FileTrial:
         with Tracer() as tracer:
             call()
         self._recover()
-        for place in chosen(places_in(tracer.lines), MOST, zlib.crc32(kind.encode()), self._near):
-            self._cut(kind, place)
+        for place in chosen(places_in(tracer.lines), self._most, zlib.crc32(kind.encode()), self._near):
+            self.cut(kind, functools.partial(attempt, place=place), in_words(place))
+        self.verdict()
+
+    def verdict(self):
+        """Nothing must have been held."""
         assert not self.held, f"{len(self.held)} of {self.count} interrupts left a lock held:\n" + "\n".join(self.held)
 
-    def _cut(self, kind, place):
-        kept = [attempt(self.player.calls()[kind](), place)]
+    def cut(self, kind, attempt, where):
+        """Carry out a call by what cuts it short; look from another process, go on, and note what was held."""
+        kept = [attempt(self.player.calls()[kind]())]
         self.count += kept != [None]
         found = self._onlooker.held(self.player.url, self.player.files)
         if found:
-            self.held.append(f"{kind}, at {in_words(place)}: {', '.join(found)}")
+            self.held.append(f"{kind}, at {where}: {', '.join(found)}")
             kept.clear()
             gc.collect()  # the next one shall find nothing that this one has left
             self.player.revive()
@@ -51,7 +59,7 @@ class FileTrial:
             try:
                 self._recover()
             except AssertionError as problem:
-                raise AssertionError(f"{kind}, at {in_words(place)}: {problem}") from None
+                raise AssertionError(f"{kind}, at {where}: {problem}") from None
         kept.clear()
 
     def _recover(self):

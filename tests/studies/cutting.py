@@ -13,13 +13,13 @@ import signal
 import sys
 import threading
 import time
-import zlib
 from pathlib import Path
 
-import numpy as np
-from study_tools import Look, place
+from players import KINDS, Account
+from study_tools import place
 
 import sottovoce as sv
+from sottovoce.errors import StorageError
 
 OWN = str(Path(sv.__file__).parent)
 DRIVERS = tuple(str(Path(importlib.util.find_spec(name).origin).parent) for name in ("psycopg", "sqlite3"))
@@ -27,11 +27,6 @@ DATABASE = str(Path(OWN, "rounds", "stores", "sql"))
 GLUE = (contextlib.__file__, threading.__file__)
 PLACES = (OWN, *DRIVERS, *GLUE)
 PATIENT = 600.0  # seconds after which a call that does not return is stuck
-
-
-def loss_of(one):
-    """Return the loss of an id, on the grid: whoever tells it, it is the same, and hardly any other has it."""
-    return zlib.crc32(str(one).encode()) % 2**18 / 2**18
 
 
 class Tracer:
@@ -203,297 +198,106 @@ def elsewhere(do):
 
 # ---------------------------------------------------------------------- subjects
 
+QUICK = {"a study": {"probe_events": 3}, "segments": {"least_events": 4}, "evaluations": {"events": ()}}  # small rounds
+LONG = 80  # times that it goes on, after which another book is begun: what is checked grows with what was done
+_numbers = itertools.count()
+
 
 class Player:
-    """Plays on a storage by the public interface, and keeps books of its own: what was told, what was given up."""
+    """Plays on a storage by the public interface, and keeps an account of its own: what was told, what was given up."""
 
     files = ()
 
-    def __init__(self, url, name):
-        self.url, self.name = url, name
-        self.told, self.forgotten = {}, set()
-        self.handed_out = set()
-        self.unsure = None  # ids of a call that was cut short, and whether it tells them
-        self.open()
+    def __init__(self, kind, url):
+        self.kind, self.url = kind, url
+        self._begin()
+
+    def _begin(self):
+        self.name, self.turn, self.closing = f"{self.kind} {next(_numbers)}", 0, False
+        self.handle = KINDS[self.kind].first(self.url, self.name, **QUICK[self.kind])
+        self.account, self.handed_out = Account(self.url, name=self.name), set()
+        self.unsure = None  # ids of a call that was cut short, and what is said of them once it has succeeded
 
     def tell(self, ids):
-        """Tell the losses of ids."""
-        self.unsure = list(ids), True
-        self._tell(ids)
-        self.note()
+        self._do("telling", self.handle.tell, ids, "told")
 
     def forget(self, ids):
-        """Give ids up."""
-        self.unsure = list(ids), False
-        self._forget(ids)
-        self.note()
+        self._do("forgetting", self.handle.forget, ids, "forgot")
 
-    def note(self):
-        """Note that the last call is acknowledged."""
-        ids, tells = self.unsure
-        self.unsure = None
-        if tells:
-            self.told.update((str(one), loss_of(one)) for one in ids)
-        else:
-            self.forgotten.update(map(str, ids))
+    def _do(self, before, call, ids, after):
+        self.account.hear([(before, ids)])
+        self.unsure = ids, after
+        call(ids)
+        self._acknowledge()
 
-    def fresh(self, ids):
-        """Note ids that were handed out; nobody else has them."""
+    def _acknowledge(self):
+        (ids, after), self.unsure = self.unsure, None
+        self.account.hear([(after, ids)])
+
+    def ask(self, size=None):
+        """Ask for one or several; nobody else has them."""
+        self.turn += 1
+        return self._fresh([self.handle.ask(self.turn)] if size is None else self.handle.block(size))
+
+    def rest(self):
+        """Ask for the rest of a round."""
+        self.turn += 1
+        return self._fresh(self.handle.rest(self.turn))
+
+    def _fresh(self, ids):
         assert not self.handed_out & set(ids), "an id was handed out twice"
         self.handed_out.update(ids)
         return ids
 
-    def settle(self):
-        """Find out what came of a call that was cut short: all of it is on record, or nothing."""
-        if self.unsure is None:
-            return
-        ids, waiting = set(map(str, self.unsure[0])), self.waiting()
-        missing = ids & waiting
-        assert not missing or missing == ids, "half of a call is on record"
-        if missing:
-            self.unsure = None
-        else:
-            self.note()
-
-    def by_round(self):
-        """Return the losses of each round, by stream and number, as they must have been released."""
-        losses = {**self.told, **dict.fromkeys(self.forgotten, 0.5)}
-        by_place = {place(one)[1]: loss for one, loss in losses.items()}
-        return {
-            (row.stream, row.number): [
-                by_place[one] for one in range(row.first, row.first + row.size) if one in by_place
-            ]
-            for row in Look(self.url, self.name).rounds
-        }
-
-    def go_on(self):
-        """Go on with the same handle, in the plainest way: nothing acknowledged is waited for, and the rest is told."""
-        self.settle()
-        self.ask_again()
-        waiting = self.waiting()
-        assert not waiting & self.told.keys(), "an acknowledged loss is lost"
-        assert not waiting & self.forgotten, "what was given up is waited for"
-        if waiting:
-            self.tell(sorted(waiting))
-
-
-class StudyPlayer(Player):
-    """A study; rounds of twelve events, of which all losses are added up without noise."""
-
-    segments = None
-
-    def __init__(self, url, name, options):
-        self.options = options
-        super().__init__(url, name)
-
-    def open(self):
-        self.study = sv.Study.open(self.url, name=self.name, **self.options)
-
-    def reopen(self):
-        self.study = sv.Study.open(self.url, name=self.name)
-
-    def close(self):
-        self.study.close()
-
-    def ask(self, size=None):
-        asked = self.study.ask(size)
-        return self.fresh([asked.id] if size is None else asked.ids.tolist())
-
-    def ask_round(self):
-        return self.fresh(self.study.ask_round().ids.tolist())
-
-    def ask_again(self):
-        """Ask in small pieces: what is in hand comes first."""
-        self.ask()
-        self.ask()
-
-    def waiting(self):
-        return set(self.study.outstanding().ids.tolist())
-
-    def _tell(self, ids):
-        if len(ids) == 1:
-            self.study.tell(ids[0], loss_of(ids[0]))
-        else:
-            self.study.tell(ids, np.array([loss_of(one) for one in ids]))
-
-    def _forget(self, ids):
-        self.study.forget(ids)
-
-    def calls(self):
-        """Return, by name, what prepares a call and returns it."""
-        return {
-            "ask": lambda: self.ask,
-            "ask a block": lambda: lambda: self.ask(5),
-            "ask a round": lambda: self.ask_round,
-            "tell one": lambda: self._prepared(self.ask(2)[:1]),
-            "tell a block": lambda: self._prepared(self.ask(5)[:4]),
-            "tell the last": lambda: self._prepared(self._almost()),
-            "tell the last ones": lambda: self._prepared(self.ask_round()),
-            "forget": lambda: self._prepared_to_forget(self.ask(3)[:2]),
-            "forget the last": lambda: self._prepared_to_forget(self._almost()),
-            "change": lambda: lambda: self.study.change(deadline=1e6),
-            "status": lambda: self.study.status,
-            "outstanding": lambda: self.study.outstanding,
-            "recommend": lambda: self.study.recommend,
-            "verify": lambda: self.study.verify,
-            "export": lambda: self.study.export,
-            "statement": lambda: self.study.statement,
-            "close": self._prepared_to_close,
-            "open": lambda: self._prepared_to_open(self.reopen),
-            "create": lambda: self._prepared_to_open(self._create),
-        }
-
-    def _prepared(self, ids):
-        return lambda: self.tell(ids)
-
-    def _prepared_to_forget(self, ids):
-        return lambda: self.forget(ids)
-
     def _almost(self):
         """Return the last action of a round that has all other losses."""
-        ids = self.ask_round()
+        ids = self.rest()
         if len(ids) > 1:
             self.tell(ids[:-1])
         return ids[-1:]
 
-    def _prepared_to_close(self):
-        for _ in range(12):  # it has reserved some ahead by then, and gives them back
-            self.ask()
-        return self.study.close
-
-    def _prepared_to_open(self, call):
-        self.close()
-        return call
-
-    def _create(self):
-        other = f"{self.name}, {time.monotonic_ns()}"
-        sv.Study.open(self.url, name=other, **self.options).close()
-
-    def revive(self):
-        """Open it again after a call that may have closed it."""
-        self.study.close()
-        self.reopen()
-
-    def check(self):
-        """Compare what was released with the books: each loss is in its round once, and nothing else is."""
-        found = self.study.verify()
-        assert found.ok, found
-        status = self.study.status()
-        counts = status.told, status.forgotten, status.outstanding
-        assert counts == (len(self.told), len(self.forgotten), 0), counts
-        rounds = self.by_round()
-        names = [None] if self.segments is None else [name for name, _ in status.segments]
-        released = 0
-        for stream, name in enumerate(names):
-            history = self.study.history(segment=name)
-            assert history.seen == len(history.means) > 0
-            for number, mean in zip(history.rounds.tolist(), history.means, strict=True):
-                assert abs(np.mean(rounds[stream, number]) - mean) < 1e-6, "a loss is lost, or in twice"
-                released += 1
-        return released
-
-
-class SegmentedPlayer(StudyPlayer):
-    """A study with segments."""
-
-    segments = ("phone", "desktop", "tablet")
-
-    def __init__(self, url, name, options):
-        self._turn = 0
-        super().__init__(url, name, {**options, "segments": list(self.segments)})
-
-    def _next(self):
-        self._turn += 1
-        return self.segments[self._turn % 3]
-
-    def ask(self, size=None):
-        if size is None:
-            return self.fresh([self.study.ask(segment=self._next()).id])
-        return self.fresh(self.study.ask(segment=[self._next() for _ in range(size)]).ids.tolist())
-
-    def ask_round(self):
-        return self.fresh(self.study.ask_round(segment=self._next()).ids.tolist())
-
-
-class EvaluationsPlayer(Player):
-    """Stored evaluations."""
-
-    def __init__(self, url, name, options):
-        self.options = options
-        self.of = {}  # the ids of each evaluation
-        self.abandoned = set()
-        super().__init__(url, name)
-
-    def open(self):
-        self.all = sv.PrivateEvaluations(storage=self.url, name=self.name, **self.options)
-
-    def reopen(self):
-        self.all = sv.PrivateEvaluations(storage=self.url, name=self.name)
-
-    def close(self):
-        self.all.close()
-
-    def begin(self, events):
-        return self.all.open(events).number
-
-    def ask(self, size, number):
-        return self.fresh(self.all.evaluation(number).assign(size=size).tolist())
-
-    def assign(self, size=None):
-        found = self.all.assign(size)
-        self.fresh([found.id] if size is None else [one.id for one in found])
-
-    def ask_again(self):
-        """Assign in small pieces, likewise."""
-        if not self.all.open_evaluations:
-            self.begin(3)
-        for some in self.all.open_evaluations:
-            if some.remaining:
-                self.assign()
-
-    def waiting(self):
-        return {one for some in self.all.open_evaluations for one in some.outstanding.tolist()}
-
-    def go_on(self):
-        super().go_on()
-        for some in self.all.open_evaluations:  # no evaluation lives longer than one call: there would be too many
-            if some.assigned:
-                some.close()
-            else:
-                some.abandon()
-
-    def _tell(self, ids):
-        if len(ids) == 1:
-            self.all.tell(ids[0], loss_of(ids[0]))
-        else:
-            self.all.tell(ids, np.array([loss_of(one) for one in ids]))
-
-    def _forget(self, ids):
-        self.all.forget(ids)
-
     def calls(self):
         """Return, by name, what prepares a call and returns it."""
-        return {
-            "open an evaluation": lambda: lambda: self.begin(3),
-            "assign": lambda: self._with(lambda number: self.assign),
-            "assign several": lambda: self._with(lambda number: lambda: self.assign(2)),
-            "assign here": lambda: self._with(lambda number: lambda: self.ask(2, number)),
-            "tell one": lambda: self._with(lambda number: self._telling(self.ask(3, number)[:1])),
-            "tell several": lambda: self._with(lambda number: self._telling(self.ask(3, number)[:2])),
-            "tell the last": lambda: self._with(lambda number: self._telling(self._almost(number))),
-            "forget": lambda: self._with(lambda number: self._forgetting(self.ask(3, number)[:2])),
-            "forget the last": lambda: self._with(lambda number: self._forgetting(self._almost(number))),
-            "close an evaluation": lambda: self._with(self._closing),
-            "abandon": lambda: self._with(lambda number: self.all.evaluation(number).abandon),
-            "results": lambda: lambda: self.all.results,
-            "verify": lambda: self.all.verify,
+        common = {
+            "tell the last": lambda: self._telling(self._almost()),
+            "forget the last": lambda: self._forgetting(self._almost()),
+            "verify": lambda: self.handle.opened.verify,
             "close": self._prepared_to_close,
-            "open": lambda: self._prepared_to_open(self.reopen),
-            "create": lambda: self._prepared_to_open(self._create),
+            "open": lambda: self._after_closing(self._reopen),
+            "create": lambda: self._after_closing(self._create),
+        }
+        return common | (self._calls_of_evaluations() if self.kind == "evaluations" else self._calls_of_a_study())
+
+    def _calls_of_a_study(self):
+        looks = ("status", "outstanding", "recommend", "export", "statement")
+        return {
+            "ask": lambda: self.ask,
+            "ask a block": lambda: lambda: self.ask(5),
+            "ask a round": lambda: self.rest,
+            "tell one": lambda: self._telling(self.ask(2)[:1]),
+            "tell a block": lambda: self._telling(self.ask(5)[:4]),
+            "tell the last ones": lambda: self._telling(self.rest()),
+            "forget": lambda: self._forgetting(self.ask(3)[:2]),
+            "change": lambda: lambda: self.handle.opened.change(deadline=1e6),
+            **{name: lambda name=name: getattr(self.handle.opened, name) for name in looks},
         }
 
-    def _with(self, make):
-        return make(self.begin(5))
+    def _calls_of_evaluations(self):
+        def here(size):
+            return self._assign_to(self.handle.opened.open(events=5), size)
+
+        return {
+            "open an evaluation": lambda: lambda: self.handle.opened.open(events=3),
+            "assign": lambda: self.handle.opened.open(events=5) and self.ask,
+            "assign several": lambda: self.handle.opened.open(events=5) and (lambda: self.ask(2)),
+            "assign here": lambda: functools.partial(self._assign_to, self.handle.opened.open(events=5), 2),
+            "tell one": lambda: self._telling(here(3)[:1]),
+            "tell several": lambda: self._telling(here(3)[:2]),
+            "forget": lambda: self._forgetting(here(3)[:2]),
+            "close an evaluation": self._closing_one,
+            "abandon": lambda: self.handle.opened.open(events=5).abandon,
+            "results": lambda: lambda: self.handle.opened.results,
+        }
 
     def _telling(self, ids):
         return lambda: self.tell(ids)
@@ -501,41 +305,80 @@ class EvaluationsPlayer(Player):
     def _forgetting(self, ids):
         return lambda: self.forget(ids)
 
-    def _almost(self, number):
-        ids = self.ask(5, number)
-        self.tell(ids[:-1])
-        return ids[-1:]
+    def _closing_one(self):
+        one = self.handle.opened.open(events=5)
+        self.tell(self._assign_to(one, 3))
+        return one.close
 
-    def _closing(self, number):
-        self.tell(self.ask(3, number))
-        return self.all.evaluation(number).close
+    def _assign_to(self, evaluation, size):
+        return self._fresh(evaluation.assign(size=size).tolist())
 
     def _prepared_to_close(self):
-        self.begin(100)
-        for _ in range(12):
-            self.assign()
-        return self.all.close
+        self.handle.make_room(100)
+        for _ in range(12):  # it has reserved some ahead by then, and gives them back
+            self.ask()
+        self.closing = True
+        return self.handle.leave
 
-    def _prepared_to_open(self, call):
-        self.close()
+    def _after_closing(self, call):
+        self.handle.leave()
+        self.closing = True
         return call
 
+    def _reopen(self):
+        self.handle = KINDS[self.kind](self.url, self.name)
+
     def _create(self):
-        other = f"{self.name}, {time.monotonic_ns()}"
-        sv.PrivateEvaluations(storage=self.url, name=other, **self.options).close()
+        KINDS[self.kind].first(self.url, f"{self.name}, {time.monotonic_ns()}", **QUICK[self.kind]).leave()
 
     def revive(self):
-        """Open them again after a call that may have closed them."""
-        self.all.close()
-        self.reopen()
+        """Open it again after a call that may have closed it."""
+        self.handle.leave()
+        self._reopen()
 
-    def check(self):
-        """Compare what was released with the books: each loss is in its evaluation once, and nothing else is."""
-        found = self.all.verify()
+    def _ask_again(self):
+        """Ask in small pieces: what is in hand comes first."""
+        self.handle.make_room(2)
+        self.ask()
+        self.ask()
+
+    def go_on(self):
+        """Go on with the same handle, in the plainest way: nothing acknowledged is waited for, and the rest is told."""
+        if self.closing:
+            with contextlib.suppress(StorageError):
+                self._ask_again()
+            self.revive()
+            self.closing = False
+        self._settle()
+        self._ask_again()
+        waiting = self.handle.waiting()
+        lost = {place(one)[1] for one in waiting} & (self.account.told | self.account.forgot)
+        assert not lost, "an acknowledged loss is lost, or what was given up is waited for"
+        if waiting:
+            self.tell(sorted(waiting))
+        if self.kind == "evaluations":  # none lives longer than one call: there would be too many
+            self.handle.finish(None)
+        if self.turn > LONG:
+            self.end()
+            self._begin()
+
+    def _settle(self):
+        """Find out what came of a call that was cut short: all of it is on record, or nothing."""
+        if self.unsure is None:
+            return
+        ids = set(self.unsure[0])
+        missing = ids & self.handle.waiting()
+        assert not missing or missing == ids, "half of a call is on record"
+        if missing:
+            self.unsure = None
+        else:
+            self._acknowledge()
+
+    def end(self):
+        """Complete a round, and check all that was done since the beginning: each loss is in its round once."""
+        self.tell(self.rest())
+        found = self.handle.opened.verify()
         assert found.ok, found
-        mine, released = self.by_round(), self.all.results
-        assert len({one.number for one in released}) == len(released), "an evaluation was released twice"
-        for one in released:
-            assert abs(np.mean(mine[one.number, 0]) - one.mean) < 1e-6, "a loss is lost, or in twice"
-            assert one.events == len(mine[one.number, 0])
-        return len(released)
+        self.account.check()
+        assert self.account.closed
+        self.handle.leave()

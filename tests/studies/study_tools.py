@@ -84,7 +84,7 @@ class Look:
     @property
     def closed(self):
         """Return the released record of each closed round, as it is stored."""
-        return {row.round: bytes(row.released) for row in self.releases}
+        return {(row.stream, row.round): bytes(row.released) for row in self.releases}
 
     @property
     def tells(self):

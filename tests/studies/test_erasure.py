@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from players import KINDS
 from study_tools import integer_of, losses_of, path_of, place, raw, sums
 
 import sottovoce as sv
@@ -46,23 +47,19 @@ def distinct(ids):
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
-def test_losses_are_in_the_files_before_the_release_and_nowhere_after(one_by_one, opened, sqlite_url):
-    study = opened(sqlite_url, **wide())
-    block = study.ask_round()
-    losses, patterns = losses_of(block.ids), planted(distinct(block.ids))
-    assert len(patterns) > 5
-    told = list(zip(block.ids, losses, strict=True))
-    if one_by_one:
-        for one, loss in told[:-1]:
-            study.tell(one, loss)
-    else:
-        study.tell(block.ids[:-1], losses[:-1])
-    assert found(sqlite_url, patterns) == set(patterns) - {block.ids[-1]}
-    study.tell(*told[-1])
-    assert study.round == 1
-    assert found(sqlite_url, patterns) == set()
-    assert study.status().erasure_pending == 0
-    study.close()
+@pytest.mark.parametrize("kind", KINDS)
+def test_losses_are_in_the_files_before_the_release_and_nowhere_after(kind, one_by_one, sqlite_url):
+    with KINDS[kind].first(sqlite_url, seed=1) as handle:
+        ids, other = handle.rest(0), handle.rest(1)  # of another round
+        patterns, waiting = planted(distinct(ids)), planted(distinct(other))
+        assert len(patterns) > 2
+        for mine in ([one] for one in ids[:-1]) if one_by_one else [ids[:-1]]:
+            handle.tell(mine)
+        handle.tell(other[:-1])
+        assert found(sqlite_url, patterns) == set(patterns) - {ids[-1]}
+        handle.tell(ids[-1:])
+        assert found(sqlite_url, patterns) == set()
+        assert found(sqlite_url, waiting) == set(waiting) - {other[-1]}
     assert found(sqlite_url, patterns) == set()
 
 

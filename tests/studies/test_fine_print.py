@@ -4,11 +4,11 @@ import collections
 import threading
 
 import pytest
-from study_tools import Look, ball, losses_of, raw, sums, text_of, watch
+from study_tools import Look, ball, losses_of, raw, sums, watch
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.errors import RoundClosed, StorageError, StudyBehind
+from sottovoce.errors import RoundClosed, StorageError
 from sottovoce.rounds.stores.sql.database import open_database
 from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.studies.opening import AUTO
@@ -88,19 +88,6 @@ def test_what_was_given_up_stays_given_up(repeat, opened, sqlite_url):
         study.tell(ids[0], 0.5)
     assert study.forget(ids[:4]) == 0  # whoever is not sure whether it returned may say it again
     assert (study.status().told, study.status().forgotten) == (10, 2)
-
-
-def test_an_id_that_is_too_new_is_noticed_among_old_ones(opened, sqlite_url):
-    study = opened(sqlite_url, **sums())
-    old = study.ask(3).ids.tolist()
-    future = text_of(sqlite_url, 1, 9 * 256)
-    with pytest.raises(StudyBehind):
-        study.tell(future, 0.5)
-    incarnation = study.status().incarnation
-    future = text_of(sqlite_url, incarnation, 9 * 256)
-    with pytest.raises(StudyBehind):
-        study.tell([old[0], future], [0.5, 0.5])
-    assert study.status().incarnation > incarnation
 
 
 def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeypatch):

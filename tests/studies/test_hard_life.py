@@ -15,15 +15,16 @@ from functools import partial
 
 import psycopg
 import pytest
-from killing import History, tally
-from study_tools import SOAK, Backup, Look, losses_of, place, sums, watch
+from killing import arm, warm_up, work_on
+from players import Account
+from study_tools import SOAK, Backup, Look, losses_of, place, set_clock, sums
+from tallying import tally
 
 import sottovoce as sv
 from children import Child
 from sampling import sampled
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind, UnknownAction
-from sottovoce.rounds.stores.sql import postgresql, sqlite
-from sottovoce.rounds.stores.sql import postgresql as pulse
+from sottovoce.rounds.stores.sql import postgresql
 from sottovoce.rounds.stores.sql._files import FileReplaced
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
 
@@ -33,10 +34,7 @@ pytestmark = pytest.mark.timeout(1800 if SOAK else 900)
 
 @pytest.fixture(scope="module", autouse=True)
 def warm(tmp_path_factory):
-    url = f"sqlite:///{tmp_path_factory.mktemp('warm') / 'study.db'}"
-    with sv.Study.open(url, name="study", **sums()) as study:
-        block = study.ask(40)
-        study.tell(block.ids, [0.5] * 40)
+    warm_up(tmp_path_factory.mktemp("warm"), sums())
 
 
 @pytest.fixture(autouse=True)
@@ -49,29 +47,9 @@ def times(url):
     return TIMES["sqlite" if url.startswith("sqlite") else "postgresql"]
 
 
-def stubborn(url, seed, calls=6, pause=None):
+def stubborn(url, seed, calls=6):
     """Return work that repeats a call that has failed: what was told is acknowledged once it succeeds."""
-
-    def work(report):
-        rng, waiting = random.Random(seed), []
-        study = persistent(lambda: sv.Study.open(url, name="study", repeat="ignore"))
-        for _ in range(calls):
-            if pause is not None:
-                pause()
-            if not waiting or rng.random() < 0.4:
-                ids = persistent(lambda: study.ask(rng.choice((1, 5, 12)))).ids.tolist()
-                report("asked", ids)
-                waiting += ids
-                continue
-            rng.shuffle(waiting)
-            size = rng.randint(1, len(waiting))
-            mine, waiting = waiting[:size], waiting[size:]
-            report("telling", mine)
-            persistent(lambda mine=mine: study.tell(mine, losses_of(mine)))
-            report("told", mine)
-        study.close()
-
-    return work
+    return work_on(url, seed, calls=calls, forgets=0.0, persist=persistent)
 
 
 def persistent(call, tries=40):
@@ -123,15 +101,15 @@ def forking(url, seed, opens, end):
 @pytest.mark.parametrize("opens", sampled([True, False], 1))
 def test_parents_that_fork_lose_nobodys_losses(opens, url):
     sv.Study.open(url, name="study", **sums()).close()
-    history, told = History(url), 0
+    account, told = Account(url), 0
     for turn in range(times(url)):
         end = ("closes", "opens", "waits", "dies")[turn % 4]
         said, _ = Child(forking(url, 1 + turn, opens, end)).finish()
         refused = sum(kind == "refused" for kind, _ in said)
         assert refused == (2 if opens and url.startswith("sqlite") else 0)
         told += sum(kind == "told" for kind, _ in said)
-        history.hear([one for one in said if one[0] != "refused"])
-        history.recover()
+        account.hear([one for one in said if one[0] != "refused"])
+        account.recover()
         kind = f"forked with the study {'open' if opens else 'closed'}"
         tally(kind, url, "children refused, nothing lost" if refused else "nothing lost")
     assert told >= times(url)
@@ -147,15 +125,8 @@ def stopping(after, late, work):
     """
 
     def stopped(report):
-        pulse.IDLE_SECONDS, pulse.BEAT_SECONDS = 2.0, 0.2  # of this child alone
-        left = [after]
-
-        def count(*_):
-            left[0] -= 1
-            if left[0] == -1:
-                os.kill(os.getpid(), signal.SIGSTOP)
-
-        watch(**{"after" if late else "before": count})
+        postgresql.IDLE_SECONDS, postgresql.BEAT_SECONDS = 2.0, 0.2  # of this child alone
+        arm("statement", after, late, end=lambda: os.kill(os.getpid(), signal.SIGSTOP))
         work(report)
 
     return stopped
@@ -167,7 +138,7 @@ def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_
     if not url.startswith("sqlite"):
         monkeypatch.setattr("sottovoce.rounds.stores.sql.database.BUSY_SECONDS", 300.0)
     sv.Study.open(url, name="study", **sums()).close()
-    history, worked, stops = History(url), 0, 0
+    account, worked, stops = Account(url), 0, 0
     for turn in range(0, 60, 1 if SOAK else (14 if url.startswith("sqlite") else 29)):
         for late in (False, True):
             sleeper = Child(stopping(turn, late, stubborn(url, turn, calls=5)))
@@ -175,10 +146,10 @@ def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_
             if stopped:
                 said, _ = Child(impatient(url, turn)).finish()
                 worked += any(kind == "told" for kind, _ in said)
-                history.hear(said)
+                account.hear(said)
                 os.kill(sleeper.pid, signal.SIGCONT)
-            history.hear(sleeper.finish()[0])
-            history.recover()
+            account.hear(sleeper.finish()[0])
+            account.recover()
             if stopped:
                 stops += 1
                 tally("stopped at a statement", url, "nothing lost")
@@ -191,13 +162,7 @@ def impatient(url, seed):
 
     def work(report):
         with contextlib.suppress(StorageError):
-            study = sv.Study.open(url, name="study", repeat="ignore")
-            for _ in range(2):
-                ids = study.ask(3).ids.tolist()
-                report("asked", ids)
-                report("telling", ids)
-                study.tell(ids, losses_of(ids))
-                report("told", ids)
+            work_on(url, seed, calls=5, forgets=0.0, ends=True)(report)
 
     return work
 
@@ -382,9 +347,9 @@ def test_files_that_are_moved_at_any_moment_hold_all_that_was_acknowledged(shelf
             with contextlib.suppress(FileNotFoundError):
                 os.rename(f"{home}/study.db{end}", f"{away}/study.db{end}")
         said, _ = child.finish()
-        history = History(f"sqlite:///{away / 'study.db'}")
-        history.hear(said)
-        history.recover()
+        account = Account(f"sqlite:///{away / 'study.db'}")
+        account.hear(said)
+        account.recover()
         assert not (home / "study.db").exists()
         tally("file moved away", url, "noticed, nothing lost")
         shutil.rmtree(home)
@@ -395,19 +360,15 @@ def test_files_that_are_moved_at_any_moment_hold_all_that_was_acknowledged(shelf
 
 def test_clocks_that_jump_lose_nothing_and_hold_up_nobody(url, monkeypatch):
     sv.Study.open(url, name="study", **sums()).close()
-    history = History(url)
+    account = Account(url)
     for number in range(times(url)):
         jumps = random.Random(number)
-        for kind in (sqlite.SqliteFile, postgresql.PostgresServer):
-            monkeypatch.setattr(
-                kind, "now", lambda *_, jumps=jumps: time.time() + jumps.choice((0.0, -3600.0, 86400.0, -5.0))
-            )
+        set_clock(monkeypatch, lambda jumps=jumps: time.time() + jumps.choice((0.0, -3600.0, 86400.0, -5.0)))
         children = [Child(stubborn(url, 10 * number + which)) for which in range(3)]
         for child in children:
-            history.hear(child.finish()[0])
-        for kind in (sqlite.SqliteFile, postgresql.PostgresServer):
-            monkeypatch.setattr(kind, "now", lambda *_: time.time() - 7200.0)
-        history.recover()
+            account.hear(child.finish()[0])
+        set_clock(monkeypatch, lambda: time.time() - 7200.0)
+        account.recover()
         tally("clocks that jump", url, "nothing lost")
     with sv.Study.open(url, name="study") as study:
         waiting = study.status().waiting
@@ -421,7 +382,7 @@ def test_a_loss_that_is_gone_would_have_been_noticed(shelf):
     with sv.Study.open(url, name="study") as study:
         ids = study.ask(5).ids.tolist()
         study.tell(ids[:4], losses_of(ids[:4]))
-    history = History(url)
-    history.hear([("asked", ids), ("telling", ids), ("told", ids)])
+    account = Account(url)
+    account.hear([("asked", ids), ("telling", ids), ("told", ids)])
     with pytest.raises(AssertionError, match="an acknowledged tell is lost"):
-        history.recover()
+        account.recover()

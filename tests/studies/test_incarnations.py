@@ -26,33 +26,6 @@ def progress(opened, url, events):
         return block.ids
 
 
-def test_a_rolled_back_file_is_noticed_by_the_first_newer_id(opened, sqlite_url):
-    opened(sqlite_url, **sums()).close()
-    progress(opened, sqlite_url, 17)
-    backup = back_up(sqlite_url)
-    late = opened(sqlite_url)
-    ids = late.ask(30).ids
-    late.tell(ids[:25], losses_of(ids[:25]))
-    late.close()
-    Path(path_of(sqlite_url)).write_bytes(backup)
-    study = opened(sqlite_url)
-    assert len(Look(sqlite_url).told()) == 5  # losses that may have been released since
-    with pytest.raises(StudyBehind):
-        study.tell(ids[-1], 0.5)
-    status = study.status()
-    assert status.incarnation > 1
-    assert (status.round, status.open_rounds) == (2, 0)
-    assert Look(sqlite_url).tells == []
-    fresh = study.ask(40).ids
-    study.tell(fresh, losses_of(fresh))
-    for old in ids[::7]:
-        with pytest.raises(UnknownAction):
-            study.tell(old, 0.5)
-    assert study.status().told == 17 + 40
-    assert study.status().outstanding == 0
-    assert study.status().round == 2 + 3
-
-
 def test_two_restorations_of_one_backup_are_two_lives(opened, sqlite_url):
     opened(sqlite_url, **sums()).close()
     backup = back_up(sqlite_url)

@@ -1,14 +1,9 @@
 """A loss that never comes does not stop a study: patience, counted in positions, and a deadline, in seconds."""
 
-import random
-
 import numpy as np
 import pytest
-from killing import arm
-from study_tools import SOAK, Look, ball, execute, lease_ahead, losses_of, set_clock, sums
+from study_tools import Look, ball, execute, lease_ahead, losses_of, set_clock, sums
 
-import sottovoce as sv
-from children import Child
 from sampling import every
 from sottovoce.errors import (
     ConfigurationMismatch,
@@ -121,9 +116,6 @@ def test_another_patience_is_refused_on_resuming_with_advice(opened, sqlite_url)
     assert "change(" not in str(refused.value)
 
 
-# ---------------------------------------------------------------------- forgetting and late losses
-
-
 # ---------------------------------------------------------------------- one call in parts
 
 
@@ -206,34 +198,6 @@ def test_what_decides_when_a_round_closes_is_checked_like_everything_else(opened
             opened(sqlite_url)
         execute(sqlite_url, "UPDATE sottovoce_books SET patience = 5, deadline = NULL")
         assert tuple(Look(sqlite_url).counters) == tuple(before)
-
-
-# ---------------------------------------------------------------------- killed in the midst
-
-
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("late", [False, True])
-def test_patience_is_kept_once_whenever_a_process_is_killed(late, url):
-    rng, dead = random.Random(f"{late} {url[:6]}"), 0
-    sv.Study.open(url, name="study", patience=5, **sums()).close()
-    for _ in range(60 if SOAK else 8):
-        after = int(60 * rng.random())
-
-        def doomed(report, after=after):
-            arm("statement", after, late)
-            with sv.Study.open(url, name="study") as study:
-                ask_and_tell(study, 5)
-                for _ in range(3):
-                    study.ask(7)
-
-        dead += Child(doomed).finish()[1]
-        with sv.Study.open(url, name="study") as study:
-            found = study.verify()
-            assert found.ok, str(found)
-            status = study.status()
-            assert status.told + status.forgotten + status.outstanding == status.asked
-            assert status.outstanding <= 12 + 5 + 7  # of one round that has its patience, and what was asked after it
-    assert dead > 3
 
 
 def test_what_was_given_up_is_not_given_back(sqlite_url, opened, monkeypatch):

@@ -103,7 +103,7 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url):
     with sv.Study.open(sqlite_url, name="study") as again:
         again.tell(ids[7], losses_of(ids[7:])[0])
         assert again.status().round == 1
-        assert not np.array_equal(unpack(Look(sqlite_url).closed[0])["numbers"][0], released[0])
+        assert not np.array_equal(unpack(Look(sqlite_url).closed[0, 0])["numbers"][0], released[0])
 
 
 def test_a_file_that_was_put_back_is_the_file(opened, sqlite_url):

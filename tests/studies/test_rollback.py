@@ -11,8 +11,10 @@ import sqlite3
 
 import numpy as np
 import pytest
+from players import KINDS
 from study_tools import Backup, Look, believing, curved, losses_of, path_of, place, raw, sums, watch
 
+from sottovoce._records import unpack
 from sottovoce.errors import StorageError, StudyBehind, UnknownAction
 from sottovoce.rounds.stores.sql._book_rows import MOST, Writers
 from sottovoce.rounds.stores.sql.schema import DROPPED
@@ -23,11 +25,6 @@ def work(study, events, told=None):
     ids = study.ask(events).ids
     study.tell(ids[:told], losses_of(ids[:told]))
     return ids
-
-
-def raise_first(outcomes):
-    assert all(isinstance(one, StudyBehind | UnknownAction) for one in outcomes)
-    raise next(one for one in outcomes if isinstance(one, StudyBehind))
 
 
 def segment_of(url, one):
@@ -46,32 +43,101 @@ def lives_of(url):
     return Look(url).counters.incarnation
 
 
-@pytest.mark.parametrize("call", ["ask", "tell", "tell_each", "status", "forget"])
-def test_a_process_notices_that_its_storage_went_back(call, opened, url):
+@pytest.mark.parametrize("call", ["ask", "block", "tell", "forget", "look"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_process_notices_that_its_storage_went_back_and_others_follow(kind, call, url):
+    with KINDS[kind].first(url) as handle, KINDS[kind](url) as other:
+        before = handle.block(17)
+        handle.tell(before)
+        backup = Backup(url)
+        ids = handle.block(30)
+        other.tell(ids[:20])
+        backup.put_back()
+        calls = {
+            "ask": handle.ask,
+            "block": lambda: handle.block(9),
+            "tell": lambda: handle.tell(ids[20:]),
+            "forget": lambda: handle.forget(ids[20:]),
+            "look": handle.stands,
+        }
+        with pytest.raises(StudyBehind, match="older than what this process has seen"):
+            calls[call]()
+        assert lives_of(url) > 1
+        assert Look(url).chunks == []  # losses that may have been released since: they are released no more
+        for one in (handle, other):
+            assert one.waiting() == set()
+            for old in (before[0], before[-1], ids[0], ids[-1]):
+                with pytest.raises(UnknownAction):
+                    one.tell([old])
+        fresh = []
+        for one in (handle, other):
+            one.make_room(24)
+            fresh += one.block(24)
+            one.tell(fresh[-24:])
+        assert len({place(one) for one in fresh}) == 48
+        assert not {place(one) for one in fresh} & {place(one) for one in ids}
+        assert handle.counts() in (None, (17 + 48, 0))
+        assert handle.stands() == other.stands()
+        assert handle.opened.verify().ok
+
+
+def test_each_of_many_tells_notices_that_the_storage_went_back(opened, url):
     study = opened(url, **sums())
     work(study, 17)
     backup = Backup(url)
     ids = work(study, 30, told=20)
     backup.put_back()
-    calls = {
-        "ask": study.ask,
-        "tell": lambda: study.tell(ids[20:], losses_of(ids[20:])),
-        "tell_each": lambda: raise_first(study.tell_each([TellCall(one, 0.5) for one in ids[20:]])),
-        "status": study.status,
-        "forget": lambda: study.forget(ids[20:]),
-    }
-    with pytest.raises(StudyBehind, match="older than what this process has seen"):
-        calls[call]()
-    status = study.status()
-    assert status.incarnation > 1
-    assert (status.open_rounds, status.outstanding) == (0, 0)
-    assert Look(url).tells == []  # losses that may have been released since: they are released no more
-    with pytest.raises(UnknownAction):
-        study.tell(ids[-1], 0.5)
-    fresh = work(study, 24)
-    assert not {place(one) for one in fresh} & {place(one) for one in ids}
-    assert study.status().told == 17 + 24
-    assert study.verify().ok
+    outcomes = study.tell_each([TellCall(one, 0.5) for one in ids[20:]])
+    assert all(isinstance(one, StudyBehind | UnknownAction) for one in outcomes)
+    assert any(isinstance(one, StudyBehind) for one in outcomes)
+    assert lives_of(url) > 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_id_that_is_newer_than_the_storage_ends_its_life(kind, url):
+    """Whoever opens it after it was put back cannot know; also if it is told among older ones."""
+    for alone in (True, False):
+        name = f"study {alone}"
+        with KINDS[kind].first(url, name) as handle:
+            old = handle.block(5)
+            handle.tell(old[:2])
+        backup = Backup(url)
+        with KINDS[kind](url, name) as handle:
+            newer = handle.block(4)[-1]
+        backup.put_back()
+        with KINDS[kind](url, name) as again:
+            with pytest.raises(StudyBehind, match="a newer state of the storage"):
+                again.tell([newer] if alone else [old[3], newer])
+            assert Look(url, name).counters.incarnation > 1
+            assert Look(url, name).chunks == []
+            again.make_room(3)
+            again.tell([again.ask()])
+            for one in (newer, old[3]):
+                with pytest.raises(UnknownAction):
+                    again.tell([one])
+            assert again.opened.verify().ok
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_restored_drops_what_is_open_and_goes_on(kind, url):
+    with KINDS[kind].first(url) as handle:
+        released = handle.rest()
+        handle.tell(released)
+        ids = handle.block(30)
+        handle.tell(ids[:20])
+    closed = {key: one for key, one in Look(url).closed.items() if "numbers" in unpack(one)}
+    with KINDS[kind](url, restored=True) as again:
+        assert lives_of(url) > 1
+        assert again.waiting() == set()
+        assert Look(url).chunks == []
+        assert closed
+        assert closed.items() <= Look(url).closed.items()
+        for one in (ids[0], *ids[20:]):
+            with pytest.raises(UnknownAction, match="before the storage was restored"):
+                again.tell([one])
+        again.make_room(12)
+        again.tell(again.block(12))
+        assert again.opened.verify().ok
 
 
 def test_a_round_is_not_released_again_after_a_rollback(opened, url):

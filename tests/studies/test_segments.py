@@ -1,20 +1,15 @@
 """Studies with segments: one horizon, one clock and one charge, however many processes ask for whom."""
 
-import re
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-from killing import arm
-from study_tools import Backup, Look, believing, curved, execute, loss_of, losses_of, path_of, place
+from study_tools import Look, believing, curved, execute, loss_of, losses_of
 
 import sottovoce as sv
-from children import Child
 from sottovoce.errors import (
     AlreadyTold,
     InvalidLoss,
-    StudyBehind,
     StudyNotFound,
     UnknownAction,
     UnknownSegment,
@@ -22,8 +17,6 @@ from sottovoce.errors import (
 from sottovoce.studies import TellCall, list_studies
 
 NAMES = ["phone", "desktop", "tablet"]
-HEADER = re.compile(rb"svr1.{20}", re.DOTALL)
-"""What stands before each public record: a checksum and a length, which now and then spell a loss by chance."""
 
 
 def segmented(**changes):
@@ -34,13 +27,6 @@ def work(study, segments, told=None):
     ids = study.ask(segment=segments).ids
     study.tell(ids[:told], losses_of(ids[:told]))
     return ids
-
-
-def round_of(url, one):
-    """Return the stream and the number of the round that an action is of."""
-    at = place(one)[1]
-    (row,) = [row for row in Look(url).rounds if row.first <= at < row.first + row.size]
-    return row.stream, row.number
 
 
 # ---------------------------------------------------------------------- what is asked
@@ -198,33 +184,6 @@ def test_tells_that_arrive_together_stand_for_themselves(opened, sqlite_url):
     assert study.status().told == 4
 
 
-def test_what_is_released_of_a_segment_are_its_own_losses(opened, sqlite_url):
-    """Without noise, released numbers are plain sums: of the losses of the segment's own round, and of no other's."""
-    study = opened(sqlite_url, **segmented())
-    told = {}
-    for _ in range(4):
-        ids = work(study, [NAMES[place % 3] for place in range(36)])
-        for one in ids:
-            told.setdefault(round_of(sqlite_url, one), []).append(loss_of(one))
-    found = study.export()["rounds"]
-    assert len(found) > 6
-    for one in found:
-        losses = told[NAMES.index(one["segment"]), one["round"]]
-        assert len(losses) == one["size"]
-        assert sum(one["released"]) == pytest.approx(sum(losses) * 2**18, abs=1)
-
-
-def test_ids_of_one_segment_are_not_those_of_another(opened, sqlite_url):
-    study = opened(sqlite_url, **segmented())
-    one, other = (study.ask(segment=name).id for name in NAMES[:2])
-    life, mine, tag = one.split(".")
-    with pytest.raises(UnknownAction):
-        study.tell(f"{life}.{other.split('.')[1]}.{tag}", 0.5)
-    with pytest.raises(UnknownAction):
-        study.tell(f"{life}.{mine}", 0.5)
-    assert study.status().told == 0
-
-
 # ---------------------------------------------------------------------- what they learn from each other
 
 
@@ -290,38 +249,6 @@ def test_convex_losses_have_segments_too(opened, sqlite_url):
 
 
 @pytest.mark.timeout(900)
-def test_processes_that_ask_for_the_same_and_for_others_keep_exact_totals(url, opened):
-    opened(url, **segmented()).close()
-
-    def hammer(seed):
-        def go(report):
-            rng = np.random.default_rng(seed)
-            with sv.Study.open(url, name="study") as study:
-                for turn in range(6):
-                    wanted = rng.choice(NAMES if turn % 2 else NAMES[seed % 3 : seed % 3 + 1], 11).tolist()
-                    ids = study.ask(segment=wanted).ids.tolist()
-                    report("asked", ids)
-                    rng.shuffle(ids)
-                    study.tell(ids[:5], losses_of(ids[:5]))
-                    study.tell(ids[5:], losses_of(ids[5:]))
-
-        return go
-
-    children, asked = [Child(hammer(seed)) for seed in range(3)], []
-    for child in children:
-        said, killed = child.finish()
-        assert not killed
-        asked += [one for kind, ids in said if kind == "asked" for one in ids]
-    assert len(asked) == len(set(asked)) == 3 * 6 * 11
-    study = opened(url)
-    status = study.status()
-    assert status.asked == status.told == len(asked) == sum(study.sizes.values())
-    assert status.outstanding == status.erasure_pending == 0
-    found = study.verify()
-    assert found.ok, str(found)
-
-
-@pytest.mark.timeout(900)
 def test_threads_share_a_study_with_segments(opened, url):
     study, asked = opened(url, **segmented()), []
 
@@ -342,89 +269,6 @@ def test_threads_share_a_study_with_segments(opened, url):
     assert len(asked) == len(set(asked)) == 90
     assert study.status().told == 90
     assert study.verify().ok
-
-
-def test_a_restored_study_drops_what_is_open_of_every_segment(opened, url):
-    study = opened(url, **segmented())
-    ids = work(study, NAMES * 10, told=20)
-    study.close()
-    again = opened(url, restored=True)
-    status = again.status()
-    assert status.incarnation > 1
-    assert (status.open_rounds, status.outstanding, status.told) == (0, 0, 20)
-    assert Look(url).chunks == []
-    for one in ids[20:]:
-        with pytest.raises(UnknownAction, match="before the storage was restored"):
-            again.tell(one, 0.5)
-    work(again, NAMES * 4)
-    assert again.verify().ok
-
-
-@pytest.mark.parametrize("call", ["ask", "ask other", "tell", "tell other", "across", "status", "recommend"])
-def test_a_process_notices_that_its_storage_went_back_whatever_segment_it_asks_for(call, opened, sqlite_url):
-    study = opened(sqlite_url, **segmented())
-    work(study, ["phone"] * 17)
-    backup = Backup(sqlite_url)
-    ids = work(study, ["phone"] * 5 + ["desktop"] * 20, told=20)
-    backup.put_back()
-    calls = {
-        "ask": lambda: study.ask(segment="phone"),
-        "ask other": lambda: study.ask(segment="desktop"),
-        "tell": lambda: study.tell(ids[20:], losses_of(ids[20:])),
-        "tell other": lambda: study.tell(ids[0], 0.5),
-        "across": lambda: study.ask(segment=["phone", "tablet"]),
-        "status": study.status,
-        "recommend": study.recommend,
-    }
-    with pytest.raises(StudyBehind):
-        calls[call]()
-    status = study.status()
-    assert status.incarnation > 1
-    assert (status.open_rounds, status.outstanding) == (0, 0)
-    for one in (ids[0], ids[-1]):
-        with pytest.raises(UnknownAction):
-            study.tell(one, 0.5)
-    fresh = work(study, ["tablet", "desktop", "phone"] * 8)
-    assert not set(fresh.tolist()) & set(ids.tolist())
-    assert study.status().told == 17 + 24
-    assert study.verify().ok
-
-
-def test_other_processes_follow_into_the_new_life_of_all_segments(opened, url):
-    one, other = opened(url, **segmented()), None
-    other = opened(url)
-    ids = work(other, NAMES * 4, told=5)
-    backup = Backup(url)
-    later = work(other, NAMES * 4, told=5)
-    backup.put_back()
-    with pytest.raises(StudyBehind):
-        other.ask(segment="phone")
-    assert one.status().incarnation == other.status().incarnation > 1  # one life for both
-    for study in (one, other):
-        for old in (ids[0], ids[-1], later[-1]):
-            with pytest.raises(UnknownAction):
-                study.tell(old, 0.5)
-    fresh = [*work(one, NAMES * 3), *work(other, NAMES * 3)]
-    assert len(set(fresh)) == 18
-    assert one.status().to_dict() == other.status().to_dict()
-    assert one.verify().ok
-
-
-def test_an_id_that_is_newer_than_the_storage_ends_the_life_of_all_segments(opened, url):
-    study = opened(url, **segmented())
-    work(study, ["phone"] * 5, told=2)
-    backup = Backup(url)
-    newer = study.ask(segment="desktop").id  # the segment itself is newer
-    study.close()
-    backup.put_back()
-    again = opened(url)
-    with pytest.raises(StudyBehind, match="a newer state of the storage"):
-        again.tell(newer, 0.5)
-    assert again.status().incarnation > 1
-    assert Look(url).chunks == []
-    again.ask(segment="desktop")
-    with pytest.raises(UnknownAction):
-        again.tell(newer, 0.5)
 
 
 def test_a_ledger_is_charged_once_for_all_segments(opened, sqlite_url, tmp_path):
@@ -459,60 +303,3 @@ def test_an_export_says_whose_rounds_are(opened, sqlite_url):
     found = study.export()
     assert found["configuration"]["segments"]["factors"] == {"device": ["phone", "desktop"], "country": ["it"]}
     assert {tuple(one["segment"]) for one in found["rounds"]} == {("phone", "it"), ("desktop", "it")}
-
-
-# ---------------------------------------------------------------------- losses
-
-
-def test_losses_of_all_segments_are_gone_from_the_files_after_their_release(opened, sqlite_url):
-    def held(patterns):
-        files = [Path(path_of(sqlite_url) + end) for end in ("", "-wal", "-shm")]
-        content = HEADER.sub(b"", b"\0".join(one.read_bytes() for one in files if one.exists()))
-        return {one for one, pattern in patterns.items() if pattern in content}
-
-    study = opened(sqlite_url, **segmented(least_events=40, seed=1))
-    blocks = [study.ask_round(segment=name) for name in NAMES[:2]]
-    ids, last = [one for block in blocks for one in block.ids[:-1]], [block.ids[-1] for block in blocks]
-    integers = {one: round(loss_of(one) * 2**18) for one in ids + last}
-    patterns = {one: integer.to_bytes(4, "big") for one, integer in integers.items() if integer > 2**16}
-    study.tell(ids, losses_of(ids))
-    assert len(held(patterns)) > len(patterns) - 4
-    study.tell(last, losses_of(last))
-    assert study.round == 2
-    assert held(patterns) == set()
-    assert study.status().erasure_pending == 0
-
-
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize(
-    ("way", "after", "late"), [("statement", 150, False), ("commit", 14, True), ("line", 9999, False)]
-)
-def test_a_process_that_is_killed_leaves_segments_sound(way, after, late, opened, url):
-    """Whatever it was doing: what it was told is there, what it was not is not, and others go on."""
-    opened(url, **segmented()).close()
-
-    def go(report):
-        rng = np.random.default_rng(after)
-        arm(way, after, late)
-        with sv.Study.open(url, name="study") as study:
-            while True:
-                wanted = rng.choice(NAMES, 1 + int(rng.integers(8))).tolist()
-                ids = study.ask(segment=wanted).ids.tolist()
-                report("asked", ids)
-                study.tell(ids, losses_of(ids))
-                report("told", ids)
-
-    said, killed = Child(go).finish()
-    assert killed
-    told = [one for kind, ids in said if kind == "told" for one in ids]
-    asked = [one for kind, ids in said if kind == "asked" for one in ids]
-    study = opened(url)
-    status = study.status()
-    assert len(told) <= status.told <= len(asked)
-    assert status.asked >= len(asked)
-    for one in told[-20:]:
-        with pytest.raises(AlreadyTold):
-            study.tell(one, loss_of(one))
-    work(study, NAMES * 10)
-    found = study.verify()
-    assert found.ok, str(found)
