@@ -26,6 +26,8 @@ _PRAGMAS = {
     "secure_delete": ("ON", 1),
     "temp_store": ("MEMORY", 2),  # what is sorted may be losses: no temporary file may hold them
     "foreign_keys": ("ON", 1),
+    # Every release empties the log, and a sync of a log that grows takes twice as long as one that is overwritten.
+    "wal_autocheckpoint": ("64", 64),
 }
 _NOT_PLAIN = ("uri", "vfs", "nolock", "immutable", "mode", "cache")  # of SQLite's URIs: they undo locks and permissions
 _FOREIGN = r"""
