@@ -90,7 +90,7 @@ PUBLIC = {
             *("abandoned", "assigned", "closed", "events", "interval", "mean", "number", "outstanding", "remaining"),
             *("result", "standard_error"),
         ),
-        ("assign", "tell", "forget", "close", "abandon"),
+        ("assign", "take", "tell", "forget", "close", "abandon"),
     ),
 }
 """By the name of the class."""

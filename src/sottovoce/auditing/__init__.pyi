@@ -1,0 +1,31 @@
+"""The public names, and where they live: what type checkers read, and what is loaded when it is first used."""
+
+from sottovoce.auditing.alignment import align as align
+from sottovoce.auditing.noise_checks import check_noise as check_noise
+from sottovoce.auditing.parallel import Workers as Workers
+from sottovoce.auditing.procedure import audit as audit
+from sottovoce.auditing.results.audited import Audit as Audit
+from sottovoce.auditing.results.check import Check as Check
+from sottovoce.auditing.results.findings import (
+    Findings as Findings,
+    summary as summary,
+)
+from sottovoce.auditing.results.record import (
+    AuditRecord as AuditRecord,
+    findings_record as findings_record,
+    read_audit as read_audit,
+)
+from sottovoce.auditing.run_all import audit_all as audit_all
+from sottovoce.auditing.subjects.catalogue import (
+    mechanisms_alone as mechanisms_alone,
+    shipped as shipped,
+)
+from sottovoce.auditing.subjects.configurations import Configuration as Configuration
+from sottovoce.auditing.subjects.counted import CountedConfiguration as CountedConfiguration
+from sottovoce.auditing.subjects.evaluated import (
+    EvaluationConfiguration as EvaluationConfiguration,
+    evaluations_shipped as evaluations_shipped,
+)
+from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone as MechanismAlone
+from sottovoce.auditing.subjects.owners import OwnersChannel as OwnersChannel
+from sottovoce.auditing.subjects.studied import StudyConfiguration as StudyConfiguration
