@@ -92,18 +92,6 @@ def sessions_ended(url: str) -> None:
     rows(url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
 
 
-def test_a_session_that_the_server_has_ended_is_begun_anew(postgres_url: str) -> None:
-    with opened(postgres_url) as (book,):
-        ids = ask(book, 5)
-        sessions_ended(postgres_url)
-        book.tell_one(ids[0], 0.5)
-        sessions_ended(postgres_url)
-        tell(book, ids[1:])
-        sessions_ended(postgres_url)
-        ask(book, 5)
-        assert rows(postgres_url, "SELECT sum(closed) FROM sottovoce_chunks")[0][0] == len(ids)
-
-
 def test_a_session_that_ends_within_a_transaction_leaves_nothing_behind(postgres_url: str) -> None:
     with opened(postgres_url) as (book,):
         base = book.store._base
@@ -183,6 +171,7 @@ ON_A_SERVER = {
         "CREATE TABLE kept (one int)",
         "CREATE RULE keeper AS ON INSERT TO {} DO ALSO INSERT INTO kept VALUES (1)",
     ),
+    "view or foreign table": ("CREATE VIEW {} AS SELECT 1 AS number",),
 }
 
 
@@ -199,11 +188,12 @@ def test_a_trigger_that_could_keep_losses_is_refused_whenever_it_comes(table: st
 
 
 @pytest.mark.parametrize("kind", ON_A_SERVER)
-def test_a_servers_trigger_or_rule_is_refused(kind: str, postgres_url: str) -> None:
-    close(open_book(postgres_url))
+def test_a_servers_trigger_rule_or_view_is_refused(kind: str, postgres_url: str) -> None:
+    if "view" not in kind:
+        close(open_book(postgres_url))
     for statement in ON_A_SERVER[kind]:
         rows(postgres_url, statement.format("sottovoce_chunks"))
-    with pytest.raises(StorageError, match=f"holds a {kind} of somebody else's at 'sottovoce_chunks'"):
+    with pytest.raises(StorageError, match=f"(holds )?a {kind} of somebody else's at 'sottovoce_chunks'"):
         open_book(postgres_url)
 
 

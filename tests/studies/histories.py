@@ -5,7 +5,6 @@ import random
 import time
 
 import networkx as nx
-import numpy as np
 from small_studies import believing, curved, sums
 
 import sottovoce as sv
@@ -241,29 +240,3 @@ def wander(folder, case, seed, looks=(15, 45)):
         return history, [history.go_on(turns).verify() for turns in looks]
     finally:
         history.close()
-
-
-if __name__ == "__main__":  # python tests/studies/histories.py FIRST LAST: false faults by case
-    import sys
-    import tempfile
-    from collections import Counter
-    from pathlib import Path
-
-    first, last = int(sys.argv[1]), int(sys.argv[2])
-    cases = sys.argv[3:] or list(CASES)
-    np.seterr(all="raise", under="ignore")
-    for case in cases:
-        wrong, words, released, total = 0, Counter(), 0, Counter()
-        began = time.process_time()
-        for seed in range(first, last):
-            with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-                history, found = wander(Path(folder), case, seed)
-            faults = [fault for one in found for fault in one.faults]
-            wrong += bool(faults)
-            released += found[-1].released
-            total.update(history.done)
-            words.update("".join(c for c in fault if not c.isdigit()) for fault in faults)
-            if faults:
-                print(f"  {case} {seed}: {faults[0]}")
-        spent = (time.process_time() - began) / (last - first)
-        print(f"{case:32} {wrong}/{last - first} wrong, {released} released, {dict(total)}, {spent:.2f} s; {words}")

@@ -8,7 +8,7 @@ from study_tools import Look, ball, losses_of, raw, sums, watch
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.errors import RoundClosed, StorageError
+from sottovoce.errors import StorageError
 from sottovoce.rounds.stores.sql.database import open_database
 from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.studies.opening import AUTO
@@ -71,23 +71,6 @@ def test_what_is_on_record_is_not_called_a_failure(opened, sqlite_url, monkeypat
     assert Look(sqlite_url).counters.clock == 17
     assert study.status().round == 1
     assert study.status().told == 12
-
-
-@pytest.mark.parametrize("repeat", ["ignore", "error"])
-def test_what_was_given_up_stays_given_up(repeat, opened, sqlite_url):
-    study = opened(sqlite_url, repeat=repeat, **sums())
-    ids = study.ask(12).ids
-    study.forget(ids[:2])
-    with pytest.raises(RoundClosed):  # while the round is open
-        study.tell(ids[0], 0.5)
-    with pytest.raises(RoundClosed):
-        study.tell(ids, losses_of(ids))
-    assert study.status().told == 0
-    study.tell(ids[2:], losses_of(ids[2:]))
-    with pytest.raises(RoundClosed):  # and when it is closed
-        study.tell(ids[0], 0.5)
-    assert study.forget(ids[:4]) == 0  # whoever is not sure whether it returned may say it again
-    assert (study.status().told, study.status().forgotten) == (10, 2)
 
 
 def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeypatch):

@@ -3,32 +3,12 @@
 import sqlite3
 
 import pytest
-from study_tools import SOAK, execute, losses_of, path_of, sums, watch
+from study_tools import SOAK, Look, ball, losses_of, path_of, sums, watch
 
 from sampling import every
-from sottovoce.errors import StorageError, UnknownAction
+from sottovoce.errors import UnknownAction
+from sottovoce.rounds.round import Slots
 from sottovoce.studies import verify_stored
-
-TRIGGER = "CREATE TRIGGER keeper AFTER INSERT ON {} BEGIN SELECT 1; END"
-
-
-@every("table", ["sottovoce_chunks", "sottovoce_books", "SOTTOVOCE_ROUNDS"])
-def test_a_trigger_that_could_keep_losses_is_refused(table, opened, sqlite_url):
-    opened(sqlite_url, **sums()).close()
-    execute(sqlite_url, TRIGGER.format(table))
-    for call in (lambda: opened(sqlite_url), lambda: verify_stored(sqlite_url, "study")):
-        with pytest.raises(
-            StorageError, match=r"holds a trigger of somebody else's at 'keeper', which could keep losses"
-        ):
-            call()
-    execute(sqlite_url, "DROP TRIGGER keeper")
-    assert opened(sqlite_url).status().asked == 0
-
-
-def test_a_servers_view_in_place_of_a_table_is_refused(opened, postgres_url):
-    execute(postgres_url, "CREATE VIEW sottovoce_chunks AS SELECT 1 AS number")
-    with pytest.raises(StorageError, match="a view or foreign table of somebody else's at 'sottovoce_chunks'"):
-        opened(postgres_url, **sums())
 
 
 def test_tables_of_others_are_their_business(opened, sqlite_url):
@@ -98,3 +78,16 @@ def test_more_rounds_may_be_open_than_a_statement_has_parameters(opened, sqlite_
         study.tell(ids, losses_of(ids))
     study.close()
     assert opened(url).status().open_rounds >= many
+
+
+def test_what_is_outstanding_costs_other_calls_nothing(opened, sqlite_url, monkeypatch):
+    """Many rounds wait: asking, telling and looking count as many slots as they touch, not as many as there are."""
+    study = opened(sqlite_url, patience=None, **ball(batch_size=2000, horizon=10**6))
+    study.ask(100_000)
+    looked, unpacked = [], Slots.unpacked
+    monkeypatch.setattr(Slots, "unpacked", lambda self, data: looked.append(len(data) // 4) or unpacked(self, data))
+    ids = study.ask(10).ids
+    study.tell(ids, losses_of(ids))
+    assert study.status().outstanding == 100_000
+    assert sum(looked) <= 2 * 256  # of the chunks that are told
+    assert Look(sqlite_url).counters.clock == 100_010

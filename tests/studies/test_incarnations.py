@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, believing, curved, losses_of, path_of, place, sums
+from study_tools import Look, ball, believing, curved, losses_of, path_of, sums
 
 import sottovoce as sv
 from sampling import sampled
@@ -74,17 +74,6 @@ def test_restored_drops_what_is_not_released_and_goes_on(asked, arguments, opene
     again = opened(sqlite_url)
     assert again.status().asked == asked + 60
     assert np.array_equal(again.point, after)
-
-
-def test_other_processes_notice_that_a_new_life_has_begun(opened, sqlite_url):
-    study = opened(sqlite_url, **sums())
-    ids = study.ask(15).ids
-    study.tell(ids[:14], losses_of(ids[:14]))
-    opened(sqlite_url, restored=True)
-    with pytest.raises(UnknownAction, match="before the storage was restored"):
-        study.tell(ids[14], 0.5)
-    assert place(study.ask().id)[0] == study.status().incarnation > 1
-    assert study.status().incarnation > 1
 
 
 def test_an_id_that_is_behind_ends_one_life_only(opened, sqlite_url):

@@ -129,31 +129,6 @@ def test_a_transaction_that_the_server_ends_to_undo_a_deadlock_is_tried_again(wa
     assert study.verify().ok
 
 
-def test_one_process_sees_at_once_what_another_has_done(url, opened):
-    one, other = opened(url, **sums()), opened(url)
-    ids = one.ask(30).ids
-    assert other.status().outstanding == 30
-    other.tell(ids[:12], losses_of(ids[:12]))
-    assert one.status().round == other.round == 1
-    with pytest.raises(sv.errors.AlreadyTold):
-        one.tell(ids[3], 0.5)
-    more = other.ask(5).ids
-    one.tell(more, losses_of(more))
-    one.tell(ids[12:], losses_of(ids[12:]))
-    assert other.status().told == 35
-    assert other.status().outstanding == 0
-    assert set(one.ask(40).ids).isdisjoint([*ids, *more])
-
-
-def test_each_loss_is_taken_over_once_however_often_one_looks(url, opened):
-    one, other = opened(url, **sums(probe_events=20)), opened(url)
-    ids = one.ask(30).ids
-    for count, mine in enumerate(ids):  # within one round
-        teller, looker = (one, other) if count // 3 % 2 else (other, one)  # three times each
-        teller.tell(mine, 0.5)
-        assert looker.status().told == count + 1
-
-
 def test_two_studies_in_one_storage_do_not_meet(url, opened):
     one, other = opened(url, "one", **sums()), opened(url, "other", **sums())
     mine, theirs = one.ask(20).ids, other.ask(20).ids

@@ -8,13 +8,10 @@ from study_tools import Look, believing, curved, execute, loss_of, losses_of
 
 import sottovoce as sv
 from sottovoce.errors import (
-    AlreadyTold,
-    InvalidLoss,
     StudyNotFound,
-    UnknownAction,
     UnknownSegment,
 )
-from sottovoce.studies import TellCall, list_studies
+from sottovoce.studies import list_studies
 
 NAMES = ["phone", "desktop", "tablet"]
 
@@ -81,38 +78,6 @@ def test_a_deadline_holds_for_segments_that_nobody_asks_for(opened, sqlite_url):
     assert study.status().deadline is None
 
 
-def test_unknown_segments_are_refused_and_leave_nothing(opened, sqlite_url):
-    study = opened(sqlite_url, **segmented())
-    for wrong in ("phonee", 7, None, ["phone", "watch"]):
-        with pytest.raises((UnknownSegment, TypeError)):
-            study.ask(segment=wrong)
-    assert Look(sqlite_url).streams == []
-    with pytest.raises(UnknownSegment):
-        study.recommend(segment="watch")
-    plain = opened(sqlite_url, name="plain", **believing())
-    for call in (plain.ask, plain.recommend, plain.posterior, plain.ask_round, plain.history):
-        with pytest.raises(TypeError, match="segments"):
-            call(segment="phone")
-
-
-def test_segments_are_opened_on_first_use_until_there_are_enough(opened, sqlite_url):
-    study, other = opened(sqlite_url, **segmented(segments=sv.Segments(limit=3))), None
-    other = opened(sqlite_url)
-    study.ask(segment="a")
-    other.ask(segment=["b", "a"])
-    with pytest.raises(UnknownSegment, match="'d' would be one more than the 3"):
-        study.ask(segment=["c", "d"])  # neither of them
-    assert len(Look(sqlite_url).streams) == 2
-    study.ask(segment="c")
-    with pytest.raises(UnknownSegment, match="one more than the 3"):
-        other.ask(segment="d")
-    assert list(other.status().to_dict()["segments"]) == [
-        {"segment": "a", "events": 2},
-        {"segment": "b", "events": 1},
-        {"segment": "c", "events": 1},
-    ]
-
-
 @pytest.mark.timeout(900)
 def test_two_that_open_the_last_segment_at_once_do_not_both_get_it(opened, url):
     studies = [opened(url, **(segmented(segments=sv.Segments(limit=4)) if not one else {})) for one in range(4)]
@@ -134,54 +99,6 @@ def test_two_that_open_the_last_segment_at_once_do_not_both_get_it(opened, url):
     assert len(Look(url).streams) == 4
     assert len(met) == 12
     assert studies[0].status().asked == 4
-
-
-# ---------------------------------------------------------------------- what is told
-
-
-def test_a_call_across_segments_is_recorded_as_a_whole_or_not_at_all(opened, url):
-    study = opened(url, **segmented())
-    ids = study.ask(segment=["phone", "desktop", "tablet"] * 2).ids
-    study.tell(ids[5], 0.5)
-    before = study.status()
-    for losses, error in (([0.25] * 6, AlreadyTold), ([0.25] * 4 + [np.nan], InvalidLoss)):
-        with pytest.raises(error) as refused:
-            study.tell(ids[: len(losses)], losses)
-        assert "0.25" not in str(refused.value)
-        assert refused.value.__cause__ is refused.value.__context__ is None
-    with pytest.raises(UnknownAction):
-        study.tell([ids[0], ids[1], ids[2][:-1] + "x"], [0.25] * 3)
-    assert study.status().told == before.told == 1
-    study.tell(ids[:5], losses_of(ids[:5]))
-    assert study.status().told == 6
-    assert study.forget(ids) == 0
-
-
-def test_tells_that_arrive_together_stand_for_themselves(opened, sqlite_url):
-    study = opened(sqlite_url, **segmented())
-    ids = study.ask(segment=["phone", "desktop", "phone", "tablet"]).ids
-    seen = []
-    calls = [
-        TellCall(ids[0], 0.25),
-        TellCall([ids[1], ids[3]], [0.25, 0.5]),
-        TellCall(ids[0], 0.75),
-        TellCall("nonsense", 0.75),
-        TellCall([ids[2], ids[3]], [np.nan, 0.5]),
-        TellCall(ids[2], 0.5),
-    ]
-    outcomes = study.tell_each(calls, seen.extend)
-    assert seen == outcomes
-    assert [type(one).__name__ for one in outcomes] == [
-        "Recorded",
-        "Recorded",
-        "Recorded",
-        "UnknownAction",
-        "InvalidLoss",
-        "Recorded",
-    ]
-    counts = [(one.recorded, one.already) for one in outcomes if type(one).__name__ == "Recorded"]
-    assert sorted(counts) == [(0, 1), (1, 0), (1, 0), (2, 0)]
-    assert study.status().told == 4
 
 
 # ---------------------------------------------------------------------- what they learn from each other
@@ -246,39 +163,6 @@ def test_convex_losses_have_segments_too(opened, sqlite_url):
 
 
 # ---------------------------------------------------------------------- several processes, lives, charges
-
-
-@pytest.mark.timeout(900)
-def test_threads_share_a_study_with_segments(opened, url):
-    study, asked = opened(url, **segmented()), []
-
-    def go(name):
-        for _ in range(10):
-            block = study.ask(segment=[name, "phone"])
-            asked.extend(block.ids.tolist())
-            study.tell(block.ids, losses_of(block.ids))
-            one = study.ask(segment=name)
-            asked.append(one.id)
-            study.tell(one.id, loss_of(one.id))
-
-    threads = [threading.Thread(target=go, args=(name,)) for name in NAMES]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(asked) == len(set(asked)) == 90
-    assert study.status().told == 90
-    assert study.verify().ok
-
-
-def test_a_ledger_is_charged_once_for_all_segments(opened, sqlite_url, tmp_path):
-    ledger = sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
-    study = opened(sqlite_url, **segmented(privacy=sv.PureDP(1.0)), ledger=ledger)
-    work(study, NAMES * 12)
-    study.close()
-    opened(sqlite_url, ledger=ledger).ask(segment="tablet")
-    assert len(ledger.entries) == 1
-    assert ledger.remaining == pytest.approx(0.0)
 
 
 # ---------------------------------------------------------------------- looking

@@ -1,20 +1,6 @@
 """What a killed process cannot show: the settings that make commits durable and deletions final."""
 
-import os
-import stat
-
-from study_tools import path_of, sums
-
-
-def test_the_files_are_their_owners_alone(opened, sqlite_url):
-    before = os.umask(0)
-    try:
-        study = opened(sqlite_url, **sums())
-        study.ask()
-        for end in ("", "-wal", "-shm"):
-            assert stat.S_IMODE(os.stat(path_of(sqlite_url) + end).st_mode) == 0o600
-    finally:
-        os.umask(before)
+from study_tools import sums
 
 
 def test_what_is_committed_is_on_the_disk_and_what_is_deleted_is_gone(opened, sqlite_url):

@@ -14,14 +14,6 @@ ONE = Recorded(1, 0, 0)
 _names = iter(range(10**9))
 
 
-def test_calls_that_arrive_together_are_recorded_together(opened, url):
-    study = opened(url, name="s", **study_tools.sums())
-    ids = [study.ask().id for _ in range(30)]
-    assert study.tell_each([TellCall(one, 0.25) for one in ids]) == [ONE] * 30
-    status = study.status()
-    assert (status.told, status.outstanding, status.round) == (30, 0, 2)
-
-
 def test_the_same_numbers_are_released_as_by_single_calls(opened, url):
     losses = np.random.default_rng(1).random(60)
     released = []

@@ -94,16 +94,6 @@ def test_a_study_goes_where_the_optimizer_in_memory_goes(case, opened, sqlite_ur
     assert not np.allclose(study.point, arguments["domain"].center, atol=1e-6)  # it has gone somewhere
 
 
-def test_a_study_goes_there_on_postgresql_too(opened, postgres_url):
-    memory, study = both(opened, postgres_url, CASES["reuse"])
-    rng = np.random.default_rng(7)
-    for _ in range(12):
-        a, b = same_blocks(memory, study, int(rng.integers(1, 30)))
-        tell_both(memory, study, a, b, feedback(a.x, None, study, rng), rng.permutation(len(a)))
-    assert study.round == memory.round > 5
-    assert np.array_equal(study.point, memory.point)
-
-
 @given(steps=st.lists(st.tuples(st.sampled_from(["ask", "tell", "forget"]), st.integers(1, 20)), max_size=16))
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("case", ["frames", "designs", "probes", "doubling probes on a ball"])

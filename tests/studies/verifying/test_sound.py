@@ -3,61 +3,13 @@
 import threading
 from pathlib import Path
 
-import networkx as nx
 import numpy as np
 import pytest
 from damaging import LOSS, OPTIONS, faults, open_in, play
-from small_studies import believing, curved
+from small_studies import curved
 
 import sottovoce as sv
-from sampling import sampled
 from sottovoce.studies import verify_stored
-
-GRAPH = nx.complete_graph(4)
-PROBES, CURVED = (one(horizon=1000, privacy=sv.PureDP(1.0), plan="auto") for one in (believing, curved))
-CASES = {
-    "frames": {},
-    "unknown horizon": {"horizon": None},
-    "designs": {"losses": "linear", "integral": True},
-    "designs, unknown horizon": {"losses": "linear", "horizon": None},
-    "rounded designs": {"losses": "linear", "integral": True, "domain": sv.domains.Birkhoff(3)},
-    "iterated projection": {"domain": sv.domains.SpanningTrees(GRAPH)},
-    "fresh": {"exploration": "sphere", "mechanism": "fresh", "batch_size": 60},
-    "local": {"privacy": sv.LocalDP(1.0), "batch_size": 20},
-    "no privacy": {"privacy": sv.NoPrivacy(), "batch_size": 20},
-    "approximate": {"privacy": sv.ApproxDP(1.0, 1e-6)},
-    "probes": PROBES,
-    "probes, unknown horizon": PROBES | {"horizon": None},
-    "probes, local": PROBES | {"privacy": sv.LocalDP(1.0)},
-    "probes, no privacy": PROBES | {"privacy": sv.NoPrivacy(), "change_probe": True},
-    "probes of an oracle": PROBES | {"domain": sv.domains.SpanningTrees(GRAPH)},
-    "probes on a ball": CURVED,
-    "probes on a simplex": CURVED | {"domain": sv.domains.Simplex(4)},
-    "probes on a ball, unknown horizon": CURVED | {"horizon": None},
-}
-
-
-@pytest.mark.parametrize("case", sampled(CASES, 5))
-def test_a_sound_study_is_found_sound_at_every_stage(case, tmp_path):
-    with open_in(tmp_path, **{**OPTIONS, **CASES[case]}) as study:
-        assert study.verify().ok, "empty"
-        play(study, 450, size=150)
-        late = study.ask(60)  # outstanding, over several rounds
-        ahead = study.verify()
-        assert ahead.ok, str(ahead)
-        assert ahead.released > 0
-        if not isinstance(study._configuration.privacy, sv.LocalDP):
-            study.tell(late.ids[::-1], np.full(60, 0.5))
-        assert study.verify().ok
-    with open_in(tmp_path, restored=True) as study:
-        restored = study.verify()
-        assert restored.ok, str(restored)
-        play(study, 350, size=100)
-        after = study.verify()
-        assert after.ok, str(after)
-        assert after.released >= restored.released
-        assert after.point_distance <= after.point_tolerance
-    assert verify_stored(f"sqlite:///{tmp_path}/study.db", "a").ok
 
 
 def test_a_finished_study_is_found_sound(tmp_path):
@@ -67,6 +19,7 @@ def test_a_finished_study_is_found_sound(tmp_path):
     assert found.ok, str(found)
     assert found.rounds == found.released + 1  # the last round is never released
     assert found.chunks == 0
+    assert found.point_distance <= found.point_tolerance
     assert str(found).startswith("Study 'a': ok\n")
 
 
@@ -97,13 +50,6 @@ def test_verifying_changes_nothing(sound):
     assert verify_stored(f"sqlite:///{sound}/study.db", "a").ok
     after = {file.name: file.read_bytes() for file in Path(sound).iterdir() if not file.name.endswith("-shm")}
     assert before == after
-
-
-def test_a_closed_study_cannot_be_verified(tmp_path):
-    study = open_in(tmp_path, **OPTIONS)
-    study.close()
-    with pytest.raises(sv.errors.StorageError, match="closed"):
-        study.verify()
 
 
 def test_on_postgresql(postgres_url):
@@ -143,7 +89,7 @@ def test_verifying_between_the_calls_of_other_processes_sees_a_whole_study(url):
 
 def test_a_last_round_that_ends_within_a_pass_over_its_decisions_is_found_sound(tmp_path):
     """Ten events of three decisions: what the fourth pass would have gone on with is on record nowhere."""
-    with open_in(tmp_path, **{**OPTIONS, **CURVED, "horizon": 22}) as study:
+    with open_in(tmp_path, **{**OPTIONS, **curved(plan="auto", privacy=sv.PureDP(1.0), horizon=22)}) as study:
         play(study, 22)
         found = study.verify()
     assert (found.rounds, found.ok) == (2, True), str(found)
