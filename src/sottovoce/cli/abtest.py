@@ -11,9 +11,7 @@ import typer
 from sottovoce._checks import choice, number
 from sottovoce._extras import load
 from sottovoce.cli import parsing
-from sottovoce.cli.abtest_released import Released
-from sottovoce.cli.abtest_releasing import Releasing
-from sottovoce.cli.abtest_rows import Rows
+from sottovoce.cli.abtest_release import ABTestRelease
 from sottovoce.cli.options import PRIVACY, Options, with_options
 from sottovoce.cli.study_shared import AsJson, show
 from sottovoce.privacy import PrivacyStatement
@@ -77,7 +75,7 @@ def plan_command(
 @abtest_app.command("run")
 @with_options(without=tuple(name for name in _ELSE if name != "direction"))
 def run_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or JSON lines with arm and loss; read twice.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or JSON lines with arm and loss.")],
     arms: Annotated[str, typer.Option(help="Names of the arms, such as A,B,C; the first is the control.")],
     options: Options,
     pairs: Pairs = "control",
@@ -126,25 +124,22 @@ def run_command(
     }
     if planned is not None:  # looks are valid only if what is looked for is fixed before the first
         settings |= {"pairs": pairs, "confidence": confidence}
-    releasing = Releasing(settings, options)
-    column = "report" if releasing.channel is not None else "loss"
-    rows = Rows(file, names, column=column, missing=missing, valid=releasing.valid_report)
-    kept = Released(where, settings)
-    notes = releasing.release(rows, kept, ledger)
+    release = ABTestRelease(where, settings, options)
+    notes = release.release(file, ledger)
     found = ab_test(
-        releasing.results(kept),
+        release.results,
         pairs=pairs,
         confidence=confidence,
         schedule=planned,
         direction=options.direction or "minimize",
     )
-    facts = {**found.to_dict(), "privacy": releasing.privacy.headline, "released": str(where), "notes": notes}
+    facts = {**found.to_dict(), "privacy": release.privacy.headline, "released": str(where), "notes": notes}
     if report is not None:
         shown = {"arms": arms, **options.given(), "schedule": schedule, "pairs": pairs, "confidence": confidence}
         shown["variance"] = variance or None
-        facts["report"] = str(_write(report, found, releasing.privacy, file, shown))
+        facts["report"] = str(_write(report, found, release.privacy, file, shown))
     wrote = [f"wrote {facts['report']}"] if report is not None else []
-    lines = [str(found), *notes, "", str(releasing.privacy), f"kept in {where}", *wrote]
+    lines = [str(found), *notes, "", str(release.privacy), f"kept in {where}", *wrote]
     show(as_json, facts, "\n".join(lines))
 
 
