@@ -45,11 +45,6 @@ def shortest_path():
     return _across(graph, sv.domains.Paths)
 
 
-@row("shortest path, two-way streets, 10^4 nodes")
-def shortest_way():
-    return _across(nx.grid_2d_graph(100, 100).to_directed(), sv.domains.SimplePaths)
-
-
 def _across(graph, family):
     """From corner to corner of a square."""
     side = math.isqrt(len(graph))

@@ -15,11 +15,7 @@ from sampling import every
 from sottovoce import domains
 from sottovoce.domains import Custom, Domain, all_domains
 
-EVERY_EXAMPLE = {family: family.examples() for family in all_domains()}
-# Sets that have no answer to some costs have tests of their own.
-EXAMPLES = {
-    family: all_of for family, all_of in EVERY_EXAMPLE.items() if all(one.oracle_costs == "any" for one in all_of)
-}
+EXAMPLES = {family: family.examples() for family in all_domains()}
 CLOSED_FORM = [family for family in EXAMPLES if family.inner_radius is not Domain.inner_radius]
 
 

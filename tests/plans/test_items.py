@@ -86,7 +86,6 @@ SETS = {
     "k of n, odd": sv.domains.Hypersimplex(6, 3),
     "one of n": sv.domains.Simplex(4),
     "paths of different lengths": sv.domains.Paths(LADDER, source=0, target=4),
-    "simple paths": sv.domains.SimplePaths([*LADDER, (2, 1)], source=0, target=4),
     "spanning trees": sv.domains.SpanningTrees(COMPLETE),
     "rankings": sv.domains.Birkhoff(3),
     "matchings": sv.domains.Matchings(["ann", "bob"], ["car", "van", "bus"]),

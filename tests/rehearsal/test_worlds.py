@@ -80,9 +80,3 @@ def test_where_nothing_may_be_chosen_that_is_not_always_best(domain):
         assert best.max() > 0
         bests.append(best.round(6).tolist())
     assert bests[0] not in bests[1:]
-
-
-def test_a_set_whose_oracle_takes_no_negative_costs_is_not_asked_for_any():
-    streets = [((x, y), (x + dx, y + dy)) for x in range(2) for y in range(2) for dx, dy in ((0, 1), (1, 0))]
-    paths = sv.domains.SimplePaths(streets + [(b, a) for a, b in streets], source=(0, 0), target=(2, 1))
-    assert all(world.contrast >= 0 for world in linear_worlds(paths, 1))

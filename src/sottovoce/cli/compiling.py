@@ -28,5 +28,4 @@ def use(domain: Domain) -> None:
     rng = np.random.default_rng(0)
     vertex = domain.extreme_point(np.abs(rng.standard_normal(domain.dimension)))
     domain.round(vertex, rng, 2)
-    if domain.oracle_costs == "any":
-        domain.round(domain.center, rng, 2)
+    domain.round(domain.center, rng, 2)

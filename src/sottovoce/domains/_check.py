@@ -48,8 +48,7 @@ class DomainCheck(Printed):
     off
         By how much an answer was dearer than another, at most, as a share of the extent of the set.
     dimension, affine_dimension, inner_radius, outer_radius, diameter
-        Its geometry, as far as it was compared with answers of the oracle; no inner radius where costs must not be
-        negative.
+        Its geometry, as far as it was compared with answers of the oracle.
     """
 
     domain: str
@@ -57,18 +56,19 @@ class DomainCheck(Printed):
     off: float
     dimension: int
     affine_dimension: int
-    inner_radius: float | None
+    inner_radius: float
     outer_radius: float
     diameter: float
 
     _name_width = 9
 
     def _parts(self) -> list[Part]:
-        inner = "" if self.inner_radius is None else f"inner radius {self.inner_radius:.4g}, "
-        outer = f"outer radius {self.outer_radius:.4g}, diameter {self.diameter:.4g}"
+        radii = (
+            f"inner radius {self.inner_radius:.4g}, outer radius {self.outer_radius:.4g}, diameter {self.diameter:.4g}"
+        )
         rows = [
             ("answers", f"optimal to {self.off:.1g} of the extent of the set ({_SLACK:g} is allowed)"),
-            ("geometry", f"{self.affine_dimension} of {self.dimension} dimensions, {inner}{outer}"),
+            ("geometry", f"{self.affine_dimension} of {self.dimension} dimensions, {radii}"),
         ]
         return [(f"{self.domain}: no contradiction in {self.calls:,} calls of its oracle", rows)]
 
@@ -79,9 +79,8 @@ def check_domain(domain: Domain) -> DomainCheck:
     The oracle must return finite points of the right shape, leave its argument alone, give one cost one answer, and
     never an answer that is dearer than another of its own. The geometry must agree with it: `center`, `inner_radius`,
     `outer_radius`, `diameter`, `affine_dimension` and `tangent`, and so must `contains` and `round`. It is a test by
-    examples, with a fixed seed: it proves nothing, but few lies survive it. Fewer are caught where the oracle takes
-    non-negative costs only; there `believable` is tried, too. Answers may be off by a millionth of the extent of the
-    set. At a terminal it says, after a second, how often it has asked.
+    examples, with a fixed seed: it proves nothing, but few lies survive it. Answers
+    may be off by a millionth of the extent of the set. At a terminal it says, after a second, how often it has asked.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ def check_domain(domain: Domain) -> DomainCheck:
         _refuse_dearer(answers),
         int(domain.dimension),
         domain.affine_dimension,
-        domain.inner_radius if domain.oracle_costs == "any" else None,
+        domain.inner_radius,
         domain.outer_radius,
         domain.diameter,
     )
@@ -132,8 +131,6 @@ def check_domain(domain: Domain) -> DomainCheck:
 
 def _checked(domain: Domain, rng: np.random.Generator) -> Answers:
     """Compare all that there is; return what the oracle has answered."""
-    if domain.oracle_costs != "any":
-        return _check_one_sided(domain, rng)
     answers = _ask_hard_costs(domain, probe_oracle(domain.extreme_point, domain.dimension, probes=12))
     _check_tangent(domain, answers, rng)
     _check_inner(domain, answers, rng)
@@ -324,31 +321,6 @@ def _check_round(domain: Domain, answers: Answers, rng: np.random.Generator) -> 
     if (off > allowed).any():
         i = int((off - allowed).argmax())
         raise DomainError(f"round must draw with mean x: of {draws} draws the mean is off by {off[i]:.3g} at {i}")
-
-
-def _check_one_sided(domain: Domain, rng: np.random.Generator) -> Answers:
-    """Ask for costs that are not negative alone; others must become such by `believable`, which leaves those alone."""
-    costs = rng.standard_normal((24, domain.dimension))
-    answers = _asked(domain.extreme_point, np.abs(costs))
-    _refuse_dearer(answers)
-    for cost, point in zip(answers.costs, answers.points, strict=True):
-        again = _ask(domain.extreme_point, _ask(domain.believable, cost))
-        if cost @ (again - point) > answers.slack * np.linalg.norm(cost):
-            raise DomainError("believable must not change which point is best for a cost that the oracle takes")
-        if not domain.contains(point, 10 * answers.slack or 1e-6):
-            raise DomainError("contains says that an answer of the oracle is outside the set")
-    for cost in costs:
-        if _ask(domain.believable, cost).min() < 0.0:
-            raise DomainError("believable must return costs that are not negative, and returned some that are")
-    apart = answers.points[:, None] - answers.points
-    across, reach = (float(np.linalg.norm(rows, axis=-1).max()) for rows in (apart, answers.points - domain.center))
-    if not (domain.outer_radius >= reach - answers.slack and domain.diameter >= across - answers.slack):
-        raise DomainError("outer_radius or diameter is less than how far answers of the oracle are apart")
-    if np.linalg.norm(apart[0] - domain.tangent(apart[0]), axis=1).max() > answers.slack:
-        raise DomainError("tangent does not leave the differences of the oracle's answers alone")
-    if np.linalg.matrix_rank(apart[0], tol=1e-6) > domain.affine_dimension:
-        raise DomainError(f"affine_dimension is {domain.affine_dimension}, and answers of the oracle span more")
-    return answers
 
 
 def _widths(domain: Domain) -> Vector:

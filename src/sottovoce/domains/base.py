@@ -132,32 +132,10 @@ class Domain(HasLabels, ABC):
     def _diameter(self) -> float:
         return min(outer_bounds.diameter(self.extreme_point, self._frames), 2 * self.outer_radius)
 
-    @property
-    def oracle_costs(self) -> str:
-        """Which costs the oracle takes: "any", or "non-negative" where others would be too hard.
-
-        The latter is for plans that ask for `believable` costs only; others refuse such a set.
-        """
-        return "any"
-
-    def believable(self, cost: Vector) -> Vector:
-        """Return a cost that the oracle takes, as near as possible to one that was drawn or estimated.
-
-        A set whose oracle does not take all costs is for losses that have no others, which is a public fact. What is
-        returned may differ by a cost that is the same for all decisions.
-
-        Parameters
-        ----------
-        cost
-            A number for each coordinate.
-        """
-        return cost
-
     @cached_property
     def chooses_items(self) -> bool:
         """Whether decisions are zeros and ones, as far as a few random ones show."""
         costs = np.random.default_rng(0).standard_normal((_LOOKS, self.dimension))
-        costs = costs if self.oracle_costs == "any" else np.abs(costs)
         return all(as_choice(self.extreme_point(cost)) is not None for cost in costs)
 
     @property

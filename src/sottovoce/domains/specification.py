@@ -82,8 +82,7 @@ def fingerprint(domain: Domain) -> Floats:
     if domain in _specified:
         return _specified[domain][1]
     costs = (_cost(domain.dimension, i) for i in range(_QUESTIONS))
-    asked = costs if domain.oracle_costs == "any" else (np.abs(cost) for cost in costs)
-    return np.array([domain.extreme_point(cost) for cost in asked], dtype=np.float64)
+    return np.array([domain.extreme_point(cost) for cost in costs], dtype=np.float64)
 
 
 def same_answers(one: Floats, other: Floats) -> bool:

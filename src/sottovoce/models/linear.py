@@ -91,9 +91,6 @@ class LinearBelief(GaussianBelief):
         What is known beforehand.
     features
         (n, k) a row for each coordinate: coordinates of like features have like losses. None if there are none.
-    believable
-        From a cost to the nearest that mean losses can have, where the oracle takes no others. It decides what is
-        played, never what is learned.
     earlier
         What an earlier run has released of the same decisions, with a column for each of the names.
     known_names
@@ -119,18 +116,14 @@ class LinearBelief(GaussianBelief):
         settings: ModelSettings,
         *,
         features: Floats | None = None,
-        believable: Oracle | None = None,
         earlier: Measurements | None = None,
         known_names: KnownNames | None = None,
     ) -> None:
         self.oracle, self.settings, self.known_names = oracle, settings, known_names
         self.dimension = dimension if known_names is None else len(known_names.names)
-        self._believable = believable
         self.many = self.dimension > _MANY
         coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
-        vertices = self._wide(
-            np.array([oracle(self.believed(coins.standard_normal(dimension))) for _ in range(_VERTICES)])
-        )
+        vertices = self._wide(np.array([oracle(coins.standard_normal(dimension)) for _ in range(_VERTICES)]))
         self.center = np.asarray(vertices.mean(axis=0))
         self.spread = prior_spread(vertices, self.center, settings.width, features)
         self.level = settings.width / 4
@@ -221,7 +214,7 @@ class LinearBelief(GaussianBelief):
     def _cost(self, coefficients: Floats) -> Floats:
         """Return what coefficients say of the set's coordinates."""
         known = self.known_names
-        return self.believed(coefficients[: self.dimension] if known is None else coefficients[known.places])
+        return coefficients[: self.dimension] if known is None else coefficients[known.places]
 
     def _wide(self, decisions: Any) -> Any:
         """Return decisions of the set with a column for each name."""
@@ -407,10 +400,6 @@ class LinearBelief(GaussianBelief):
         return precision, precision @ then.mean
 
     # ------------------------------------------------------------------ decisions
-
-    def believed(self, cost: Floats) -> Floats:
-        """Return the nearest to a `cost` that mean losses can have."""
-        return cost if self._believable is None else self._believable(cost)
 
     def is_as_good(self, decision: Floats) -> bool:
         """Whether a decision is expected to lose as little as the leader, up to rounding; not while all are alike.

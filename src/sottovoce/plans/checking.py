@@ -4,11 +4,9 @@ Every optimizer passes through here, whoever made the plan.
 """
 
 import math
-from collections.abc import Iterable
 
-from sottovoce.errors import DomainError
 from sottovoce.models import check_item_room, check_room
-from sottovoce.plans import EXPLORATIONS, exploration_named
+from sottovoce.plans import exploration_named
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import most_bits, needed_noise
@@ -19,20 +17,6 @@ _WANTED = {
     "prior": "posterior probes alone begin with it: exploration='posterior'",
     "segments": "posterior probes alone let segments inform each other: plan='auto', or exploration='posterior'",
 }
-
-
-def check_costs(problem: Problem, what: str, explorations: Iterable[str]) -> None:
-    """Refuse a set that has no answer to all costs, unless one of the ways of exploring can live with that."""
-    kinds = [EXPLORATIONS[name] for name in explorations]
-    if problem.domain.oracle_costs == "any" or any(
-        kind.serves(problem) and not kind.any_costs(problem) for kind in kinds
-    ):
-        return
-    raise DomainError(
-        f"{problem.domain!r} knows best decisions for {problem.domain.oracle_costs} costs only, and {what} needs them "
-        "for costs of any sign. plan='auto' with losses='linear' (or integral=True) does not, if losses of decisions "
-        "are, on average, a constant and such costs; for paths, Paths.toward makes a set that serves every plan"
-    )
 
 
 def check_knowledge(problem: Problem, plan: Plan) -> None:
@@ -53,7 +37,6 @@ def check_plan(problem: Problem, plan: Plan) -> None:
     if exploration.feedback != problem.feedback:
         raise ValueError(f"the plan is for feedback={exploration.feedback!r}, not {problem.feedback!r}; make it anew")
     check_knowledge(problem, plan)
-    check_costs(problem, f"exploration={plan.exploration!r} with losses={problem.losses!r}", [plan.exploration])
     if plan.bits > most_bits(problem, mechanism):
         raise ValueError(f"bits = {plan.bits} of the plan could overflow over {problem.horizon} events; use fewer")
     if not mechanism.serves(problem.privacy):

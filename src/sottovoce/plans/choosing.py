@@ -14,7 +14,7 @@ from sottovoce._checks import choice, number, whole
 from sottovoce.domains.oracles import watched_calls
 from sottovoce.oco.noisy_oco import METHODS
 from sottovoce.plans import EXPLORATIONS, ExplorationKind, exploration_named
-from sottovoce.plans.checking import check_costs, check_knowledge
+from sottovoce.plans.checking import check_knowledge
 from sottovoce.plans.draft import largest_radius
 from sottovoce.plans.kind import Check, Chosen
 from sottovoce.plans.options import meant
@@ -67,20 +67,9 @@ def _made(problem: Problem, plan: str, **overrides: Any) -> Plan:
             f"exploration={chosen['exploration']!r} has no bound for any sequence of losses, and plan='worst-case' is "
             "for these: take plan='auto', or leave exploration out"
         )
-    check_costs(problem, *_asking(problem, plan, chosen))
     best = _papers(problem, chosen) if plan == "paper" else _best(problem, plan, chosen)
     check_knowledge(problem, best)
     return replace(best, name=plan, notes=(*best.notes, *_notes(problem, best)))
-
-
-def _asking(problem: Problem, plan: str, chosen: Chosen) -> tuple[str, list[str]]:
-    """Return what would ask the oracle for costs, in words, and the ways of exploring that are open to it."""
-    wanted = chosen.get("exploration")
-    what = f"plan={plan!r}" if wanted is None else f"exploration={wanted!r}"
-    names = [SPHERE.name] if plan == "paper" else list(EXPLORATIONS) if wanted is None else [wanted]
-    kinds = [EXPLORATIONS[name] for name in names]
-    open_to_it = [one.name for one in kinds if (one.unasked or wanted) and (plan != "worst-case" or one.bounded)]
-    return f"{what} with losses={problem.losses!r}", open_to_it
 
 
 def _papers(problem: Problem, chosen: Chosen) -> Plan:
@@ -233,10 +222,6 @@ def _refuse_foreign_options(made: Plan, chosen: Chosen) -> None:
 
 def _notes(problem: Problem, plan: Plan) -> tuple[str, ...]:
     notes = []
-    if problem.domain.oracle_costs != "any":
-        notes.append(
-            f"mean losses are taken to be a constant and {problem.domain.oracle_costs} costs of what a decision has"
-        )
     if plan.name == "paper" and plan.radius >= largest_radius(problem, problem.placement("plain")):
         notes.append("the paper's radius does not fit into the set at this horizon: it was cut, and its bound is void")
     if plan.vacuous and not plan.options.order_only:

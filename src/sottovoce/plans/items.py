@@ -287,7 +287,7 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         heavy=family == "laplace",
         items=domain.dimension,
         chosen=grid.width,
-        may_be_empty=domain.oracle_costs == "any" and domain.least_chosen == 0,
+        may_be_empty=domain.least_chosen == 0,
         probes=options.probes,
         first=options.first_events,
         posterior_scale=options.posterior_scale,
@@ -295,8 +295,7 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     earlier = None if problem.prior is None else problem.prior.of_items(problem.names)
 
     def oracle(cost: Floats) -> Floats:
-        asked = cost if domain.oracle_costs == "any" else domain.believable(cost)
-        return np.asarray(domain.extreme_point(asked))
+        return np.asarray(domain.extreme_point(cost))
 
     belief = ItemBelief(
         oracle, settings, features=problem.feature_rows, earlier=earlier, known_names=problem.known_names
@@ -315,7 +314,6 @@ ITEMS = ExplorationKind(
     build=_build,
     feedback="items",
     unasked="auto",
-    any_costs=lambda problem: False,
     serves=lambda problem: problem.play == "inside",
     why_not="it plays decisions of the set, and play='around' leaves it",
 )

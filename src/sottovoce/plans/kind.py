@@ -51,8 +51,6 @@ class ExplorationKind:
         least, and "auto" where none of the first kind serves. One that does not say so is never taken.
     serves
         Which problems it is for, of those with such losses.
-    any_costs
-        Whether it asks a set's oracle for costs that are not `believable`; some sets have no answer to them.
     preferred
         Whether it is taken, where it fits, whatever the bounds of others are.
     worth
@@ -72,7 +70,6 @@ class ExplorationKind:
     feedback: str = "decision"
     unasked: Literal["auto", "worst-case"] | None = None
     serves: Callable[[Problem], bool] = lambda problem: True
-    any_costs: Callable[[Problem], bool] = lambda problem: True
     preferred: bool = False
     worth: float = 1.0
     settled: Mapping[str, Any] = field(default_factory=dict)

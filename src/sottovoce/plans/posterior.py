@@ -306,7 +306,6 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         domain.dimension,
         settings,
         features=problem.feature_rows,
-        believable=None if domain.oracle_costs == "any" else domain.believable,
         earlier=earlier,
         known_names=problem.known_names,
     )
@@ -356,7 +355,6 @@ POSTERIOR = ExplorationKind(
     drafts=_drafts,
     build=_build,
     unasked="auto",
-    any_costs=lambda problem: not _is_linear(problem),
     serves=lambda problem: problem.play == "inside",
     why_not="it plays decisions of the set, and play='around' leaves it",
 )

@@ -285,20 +285,14 @@ def _tastes(dimension: int, lots: _Lots, rng: np.random.Generator, features: Mat
 
 def _worth(domain: Domain) -> float:
     """What a coordinate is worth besides its costs: something, if costs alone would have nothing of any chosen."""
-    if domain.oracle_costs != "any":
-        return 0.0
     return 0.5 if float(domain.extreme_point(np.ones(domain.dimension)).sum()) <= 1e-9 else 0.0
 
 
 def _width(domain: Domain, odds: Vector, rng: np.random.Generator, shift: float, *, levels: bool) -> float:
     """How wide a range the total costs of decisions need, by lots that are drawn here."""
     lots = (rng.random((_VERTICES, domain.dimension)) < odds).astype(np.float64) - shift
-    if domain.oracle_costs == "any":
-        lows = np.array([cost @ domain.extreme_point(cost) for cost in lots])
-        highs = np.array([cost @ domain.extreme_point(-cost) for cost in lots])
-    else:
-        totals = _vertices(domain, rng) @ lots.T
-        lows, highs = totals.min(axis=0), totals.max(axis=0)
+    lows = np.array([cost @ domain.extreme_point(cost) for cost in lots])
+    highs = np.array([cost @ domain.extreme_point(-cost) for cost in lots])
     return max(float(highs.max() - lows.min() if levels else (highs - lows).max()), 1e-12)
 
 
@@ -341,7 +335,7 @@ def _convex(
     middle, vertices = domain.middle, _vertices(domain, rng)
     deviation = growth.scatter if scatter is None else scatter
     if growth.shape == "slope":
-        cost = domain.believable(rng.standard_normal(domain.dimension))
+        cost = rng.standard_normal(domain.dimension)
         least = float(cost @ domain.extreme_point(cost))
         reach = max(float((vertices @ cost).max()) - least, 1e-12)
 
@@ -370,4 +364,4 @@ def _convex(
 
 def _vertices(domain: Domain, rng: np.random.Generator) -> Matrix:
     costs = rng.standard_normal((_VERTICES, domain.dimension))
-    return np.stack([domain.extreme_point(domain.believable(cost)) for cost in costs])
+    return np.stack([domain.extreme_point(cost) for cost in costs])

@@ -13,7 +13,6 @@ from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import Hull
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains.base import Domain, Fixed, read_only
-from sottovoce.errors import DomainError
 
 _EQUAL = 1 - 1e-12
 
@@ -22,11 +21,6 @@ def original(domain: Domain) -> Domain:
     """Return a domain that images can be made of, or say why not."""
     if not isinstance(domain, Domain):
         raise TypeError(f"domain must be a Domain, got {domain!r}")
-    if domain.oracle_costs != "any":
-        raise DomainError(
-            f"domain must have an oracle for any costs, since images turn signs around; that of {domain!r} takes "
-            f"{domain.oracle_costs} ones only"
-        )
     return domain
 
 

@@ -108,15 +108,6 @@ class Product(Fixed, Domain):
         return self._each(lambda part, own: part.extreme_point(own), vector("cost", cost, self.dimension))
 
     @property
-    def oracle_costs(self) -> str:
-        """Any, if every part takes any."""
-        return next((part.oracle_costs for part in self.domains if part.oracle_costs != "any"), "any")
-
-    def believable(self, cost: ArrayLike) -> Vector:
-        """Ask every part."""
-        return self._each(lambda part, own: part.believable(own), vector("cost", cost, self.dimension))
-
-    @property
     def affine_dimension(self) -> int:
         """Sum over the parts."""
         return sum(part.affine_dimension for part in self.domains)

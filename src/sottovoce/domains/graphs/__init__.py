@@ -2,7 +2,6 @@
 
 from sottovoce.domains.graphs.flows import Flows
 from sottovoce.domains.graphs.paths import Paths
-from sottovoce.domains.graphs.simple_paths import SimplePaths
 from sottovoce.domains.graphs.spanning_trees import SpanningTrees
 
-__all__ = ["Flows", "Paths", "SimplePaths", "SpanningTrees"]
+__all__ = ["Flows", "Paths", "SpanningTrees"]

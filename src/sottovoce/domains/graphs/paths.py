@@ -1,5 +1,6 @@
 """Paths through a directed graph without cycles."""
 
+import heapq
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
@@ -15,7 +16,6 @@ from sottovoce._checks import vector
 from sottovoce.domains._edge_names import edge_labels, in_order_of_travel
 from sottovoce.domains._solvers.graph import Graph, acyclic_part, read_graph
 from sottovoce.domains._solvers.graph_kernels import cheapest_path, even_flow, walks
-from sottovoce.domains._solvers.shortest_paths import distances, links_by_tail
 from sottovoce.domains.base import how_many, read_only
 from sottovoce.domains.graphs._flow_domain import FlowDomain
 from sottovoce.domains.graphs._flow_space import FlowSpace
@@ -275,6 +275,27 @@ def _attribute(name: str, graph: Any) -> list[Any]:
     return found
 
 
+def _ways_to(end: int, tails: Indices, heads: Indices, along: Vector, nodes: int) -> tuple[Vector, Integers]:
+    """Return how far every node is from the end, and by how few links of the shortest way; `nodes` where there is none.
+
+    Dijkstra's algorithm (1959), which settles nodes at equal distance by their links.
+    """
+    arriving: list[list[tuple[int, float]]] = [[] for _ in range(nodes)]
+    for tail, head, length in zip(tails.tolist(), heads.tolist(), along.tolist(), strict=True):
+        arriving[head].append((tail, length))
+    far, links = np.full(nodes, np.inf), np.full(nodes, nodes, dtype=np.int64)
+    waiting = [(0.0, 0, end)]
+    while waiting:
+        distance, count, node = heapq.heappop(waiting)
+        if links[node] < nodes:
+            continue
+        far[node], links[node] = distance, count
+        for tail, length in arriving[node]:
+            if links[tail] == nodes:
+                heapq.heappush(waiting, (distance + length, count + 1, tail))
+    return far, links
+
+
 def efficient_links(graph: Any, source: Any, target: Any, lengths: Any) -> EfficientLinks:
     """Return the links that lead nearer to the target and can be come by from the source.
 
@@ -286,9 +307,9 @@ def efficient_links(graph: Any, source: Any, target: Any, lengths: Any) -> Effic
     begin, end = read.number("source", source), read.number("target", target)
     if begin == end:
         raise DomainError(f"source and target must be two nodes, got {source!r} for both")
-    backwards = links_by_tail(heads, tails, edges, len(read.nodes))
-    far, links, arrival = distances(lengths_of(lengths, graph, len(read.tails)), *backwards, end, -1)
-    if arrival[begin] < 0:
+    along = lengths_of(lengths, graph, len(read.tails))[edges]
+    far, links = _ways_to(end, tails, heads, along, len(read.nodes))
+    if links[begin] == len(read.nodes):
         raise DomainError(f"graph has no path from {source!r} to {target!r}")
     if not np.isfinite(far[begin]):
         raise ValueError(f"lengths must add up to a finite number on the way from {source!r} to {target!r}")

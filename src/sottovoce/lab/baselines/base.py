@@ -21,7 +21,6 @@ from sottovoce.lab.baselines.compared import Compared
 from sottovoce.lab.baselines.plans import BaselinePlan
 from sottovoce.learning.bandit.actions import Action, Actions, as_ids, speaking
 from sottovoce.learning.bandit.outstanding import Outstanding, outstanding_of
-from sottovoce.plans.checking import check_costs
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import Sphere
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
@@ -85,7 +84,6 @@ class Baseline(Compared, Book, ABC):
         seed: int | None = None,
     ) -> None:
         self._problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz=lipschitz)
-        check_costs(self._problem, f"the baseline {self.name}", [])
         self.domain = domain
         self.seed = None if seed is None else whole("seed", seed, least=0)
         self._coins = np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=(_STREAM,))))
