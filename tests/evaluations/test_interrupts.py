@@ -3,16 +3,13 @@
 import copy
 import pickle
 import struct
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
 from sampling import sampled
-
-PACKAGE = str(Path(sv.__file__).parent)
+from tracing import cut_short
 
 
 class Cut(BaseException):
@@ -33,29 +30,6 @@ class Numbered:
     def draw(self, size):
         self.drawn += size
         return np.full(size, self.drawn * 10**9, dtype=np.int64)
-
-
-def cut_at(stop, call):
-    """Run a call, and raise before its line number `stop` inside the package; say whether it came so far."""
-    count = 0
-
-    def line(frame, event, argument):
-        nonlocal count
-        if event == "line":
-            count += 1
-            if count == stop:
-                sys.settrace(None)
-                raise Cut
-        return line
-
-    sys.settrace(lambda frame, event, argument: line if frame.f_code.co_filename.startswith(PACKAGE) else None)
-    try:
-        call()
-    except Cut:
-        return True
-    finally:
-        sys.settrace(None)
-    return False
 
 
 def loss(person):
@@ -118,7 +92,7 @@ def cuts(original, call):
     while came_so_far:
         stop += 1
         evaluations, some = copy.deepcopy(original)
-        came_so_far = cut_at(stop, lambda: call(evaluations, some))  # noqa: B023
+        came_so_far = isinstance(cut_short(lambda: call(evaluations, some), stop, error=Cut), Cut)  # noqa: B023
         yield evaluations, some, came_so_far
     assert stop > 5
 

@@ -1,6 +1,7 @@
 """The books: ids, rounds, what is outstanding. Bad input gets a clear error, and changes nothing."""
 
 import copy
+import itertools
 import pickle
 import threading
 import tracemalloc
@@ -58,6 +59,8 @@ def test_one_at_a_time_equals_blocks():
         played.append(action.x)
     assert np.array_equal(played, REFERENCE)
     assert optimizer.round == 10
+    with pytest.raises(ValueError, match="read-only"):
+        action.x[0] = 7.0
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.randoms(use_true_random=False))
@@ -78,123 +81,72 @@ def test_any_order_and_any_split_of_losses_gives_the_same_rounds(sizes, random):
     assert np.array_equal(np.concatenate(played), REFERENCE)
 
 
-def test_a_block_crosses_rounds_and_plays_the_newest_known_point():
-    optimizer = bandit()
+def test_a_block_crosses_rounds_plays_the_newest_known_point_and_rounds_are_released_in_order():
+    optimizer, other = bandit(), bandit()
     actions = optimizer.ask(size=25)
     assert actions.ids.tolist() == list(range(25))
-    assert optimizer.round == 0
     assert np.allclose(optimizer.point, SIMPLEX.center)  # nothing was told, so nothing is known
-    optimizer.tell(actions.ids, losses_of(actions.ids))
+    optimizer.tell(actions.ids[10:], losses_of(actions.ids[10:]))
+    assert optimizer.round == 0
+    optimizer.tell(actions.ids[:10], losses_of(actions.ids[:10]))
     assert optimizer.round == 2  # the third round has five actions to go
-    optimizer.ask(size=6)
+    block = other.ask(size=25)
+    other.tell(block.ids, losses_of(block.ids))
+    assert np.array_equal(finish(optimizer), finish(other))
     assert not np.allclose(optimizer.point, SIMPLEX.center)
 
 
-def test_rounds_are_released_in_order():
-    optimizer = bandit()
-    first, second = optimizer.ask(size=10), optimizer.ask(size=10)
-    optimizer.tell(second.ids, losses_of(second.ids))
-    assert optimizer.round == 0
-    optimizer.tell(first.ids, losses_of(first.ids))
-    assert optimizer.round == 2
-    late = finish_from(optimizer)
-    other = bandit()
-    block = other.ask(size=20)
-    other.tell(block.ids, losses_of(block.ids))
-    assert np.array_equal(late, finish_from(other))
-
-
-def finish_from(optimizer):
-    return finish(optimizer)
-
-
-def test_ask_round_returns_the_rest_of_a_round():
+def test_every_event_of_every_horizon_is_played_and_none_beyond_it():
+    for horizon, plan in itertools.product([1, 2, 3, 7, 10, 99], ["auto", "paper"]):
+        optimizer = bandit(horizon=horizon, plan=plan, batch_size=None, step=None)
+        assert len(finish(optimizer)) == horizon
+        assert optimizer.remaining == 0
+        assert len(optimizer.outstanding()) == 0
+        assert optimizer.round == optimizer.plan.rounds
     optimizer = bandit(horizon=25)
     optimizer.ask(size=3)
-    assert [len(optimizer.ask_round()) for _ in range(3)] == [7, 10, 5]
-    with pytest.raises(HorizonReached):
-        optimizer.ask_round()
+    with pytest.raises(HorizonReached, match=r"size=23 actions were asked for, and 22 of horizon=25 are left"):
+        optimizer.ask(size=23)
+    assert optimizer.remaining == 22
+    assert [len(optimizer.ask_round()) for _ in range(3)] == [7, 10, 5]  # the rest of a round
+    for ask in (optimizer.ask, optimizer.ask_round):
+        with pytest.raises(HorizonReached):
+            ask()
 
 
-@every("horizon", [1, 2, 3, 7, 10, 99])
-@every("plan", ["auto", "paper"])
-def test_every_event_of_every_horizon_is_played(horizon, plan):
-    optimizer = bandit(horizon=horizon, plan=plan, batch_size=None, step=None)
-    assert len(finish(optimizer)) == horizon
-    assert optimizer.remaining == 0
-    assert len(optimizer.outstanding()) == 0
-    assert optimizer.round == optimizer.plan.rounds
+NAN, INF = float("nan"), float("inf")
+REFUSED = {  # ids, losses
+    InvalidLoss: [
+        *((3, bad) for bad in (NAN, INF, -INF, "3.14159x", None, 1j, [0.1, 0.2])),
+        *(([1, 2, 3], [0.123456, bad, 0.5]) for bad in (NAN, INF, "3.14159x", 1j)),
+    ],
+    UnknownAction: [
+        *((ids, 0.123456) for ids in (10, -1, 10**9, 2**70, 1.0, "a", None)),
+        *((ids, [0.123456, 0.5][: len(ids)]) for ids in ([3, 10], [-1, 2], [0.5], [True])),
+    ],
+    AlreadyTold: [([4, 5, 4], [0.1, 0.2, 0.123456])],
+    ValueError: [([1, 2], losses) for losses in ([0.123456], [0.123456] * 3, 0.123456, [[0.123456, 0.2]])],
+}
 
 
-def test_ask_past_the_horizon_is_refused_and_changes_nothing():
-    optimizer = bandit(horizon=15)
-    optimizer.ask(size=10)
-    with pytest.raises(HorizonReached, match=r"size=6 actions were asked for, and 5 of horizon=15 are left"):
-        optimizer.ask(size=6)
-    assert optimizer.remaining == 5
-    optimizer.ask(size=5)
-    with pytest.raises(HorizonReached):
-        optimizer.ask()
-
-
-class TestRefusals:
-    """Each leaves the optimizer as it was: finishing afterwards gives the reference trajectory."""
-
-    @pytest.fixture
-    def optimizer(self):
-        optimizer = bandit()
-        self.actions = optimizer.ask_round()
-        yield optimizer
-        assert len(optimizer.outstanding()) == 10
-        optimizer.tell(self.actions.ids, losses_of(self.actions.ids))
-        rest = finish(optimizer)
-        assert np.array_equal(np.concatenate([self.actions.x, rest]), REFERENCE)
-
-    @every("bad", [float("nan"), float("inf"), -float("inf"), "3.14159x", None, 1j, [0.1, 0.2]])
-    def test_a_loss_that_is_no_number(self, optimizer, bad):
-        with pytest.raises(InvalidLoss) as caught:
-            optimizer.tell(3, bad)
-        assert_silent(caught.value, bad)
-
-    @every("bad", [float("nan"), float("inf"), "3.14159x", 1j])
-    def test_a_block_with_one_bad_loss_is_refused_whole(self, optimizer, bad):
-        with pytest.raises(InvalidLoss) as caught:
-            optimizer.tell([1, 2, 3], [0.123456, bad, 0.5])
-        assert_silent(caught.value, bad)
-        assert "123456" not in str(caught.value)
-
-    @every("ids", [10, -1, 10**9, [3, 10], [-1, 2], 2**70])
-    def test_an_id_that_was_never_handed_out(self, optimizer, ids):
-        with pytest.raises(UnknownAction):
-            optimizer.tell(ids, 0.123456 if np.ndim(ids) == 0 else [0.123456, 0.5])
-
-    @every("ids", [1.0, "a", [0.5], [True], None])
-    def test_an_id_that_is_no_integer(self, optimizer, ids):
-        with pytest.raises(UnknownAction):
-            optimizer.tell(ids, 0.5 if np.ndim(ids) == 0 else [0.5])
-
-    def test_an_id_twice_in_one_block(self, optimizer):
-        with pytest.raises(AlreadyTold, match="twice"):
-            optimizer.tell([4, 5, 4], [0.1, 0.2, 0.3])
-
-    @every("losses", [[0.1], [0.1, 0.2, 0.3], 0.5, [[0.1, 0.2]]])
-    def test_shapes_that_differ(self, optimizer, losses):
-        with pytest.raises(ValueError, match=r"losses must have the shape of ids, \(2,\)") as caught:
-            optimizer.tell([1, 2], losses)
-        assert "0.1" not in str(caught.value)
-
-    @every("size", [0, -1, 2.5, "all"])
-    def test_a_size_that_is_none(self, optimizer, size):
+def test_what_is_refused_shows_nothing_and_changes_nothing():
+    """Finishing afterwards gives the reference trajectory."""
+    optimizer = bandit()
+    actions = optimizer.ask_round()
+    for error, ids, losses in ((error, *case) for error, cases in REFUSED.items() for case in cases):
+        with pytest.raises(error) as caught:
+            optimizer.tell(ids, losses)
+        said, problem = "", caught.value
+        while problem is not None:
+            said, problem = said + str(problem), problem.__cause__ or problem.__context__
+        assert not [one for one in ("123456", "3.14159", repr(losses)) if one in said], (ids, losses)
+        assert error is not ValueError or "losses must have the shape of ids, (2,)" in said
+    for size in (0, -1, 2.5, "all"):
         with pytest.raises((ValueError, TypeError), match="size must be"):
             optimizer.ask(size=size)
-
-
-def assert_silent(error, value):
-    """No text of the error, nor of what it was raised from, holds the value."""
-    while error is not None:
-        assert repr(value) not in str(error)
-        assert "3.14159" not in str(error)
-        error = error.__cause__ or error.__context__
+    assert len(optimizer.outstanding()) == 10
+    optimizer.tell(actions.ids, losses_of(actions.ids))
+    assert np.array_equal(np.concatenate([actions.x, finish(optimizer)]), REFERENCE)
 
 
 @every("again", [3, [2, 3]])
@@ -282,26 +234,11 @@ def test_forgotten_losses_count_as_the_middle_of_the_range():
         actions = optimizer.ask_round()
         optimizer.tell(actions.ids[2:], losses_of(actions.ids[2:]))
     forgetful.forget([0, 1])
+    for ids, losses in ((1, 0.5), ([1, 2], [0.5, 0.5])):
+        with pytest.raises(RoundClosed, match="id 1 was closed without its loss"):
+            forgetful.tell(ids, losses)
     plain.tell([0, 1], [0.5, 0.5])
     assert np.array_equal(finish(forgetful), finish(plain))
-
-
-def test_a_forgotten_action_is_closed():
-    optimizer = bandit()
-    optimizer.ask_round()
-    optimizer.forget(4)
-    assert len(optimizer.outstanding()) == 9
-    for attempt in (lambda: optimizer.tell(4, 0.5), lambda: optimizer.tell([3, 4], [0.5, 0.5])):
-        with pytest.raises(RoundClosed, match="id 4 was closed without its loss"):
-            attempt()
-    assert len(optimizer.outstanding()) == 9
-
-
-def test_actions_cannot_be_overwritten():
-    optimizer = bandit()
-    action = optimizer.ask()
-    with pytest.raises(ValueError, match="read-only"):
-        action.x[0] = 7.0
 
 
 def test_a_failing_oracle_leaves_no_half_asked_block():
@@ -312,15 +249,8 @@ def test_a_failing_oracle_leaves_no_half_asked_block():
             raise RuntimeError("the solver is down")
         return SIMPLEX.extreme_point(cost)
 
-    optimizer = sv.PrivateBandit(
-        sv.domains.Custom(oracle, 4),
-        horizon=100,
-        loss_range=(0.0, 1.0),
-        privacy=sv.NoPrivacy(),
-        plan="worst-case",
-        batch_size=10,
-        step=0.1,
-    )
+    given = {"privacy": sv.NoPrivacy(), "plan": "worst-case", "mechanism": None, "step": 0.1}
+    optimizer = bandit(sv.domains.Custom(oracle, 4), **given)
     actions = optimizer.ask_round()
     optimizer.tell(actions.ids, losses_of(actions.ids))
     broken = True
@@ -374,29 +304,17 @@ def test_bad_configurations_are_refused(options, message):
         bandit(**options)
 
 
-def test_a_guarantee_must_be_a_guarantee():
+def test_a_guarantee_must_be_one_and_a_set_of_one_point_leaves_nothing_to_decide():
     with pytest.raises(TypeError, match=r"privacy must be a guarantee such as sv.PureDP"):
         bandit(privacy=1.0)
-
-
-def test_a_set_of_one_point_leaves_nothing_to_decide():
-    domain = sv.domains.Box(np.zeros(2), np.zeros(2))
     with pytest.raises(DomainError, match="single point"):
-        sv.PrivateBandit(domain, horizon=10, loss_range=(0, 1), privacy=sv.NoPrivacy())
+        bandit(sv.domains.Box(np.zeros(2), np.zeros(2)))
 
 
 def test_losses_that_nobody_wants_are_dropped_unread_even_after_their_round():
     """One at a time, in order: the last wanted loss closes a round, and the unwanted ones behind it still come in."""
-    optimizer = sv.PrivateBandit(
-        sv.domains.Hypersimplex(6, 2),
-        horizon=2000,
-        loss_range=(0.0, 1.0),
-        privacy=sv.PureDP(1.0),
-        losses="linear",
-        integral=True,
-        exploration="designs",
-        seed=1,
-    )
+    given = {"horizon": 2000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "losses": "linear", "seed": 1}
+    optimizer = sv.PrivateBandit(sv.domains.Hypersimplex(6, 2), integral=True, exploration="designs", **given)
     actions = optimizer.ask(1500)
     assert optimizer.round == 0
     for action in actions:

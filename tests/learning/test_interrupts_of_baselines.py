@@ -7,12 +7,13 @@ import os
 
 import numpy as np
 import pytest
-from interrupting import Cut, Tracer
+from interrupting import Cut
 
 import sottovoce as sv
 from sampling import sampled
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
 from sottovoce.lab.baselines.base import Baseline
+from tracing import Tracer, lines_of
 
 LEDGER = ("base.py", "book.py", "memory.py", "lease.py")
 SIZE, MIDDLE = 4, 1.0
@@ -114,9 +115,8 @@ def test_a_call_of_a_baseline_may_be_cut_short_at_any_line(what, again):
     prepare, call, mine = CALLS[what]
     template = prepare(Recorder())
     whole = copy.deepcopy(template)
-    with Tracer() as tracer:
-        call(whole)
-    cut = [n for n, (file, _) in enumerate(tracer.lines, start=1) if os.path.basename(file) in LEDGER]
+    lines = lines_of(lambda: call(whole))
+    cut = [n for n, (file, _) in enumerate(lines, start=1) if os.path.basename(file) in LEDGER]
     assert len(cut) > 10
     for number in cut:
         cut_short(template, call, mine, number, again=again)

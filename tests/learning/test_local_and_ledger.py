@@ -71,28 +71,31 @@ class TestLocal:
 
 class TestLedger:
     def make(self, ledger, epsilon=0.4, **options):
-        return sv.PrivateBandit(
-            BALL, horizon=100, loss_range=(0, 1), privacy=sv.PureDP(epsilon), ledger=ledger, **options
-        )
+        given = {"horizon": 100, "loss_range": (0, 1), "privacy": sv.PureDP(epsilon), "ledger": ledger}
+        return sv.PrivateBandit(BALL, **given | options)
 
     def test_optimizers_on_the_same_people_add_up_until_the_ledger_refuses(self):
         ledger = sv.Ledger(sv.PureDP(1.0))
-        self.make(ledger)
+        for broken in ({"radius": 50.0}, {"privacy": sv.NoPrivacy()}, {"noise": sv.SimulatedNoise(1)}):
+            with pytest.raises((ValueError, TypeError)):
+                self.make(ledger, **broken)  # what cannot be built, or promises nothing, is not charged
+        assert ledger.spent == 0
+        doubling = self.make(ledger, horizon=None)
+        for _ in range(10):
+            block = doubling.ask(size=300)
+            doubling.tell(block.ids, np.full(300, 0.5))
+        assert ledger.spent == pytest.approx(0.4)
         self.make(ledger)
         with pytest.raises(LedgerExceeded):
             self.make(ledger)
         assert ledger.spent == pytest.approx(0.8)
 
-    def test_what_cannot_be_built_is_not_charged(self):
-        ledger = sv.Ledger(sv.PureDP(1.0))
-        with pytest.raises(ValueError, match="radius"):
-            self.make(ledger, radius=50.0)
-        assert ledger.spent == 0
-
     def test_a_budget_comes_back_before_the_first_tell_and_never_after(self):
         ledger = sv.Ledger(sv.PureDP(1.0))
         unused = self.make(ledger, name="unused")
         unused.ask()
+        with pytest.raises(LedgerConflict):
+            self.make(ledger, name="unused")  # a name is charged once, and not taken over
         ledger.refund("unused")
         assert ledger.spent == 0
         used = self.make(ledger, name="used")
@@ -100,48 +103,3 @@ class TestLedger:
         with pytest.raises(LedgerConflict):
             ledger.refund("used")
         assert ledger.spent == pytest.approx(0.4)
-
-    def test_a_name_is_charged_once_and_not_taken_over(self):
-        ledger = sv.Ledger(sv.PureDP(1.0))
-        self.make(ledger, name="spring")
-        with pytest.raises(LedgerConflict):
-            self.make(ledger, name="spring")
-        assert ledger.spent == pytest.approx(0.4)
-
-    def test_doubling_is_charged_once(self):
-        ledger = sv.Ledger(sv.PureDP(1.0))
-        optimizer = sv.PrivateBandit(BALL, horizon=None, loss_range=(0, 1), privacy=sv.PureDP(0.4), ledger=ledger)
-        for _ in range(10):
-            block = optimizer.ask(size=300)
-            optimizer.tell(block.ids, np.full(300, 0.5))
-        assert ledger.spent == pytest.approx(0.4)
-
-    def test_what_promises_nothing_is_not_entered(self):
-        ledger = sv.Ledger(sv.PureDP(1.0))
-        with pytest.raises((ValueError, TypeError)):
-            sv.PrivateBandit(BALL, horizon=10, loss_range=(0, 1), privacy=sv.NoPrivacy(), ledger=ledger)
-        with pytest.raises((ValueError, TypeError)):
-            self.make(ledger, noise=sv.SimulatedNoise(1))
-
-
-def test_what_nobody_wants_may_be_anything():
-    """A block with text in the places of unwanted losses is taken; in a wanted place it is refused whole."""
-    optimizer = sv.PrivateBandit(
-        BALL,
-        horizon=1000,
-        loss_range=(0, 1),
-        privacy=sv.NoPrivacy(),
-        losses="linear",
-        exploration="designs",
-        rate=0.1,
-        probe_events=5,
-    )
-    actions = optimizer.ask_round()
-    losses = [0.5 if wanted else odd for wanted, odd in zip(actions.wants_loss, ["x", None, "nan"] * 100, strict=False)]
-    wanted = int(actions.wants_loss.argmax())
-    spoilt = [*losses[:wanted], "x", *losses[wanted + 1 :]]
-    with pytest.raises(InvalidLoss):
-        optimizer.tell(actions.ids, spoilt)
-    assert len(optimizer.outstanding()) == actions.wants_loss.sum()
-    optimizer.tell(actions.ids, losses)
-    assert len(optimizer.outstanding()) == 0

@@ -46,16 +46,15 @@ def test_actions_say_what_they_choose(plan):
         assert (number, wants_loss) == (action.id, action.wants_loss)
         assert repr(action) == f"Action(id={number}, chosen={named(action.x)!r}, wants_loss={wants_loss})"
         assert isinstance(action, sv.Action)
+    baseline = sv.lab.baselines.ThompsonSampling(MENU, horizon=100, loss_range=(0.0, 1.0), seed=1)
+    for one in baseline.ask(5):
+        assert one.chosen == named(one.x)
+    assert sv.Action(1, np.array([0.0, 1.0, 1.0])).chosen == [1, 2]  # of nobody's set
+    nobodys = sv.Actions(np.arange(2), np.array([[0.0, 0.5], [1.0, 0.0]]), np.ones(2, dtype=bool))
+    assert nobodys.chosen == [{1: 0.5}, [0]]
     actions = optimizer.ask(300)
     assert actions.chosen == [named(x) for x in actions.x]
     assert [one.chosen for one in actions] == actions.chosen
-
-
-def test_baselines_say_it_too():
-    made = sv.lab.baselines.ThompsonSampling(MENU, horizon=100, loss_range=(0.0, 1.0), seed=1)
-    action, actions = made.ask(), made.ask(5)
-    assert action.chosen == named(action.x)
-    assert actions.chosen == [named(x) for x in actions.x]
 
 
 def test_shares_and_amounts_are_said_by_name():
@@ -113,12 +112,6 @@ def test_a_pickled_block_that_is_too_large_for_names_says_so():
         _ = other.chosen
 
 
-def test_an_action_of_nobodys_set_answers_in_numbers():
-    assert sv.Action(1, np.array([0.0, 1.0, 1.0])).chosen == [1, 2]
-    actions = sv.Actions(np.arange(2), np.array([[0.0, 0.5], [1.0, 0.0]]), np.ones(2, dtype=bool))
-    assert actions.chosen == [{1: 0.5}, [0]]
-
-
 def test_asking_does_not_make_names():
     """They are made when they are read: a set whose names cannot be had is asked and told like any other."""
 
@@ -146,9 +139,6 @@ def test_recommendations_are_named_and_survive_a_state():
     again = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(2))
     assert again.recommend().chosen == ["coffee", "milk"]
     assert pickle.loads(pickle.dumps(found)).chosen == ["coffee", "milk"]
-
-
-def test_a_recommendation_without_names_prints_numbers_as_ever():
     assert "decision  [1. 1. 0. 0.]" in str(bandit(sv.domains.Hypersimplex(4, 2)).recommend())
 
 

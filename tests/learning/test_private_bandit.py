@@ -1,6 +1,7 @@
 """What Algorithm 1 promises: it is NoisyOCO, its privacy is where the proof says, and it learns."""
 
 import copy
+import itertools
 import os
 import pickle
 import threading
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 from watching import cut_after, watch_releases
 
 import sottovoce as sv
+from children import is_refused_after_a_fork
 from sampling import every
-from sottovoce.errors import CopyRefused, ForkRefused
+from sottovoce.errors import CopyRefused
 from sottovoce.learning.bandit.estimates import FreshGradient, ReleasedRound, RunningTotal
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep
@@ -51,6 +53,13 @@ def play(optimizer, loss):
 
 def linear(ids, x):
     return x @ np.linspace(1.0, -1.0, x.shape[1]) + 0.1 * np.sin(ids)
+
+
+def told(optimizer, size):
+    """Ask for so many, tell their losses, and return them."""
+    block = optimizer.ask(size=size)
+    optimizer.tell(block.ids, linear(block.ids, block.x))
+    return block
 
 
 LINEAR = {"exploration": "designs", "losses": "linear"}
@@ -140,15 +149,6 @@ def test_losses_and_their_range_may_be_shifted_together(choices, privacy):
     assert np.allclose(here, there, atol=1e-3)
 
 
-class NodeRecorder:
-    """A source whose noise is fixed, and which lets the test see the nodes of the tree."""
-
-    simulated = True
-
-    def sampler(self, noise):
-        return SimulatedNoise(9).sampler(noise)
-
-
 @given(st.integers(0, 399), st.floats(-1, 3), st.floats(-1, 3), st.sampled_from(range(4)))
 @settings(max_examples=40, deadline=None)
 def test_replacing_one_loss_moves_only_the_nodes_above_it_and_by_at_most_a_times_b(where, old, new, index):
@@ -174,7 +174,7 @@ def test_replacing_one_loss_moves_only_the_nodes_above_it_and_by_at_most_a_times
 
 def _nodes(domain, where, loss):
     """(rounds covered, released value) of every node of a run in which loss number `where` is `loss`."""
-    optimizer = make(domain, noise=NodeRecorder())
+    optimizer = make(domain, noise=SimulatedNoise(9))
     tree = optimizer._policy.current().mechanism
     nodes = []
     while optimizer.remaining:
@@ -196,13 +196,6 @@ def test_inside_play_never_leaves_the_set(domain, plan):
     assert all(domain.contains(action, tolerance=1e-9) for action in actions)
 
 
-def test_the_last_round_is_never_released():
-    optimizer = make()
-    play(optimizer, linear)
-    assert optimizer.round == optimizer.plan.rounds
-    assert optimizer._policy.current().learner.observed == optimizer.plan.rounds - 1
-
-
 @given(st.integers(0, 399), st.floats(-1, 3), st.floats(-1, 3), st.sampled_from(range(4)), st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_replacing_one_loss_moves_one_number_of_one_round(where, old, new, index, linear_losses):
@@ -217,7 +210,7 @@ def test_replacing_one_loss_moves_one_number_of_one_round(where, old, new, index
 
 def _released(domain, where, loss, options):
     """Every number that was released in a run in which loss number `where` is `loss`."""
-    optimizer = make(domain, noise=NodeRecorder(), **options)
+    optimizer = make(domain, noise=SimulatedNoise(9), **options)
     mechanism = optimizer._policy.current().mechanism
     released, original = [], mechanism.release
     mechanism.release = lambda sums: released.append(original(sums)) or released[-1]
@@ -243,9 +236,6 @@ def test_same_seeds_same_run_and_other_seeds_another():
     other_noise = play(make(noise=SimulatedNoise(3)), linear)[0]
     assert np.array_equal(reference[:20], other_noise[:20])  # directions are public coins
     assert not np.array_equal(reference, other_noise)
-
-
-def test_unseeded_runs_differ():
     assert not np.array_equal(make(seed=None).ask().x, make(seed=None).ask().x)
 
 
@@ -271,34 +261,21 @@ def test_an_interrupted_release_never_draws_noise_twice(options, where, monkeypa
     sampler = mechanism._sampler
     monkeypatch.setattr(mechanism, "_sampler", SimpleNamespace(draw=lambda size: draws.append(1) or sampler.draw(size)))
     block = optimizer.ask_round()
+    exploration = type(optimizer._policy.streams[0].rounds[0].exploration)
+    owner, name = {
+        "release": (optimizer._policy, "compute"),
+        "step": (learner.step, "after"),
+        "estimate": (learner.total, "_gradient") if hasattr(learner.total, "_gradient") else (exploration, "estimate"),
+    }[where]
     with monkeypatch.context() as patch:
-        if where == "release":
-            patch.setattr(optimizer._policy, "compute", cut_after(optimizer._policy.compute))
-        elif where == "step":
-            patch.setattr(learner.step, "after", interrupt)
-        else:
-            target = learner.total if hasattr(learner.total, "_gradient") else type(first_exploration(optimizer))
-            patch.setattr(target, "_gradient" if hasattr(target, "_gradient") else "estimate", interrupt)
+        patch.setattr(owner, name, cut_after(getattr(owner, name)))
         with pytest.raises(KeyboardInterrupt):
-            tell_and_ask(optimizer, block)
+            optimizer.tell(block.ids, linear(block.ids, block.x)) or optimizer.ask()
     assert (len(draws), optimizer.round) == (1, where != "release")
     play(optimizer, linear)  # asking on tries again
     assert optimizer.remaining == 0
-    assert learner.observed == len(draws)
-    assert optimizer.round == learner.observed + 1
-
-
-def tell_and_ask(optimizer, block):
-    optimizer.tell(block.ids, linear(block.ids, block.x))
-    optimizer.ask()
-
-
-def interrupt(*arguments):
-    raise KeyboardInterrupt
-
-
-def first_exploration(optimizer):
-    return optimizer._policy.streams[0].rounds[0].exploration
+    assert learner.observed == len(draws)  # the last round is never released
+    assert optimizer.round == learner.observed + 1 == optimizer.plan.rounds
 
 
 class TestOneCopyOnly:
@@ -330,23 +307,11 @@ class TestOneCopyOnly:
 
     def test_real_noise_refuses_to_be_used_after_a_fork(self, real):
         action = real.ask()
-        child = os.fork()
-        if child == 0:
-            refused = 0
-            for attempt in (
-                real.ask,
-                real.ask_round,
-                lambda: real.tell(action.id, 0.5),
-                lambda: real.forget([action.id]),
-                lambda: real.ask(size=3),
-                lambda: real.tell([action.id], [0.5]),
-            ):
-                try:
-                    attempt()
-                except ForkRefused:
-                    refused += 1
-            os._exit(refused)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
+        for call in (
+            *(real.ask, real.ask_round, lambda: real.tell(action.id, 0.5), lambda: real.forget([action.id])),
+            *(lambda: real.ask(size=3), lambda: real.tell([action.id], [0.5])),
+        ):
+            assert is_refused_after_a_fork(call)
         real.tell(action.id, 0.5)  # the parent goes on
 
     @every("attempt", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
@@ -358,55 +323,32 @@ class TestOneCopyOnly:
         two = attempt(one)
         for optimizer in (one, two):
             optimizer.tell(block.ids[30:], linear(block.ids, block.x)[30:])
-        ours, theirs = ([_step(optimizer) for _ in range(40)] for optimizer in (one, two))
+        ours, theirs = ([told(optimizer, 7).x for _ in range(40)] for optimizer in (one, two))
         assert np.array_equal(ours, theirs)
 
 
-def _step(optimizer):
-    block = optimizer.ask(size=7)
-    optimizer.tell(block.ids, linear(block.ids, block.x))
-    return block.x
-
-
-class TestStatement:
-    @every("privacy", [sv.PureDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)])
-    @every("horizon", [400, None])
-    def test_it_says_what_is_promised(self, privacy, horizon):
+def test_the_statement_says_what_is_promised_and_what_is_not():
+    for privacy, horizon in itertools.product([sv.PureDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)], [400, None]):
         statement = make(privacy=privacy, noise=sv.SecureNoise(), horizon=horizon).privacy
         assert statement.private
         text = str(statement)
         assert str(privacy) in text
         for row in ("Private", "Neighbours", "Adversary", "Promise", "Mechanism", "Why it holds", "Not covered"):
             assert row in text
-        assert "NOT PRIVATE" not in text
-        assert ("disjoint" in text) == (horizon is None)
-
-    def test_simulated_noise_is_called_what_it_is(self):
-        statement = make().privacy
-        assert not statement.private
-        assert "NOT PRIVATE" in statement.headline
-        assert "SIMULATED" in str(statement)
-
-    def test_no_privacy_is_called_what_it_is(self):
-        statement = make(privacy=sv.NoPrivacy(), noise=None).privacy
-        assert not statement.private
-        assert statement.epsilon is None
-        assert "NOT PRIVATE" in str(statement)
-
-    def test_epsilon_and_delta_can_be_read(self):
-        assert (make().privacy.epsilon, make().privacy.delta) == (1.0, 0.0)
-        assert make(privacy=sv.ApproxDP(2.0, 1e-5)).privacy.delta == 1e-5
-
-    def test_the_reason_holds_the_numbers_that_are_used(self):
-        optimizer = make(plan="auto", privacy=sv.PureDP(0.5), noise=sv.SecureNoise())
-        assert f"= {0.5:.6g}." in optimizer.privacy.why
-        assert f"scale {optimizer.plan.noise.scale:.6g}" in optimizer.privacy.why
+    optimizer = make(plan="auto", privacy=sv.PureDP(0.5), noise=sv.SecureNoise())
+    assert f"= {0.5:.6g}." in optimizer.privacy.why
+    assert (make().privacy.epsilon, make().privacy.delta) == (1.0, 0.0)
+    assert make(privacy=sv.ApproxDP(2.0, 1e-5)).privacy.delta == 1e-5
+    assert "NOT PRIVATE" in make().privacy.headline
+    assert "SIMULATED" in str(make().privacy)
+    free = make(privacy=sv.NoPrivacy(), noise=None).privacy
+    assert (free.private, free.epsilon, "NOT PRIVATE" in str(free)) == (False, None, True)
 
 
 class TestDoubling:
     def test_it_never_ends_and_never_repeats_an_id(self):
         optimizer = make(horizon=None, plan="auto")
-        ids = [_ids(optimizer, 300) for _ in range(20)]
+        ids = [told(optimizer, 300).ids for _ in range(20)]
         assert np.array_equal(np.concatenate(ids), np.arange(6000))
         assert optimizer.remaining is None
         assert optimizer.plan.horizon == 4096
@@ -454,14 +396,7 @@ class TestDoubling:
         optimizer = make(horizon=None, privacy=sv.PureDP(0.5))
         spent = set()
         for _ in range(30):
-            block = optimizer.ask(size=100)
-            optimizer.tell(block.ids, linear(block.ids, block.x))
+            told(optimizer, 100)
             spent.add((optimizer.plan.horizon, optimizer.privacy.epsilon))
         assert {epsilon for _, epsilon in spent} == {0.5}
         assert len(spent) >= 3
-
-
-def _ids(optimizer, size):
-    block = optimizer.ask(size=size)
-    optimizer.tell(block.ids, linear(block.ids, block.x))
-    return block.ids

@@ -125,17 +125,6 @@ def test_interactions_are_seen_and_said():
     assert "plan='worst-case'" in str(found)
 
 
-def test_a_world_that_is_linear_raises_no_alarm():
-    """False alarms: at most one in thousands of seeds."""
-    optimizer = make(horizon=30_000, privacy=sv.PureDP(1.0), noise=sv.SimulatedNoise(2))
-    actions = optimizer.ask(29_000)
-    coins = np.random.default_rng(0).random(len(actions.ids))
-    optimizer.tell(actions.ids, (coins < actions.x @ COSTS).astype(float))
-    found = optimizer.recommend()
-    assert found.caution == ""
-    assert found.fit_check.expected > 5
-
-
 def test_what_says_no_more_than_noise_has_an_even_p_value():
     """Under the model p-values are spread over (0, 1): of 30, none below 1/3000, and some above a half."""
     found = []
@@ -145,5 +134,6 @@ def test_what_says_no_more_than_noise_has_an_even_p_value():
         coins = np.random.default_rng(seed).random(4_000)
         optimizer.tell(actions.ids, (coins < actions.x @ COSTS).astype(float))
         found.append(optimizer.fit_check().probability)
+        assert optimizer.recommend().caution == ""
     assert min(found) > 1 / 3000
     assert 0.2 < np.mean(np.array(found) > 0.5) < 0.95

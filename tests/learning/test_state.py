@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupting import NoNoise
 from watching import cut_after
 
 import sottovoce as sv
@@ -73,18 +74,6 @@ def test_between_rounds_nothing_is_lost(kind, privacy):
             assert np.array_equal(one, other)
 
 
-class NoNoise:
-    """A source of zeros, for tests alone."""
-
-    simulated = True
-
-    def sampler(self, noise):
-        return self
-
-    def draw(self, size):
-        return np.zeros(size, dtype=np.int64)
-
-
 @given(st.lists(st.floats(-1, 2), min_size=5, max_size=5), st.lists(st.floats(-1, 2), min_size=5, max_size=5))
 @settings(max_examples=20, deadline=None)
 def test_losses_of_open_rounds_leave_no_trace(some, others):
@@ -114,12 +103,6 @@ def test_a_restored_optimizer_begins_a_new_round_and_refuses_old_ids():
             restored.tell(ids, np.full(np.size(ids), 0.5) if np.size(ids) > 1 else 0.5)
         assert len(restored.outstanding()) == 30
     restored.tell(fresh.ids, losses_of(fresh.x))
-
-
-def test_two_lives_share_no_ids():
-    state = make().state()
-    firsts = {sv.PrivateBandit.from_state(state, noise=sv.SimulatedNoise(2)).ask().id for _ in range(5)}
-    assert len(firsts) == 5
 
 
 @every("segments", [None, ["phone", "desktop"], sv.Segments(limit=4096), sv.Segments(["phone"], limit=5)])
@@ -173,14 +156,6 @@ def test_an_unknown_horizon_goes_on():
     assert restored.plan.horizon > original.plan.horizon
 
 
-def test_the_last_event_is_the_last():
-    original = make(horizon=100)
-    actions = original.ask(100)
-    original.tell(actions.ids, losses_of(actions.x))
-    with pytest.raises(StateRefused, match="nothing to go on with"):
-        sv.PrivateBandit.from_state(original.state(), noise=sv.SimulatedNoise(3))
-
-
 @every("mechanism", ["tree", "honaker", "toeplitz"])
 def test_mechanisms_with_secrets_are_refused(mechanism):
     optimizer = make(mechanism=mechanism, privacy=sv.ZCDP(0.5))
@@ -203,14 +178,11 @@ def test_a_custom_domain_is_passed_again_and_checked():
     assert again.round == 1
 
 
-def test_simulated_noise_stays_simulated():
+def test_simulated_noise_stays_simulated_and_real_noise_real():
     state = make().state()
     with pytest.raises(StateRefused, match="NOT PRIVATE"):
         sv.PrivateBandit.from_state(state)
     assert sv.PrivateBandit.from_state(state, noise=sv.SimulatedNoise(1)).privacy.simulated
-
-
-def test_real_noise_goes_on_with_real_noise():
     optimizer = make(noise=None)
     play(optimizer, 2)
     restored = sv.PrivateBandit.from_state(optimizer.state())
@@ -218,26 +190,23 @@ def test_real_noise_goes_on_with_real_noise():
     assert not restored.privacy.simulated
 
 
-@every("damage", [lambda s: s[:-1], lambda s: b"", lambda s: s[:40] + b"x" + s[41:], lambda s: "text"])
-def test_damage_is_refused(damage):
-    with pytest.raises(StateRefused, match="damaged"):
-        sv.PrivateBandit.from_state(damage(make().state()))
-
-
-def test_another_version_is_refused():
-    record = unpack(make().state())
+def test_what_is_damaged_of_another_version_lacks_something_or_is_over_is_refused():
+    state, here = make().state(), {"noise": sv.SimulatedNoise(1)}
+    for damaged in (state[:-1], b"", state[:40] + b"x" + state[41:], "text"):
+        with pytest.raises(StateRefused, match="damaged"):
+            sv.PrivateBandit.from_state(damaged)
+    record = unpack(state)
     with pytest.raises(StateRefused, match="version 99"):
         sv.PrivateBandit.from_state(pack({**record, "version": 99}))
-
-
-@every(
-    "missing",
-    ["seed", "entropy", "name", "configuration.horizon", "streams", "stream0.passed", "stream0.stretch0.before"],
-)
-def test_a_state_that_lacks_something_is_refused(missing):
-    kept = {key: value for key, value in unpack(make().state()).items() if key != missing}
-    with pytest.raises(StateRefused, match="it lacks"):
-        sv.PrivateBandit.from_state(pack(kept), noise=sv.SimulatedNoise(1))
+    lacking = "seed", "entropy", "name", "configuration.horizon", "streams", "stream0.passed", "stream0.stretch0.before"
+    for missing in lacking:
+        with pytest.raises(StateRefused, match="it lacks"):
+            sv.PrivateBandit.from_state(pack({key: one for key, one in record.items() if key != missing}), **here)
+    over = make(horizon=100)
+    actions = over.ask(100)
+    over.tell(actions.ids, losses_of(actions.x))
+    with pytest.raises(StateRefused, match="nothing to go on with"):
+        sv.PrivateBandit.from_state(over.state(), **here)
 
 
 def test_a_ledger_is_charged_once(tmp_path):

@@ -13,12 +13,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-import sottovoce as sv
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
 from sottovoce.privacy.mechanisms.exact_sum import ExactSum
 from sottovoce.privacy.mechanisms.fresh import FreshSums
@@ -26,39 +24,13 @@ from sottovoce.privacy.mechanisms.honaker import HonakerSums
 from sottovoce.privacy.mechanisms.probe_sums import ProbeSums
 from sottovoce.privacy.mechanisms.toeplitz import ToeplitzSums
 from sottovoce.privacy.mechanisms.tree import TreeAggregator
+from tracing import Tracer
 
-PACKAGE = str(Path(sv.__file__).parent)
 MECHANISMS = (ExactSum, FreshSums, HonakerSums, ProbeSums, ToeplitzSums, TreeAggregator)
 
 
 class Cut(Exception):
     """What is raised in the middle of a call; alternates with KeyboardInterrupt, which is no Exception."""
-
-
-class Tracer:
-    """Counts the lines that a call executes inside the package; raises before the one with a given number."""
-
-    def __init__(self, stop: int | None = None, error: type[BaseException] = Cut) -> None:
-        self.lines: list[tuple[str, int]] = []
-        self._stop, self._error = stop, error
-
-    def __enter__(self) -> "Tracer":
-        sys.settrace(self._enter_frame)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
-
-    def _enter_frame(self, frame: Any, event: str, argument: Any) -> Any:
-        return self._line if frame.f_code.co_filename.startswith(PACKAGE) else None
-
-    def _line(self, frame: Any, event: str, argument: Any) -> Any:
-        if event == "line":
-            self.lines.append((frame.f_code.co_filename, frame.f_lineno))
-            if len(self.lines) == self._stop:
-                sys.settrace(None)
-                raise self._error
-        return self._line
 
 
 class Alarm:

@@ -6,6 +6,7 @@ something was collected.
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,15 +15,18 @@ from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
 from sottovoce.rounds.stores.sql import database
 from sottovoce.rounds.stores.sql.store import SqlStore
+from tracing import PACKAGE, cut_short, lines_of
 
 from .policies import BareBook, Sums
 from .test_together import Account
-from .tools import SOAK, STREAMS, ask, close, cut_short, lines_of, loss_of, open_book, tell
+from .tools import SOAK, STREAMS, ask, close, loss_of, open_book, tell
 
 SIZE = 12  # slots of a round
 TRIES = 10**9 if SOAK else 7  # lines of each call
+ROUNDS = {"where": str(Path(PACKAGE) / "rounds")}
 
 
+SIZES = {"ask": 1, "a block": 20, "patience": 1}  # of calls that ask
 Again = Callable[[int], BareBook]
 
 
@@ -69,9 +73,9 @@ def give_up(book: BareBook) -> None:
 def test_a_call_that_is_cut_short_at_any_line_is_done_or_not(call: str, again: Again) -> None:
     book = again(-1)
     waiting = ready(book, Account(), call)
-    count = lines_of(lambda: CALLS[call](book, waiting))
+    count = len(lines_of(lambda: CALLS[call](book, waiting), **ROUNDS))
     close(book)
-    lines = range(0, count, max(1, count // TRIES))
+    lines = range(1, count + 1, max(1, count // TRIES))
     cut = [cut_short_in_a_row(call, again, part, lines[part : part + 20]) for part in range(0, len(lines), 20)]
     assert sum(cut)
 
@@ -81,7 +85,10 @@ def cut_short_in_a_row(call: str, again: Again, number: int, lines: range) -> in
     account, book, kept = Account(), again(number), []
     for line in lines:
         waiting = ready(book, account, call)
-        kept.append(cut_short(lambda: CALLS[call](book, waiting), line))  # noqa: B023
+        before = book.asked
+        kept.append(cut_short(lambda: CALLS[call](book, waiting), line, **ROUNDS))  # noqa: B023
+        if call != "close":
+            assert book.asked - before in (0, SIZES.get(call, 0)), "half of a block was handed out"
         account.settle(book)  # the same book goes on
         other = again(number)
         account.check(other)

@@ -5,7 +5,9 @@ import gc
 import os
 import zlib
 
-from cutting import Tracer, attempt, chosen, elsewhere, in_words, places_in
+from cutting import PLACES, attempt, chosen, elsewhere, in_words, places_in
+
+from tracing import lines_of
 
 SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 MOST = None if SOAK else 24  # lines of a call that are tried
@@ -33,11 +35,9 @@ class FileTrial:
         """Cut a call short at its lines, each time anew; nothing must be held after any of them."""
         self.player.calls()[kind]()()  # the first time some things are loaded
         self._recover()
-        call = self.player.calls()[kind]()
-        with Tracer() as tracer:
-            call()
+        lines = lines_of(self.player.calls()[kind](), where=PLACES)
         self._recover()
-        for place in chosen(places_in(tracer.lines), self._most, zlib.crc32(kind.encode()), self._near):
+        for place in chosen(places_in(lines), self._most, zlib.crc32(kind.encode()), self._near):
             self.cut(kind, functools.partial(attempt, place=place), in_words(place))
         self.verdict()
 
@@ -59,7 +59,7 @@ class FileTrial:
             try:
                 self._recover()
             except AssertionError as problem:
-                raise AssertionError(f"{kind}, at {where}: {problem}") from None
+                raise AssertionError(f"{kind}, at {where}: {problem}") from problem
         kept.clear()
 
     def _recover(self):

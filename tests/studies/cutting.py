@@ -5,7 +5,6 @@ go of because something was collected.
 """
 
 import contextlib
-import dis
 import functools
 import importlib.util
 import itertools
@@ -18,74 +17,14 @@ from pathlib import Path
 from players import KINDS, Account
 from study_tools import place
 
-import sottovoce as sv
 from sottovoce.errors import StorageError
+from tracing import PACKAGE, Tracer
 
-OWN = str(Path(sv.__file__).parent)
 DRIVERS = tuple(str(Path(importlib.util.find_spec(name).origin).parent) for name in ("psycopg", "sqlite3"))
-DATABASE = str(Path(OWN, "rounds", "stores", "sql"))
+DATABASE = str(Path(PACKAGE, "rounds", "stores", "sql"))
 GLUE = (contextlib.__file__, threading.__file__)
-PLACES = (OWN, *DRIVERS, *GLUE)
+PLACES = (PACKAGE, *DRIVERS, *GLUE)
 PATIENT = 600.0  # seconds after which a call that does not return is stuck
-
-
-class Tracer:
-    """Notes the lines that a call executes in the package and in what it uses; raises before one of them.
-
-    Parameters
-    ----------
-    stop
-        (file, line, which): the `which`-th time that this line is executed, counted from 0; None for no line.
-    """
-
-    def __init__(self, stop=None, error=KeyboardInterrupt):
-        self.lines, self.reached = [], False
-        self._stop, self._left, self._error = (None, 0, error) if stop is None else (stop[:2], stop[2], error)
-        self._wanted = {}
-
-    def __enter__(self):
-        sys.settrace(self._enter)
-        return self
-
-    def __exit__(self, *_):
-        sys.settrace(None)
-
-    def _enter(self, frame, event, argument):
-        name = frame.f_code.co_filename
-        if name not in self._wanted:
-            self._wanted[name] = name.startswith(PLACES) if self._stop is None else name == self._stop[0]
-        return self._line if self._wanted[name] else None
-
-    def _line(self, frame, event, argument):
-        if event == "line" and frame.f_lasti not in _ends_of_blocks(frame.f_code):
-            where = frame.f_code.co_filename, frame.f_lineno
-            if self._stop is None:
-                self.lines.append(where)
-            elif where == self._stop:
-                self._left -= 1
-                if self._left < 0:
-                    sys.settrace(None)
-                    self.reached = True
-                    raise self._error
-        return self._line
-
-
-@functools.cache
-def _ends_of_blocks(code):
-    """Where a `with` is left: a line of its own to tracers, though Python handles no signal between it and the block.
-
-    Nothing could be made safe against an exception there, a plain lock least of all. What a context does at its end is
-    made of other lines.
-    """
-    found = list(dis.get_instructions(code))
-    ends = {one.offset for one, after in itertools.pairwise(found) if after.opname == "WITH_EXCEPT_START"}
-    for before, one, two, three, call in zip([None, *found], found, found[1:], found[2:], found[3:], strict=False):
-        nothing = all(each.opname == "LOAD_CONST" and each.argval is None for each in (one, two, three))
-        if nothing and call.opname in ("PRECALL", "CALL"):
-            ends.add(one.offset)
-            if before is not None and before.opname == "SWAP":  # a value is returned from within the block
-                ends.add(before.offset)
-    return ends
 
 
 def places_in(lines):
@@ -133,7 +72,7 @@ def attempt(call, place, error=KeyboardInterrupt):
 
 
 def _attempt(call, place, error):
-    tracer = Tracer(place, error)
+    tracer = Tracer(place, error, PLACES)
     try:
         with tracer:
             call()

@@ -471,6 +471,7 @@ class EvaluationBook(Book):
     def leave(self) -> None:
         """Give back what is leased; nothing can be called after this."""
         if not self.closed:
+            self._hand = []  # first: if this is cut short, what is given back is dealt anew
             with suppress(SottovoceError):  # it is closed, whatever is wrong with what is stored
                 if self._counted:
                     self._close_unclaimed()

@@ -1,55 +1,32 @@
 """Actions for segments: whose they are, in which order they come, and that every loss finds its way home."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from families import PEOPLE, SLATE, family, play
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.errors import AlreadyTold, HorizonReached, RoundClosed, UnknownAction, UnknownSegment
+from sottovoce.errors import HorizonReached, RoundClosed, UnknownSegment
 
 
-def test_an_optimizer_shows_its_segments():
-    optimizer = family()
-    assert type(optimizer) is type(family(segments=None)) is sv.PrivateBandit
-    assert "segments=Segments(['phone', 'desktop', 'tablet'])" in repr(optimizer)
-
-
-def test_one_action_for_a_segment():
-    optimizer = family()
-    action = optimizer.ask(segment="phone")
-    assert len(action.chosen) == 2
-    assert action.wants_loss
-    optimizer.tell(action.id, 0.5)
-    assert optimizer.sizes == {"phone": 1}
-    assert optimizer.remaining == 1999
-
-
-@every(
-    "size, segment, counts",
-    [
+def test_a_block_for_one_or_for_each():
+    for size, segment, counts in (
+        (None, "phone", {"phone": 1}),
         (6, "phone", {"phone": 6}),
         (None, ["desktop", "phone", "desktop"], {"desktop": 2, "phone": 1}),
         (3, np.array(["phone", "phone", "tablet"]), {"phone": 2, "tablet": 1}),
-    ],
-)
-def test_a_block_for_one_or_for_each(size, segment, counts):
-    optimizer = family()
-    actions = optimizer.ask(size, segment=segment)
-    assert optimizer.sizes == counts
-    assert len(actions) == sum(counts.values()) == len(set(actions.ids.tolist()))
-    assert actions.x.sum(axis=1).tolist() == [2.0] * len(actions)
-
-
-def test_events_of_a_block_stand_in_the_order_in_which_they_were_asked_for():
-    came = ["phone", "tablet", "phone", "desktop", "tablet", "phone"]
-    block = family().ask(segment=came)
-    ids = {name: block.ids[[place for place, one in enumerate(came) if one == name]] for name in came}
-    assert all((np.diff(mine) == 1).all() for mine in ids.values())
-    assert len(np.unique(block.ids)) == len(came)
+    ):
+        optimizer = family()
+        assert "segments=Segments(['phone', 'desktop', 'tablet'])" in repr(optimizer)
+        asked = optimizer.ask(size, segment=segment)
+        actions = [asked] if isinstance(segment, str) and size is None else list(asked)
+        assert optimizer.sizes == counts
+        assert optimizer.remaining == 2000 - len(actions)
+        assert len({one.id for one in actions}) == sum(counts.values())
+        assert all(len(one.chosen) == 2 and one.wants_loss for one in actions)
+        names = [segment] * len(actions) if isinstance(segment, str) else list(segment)
+        mine = {name: [one.id for one, other in zip(actions, names, strict=True) if other == name] for name in names}
+        assert all((np.diff(ids) == 1).all() for ids in mine.values())  # in the order in which they were asked for
 
 
 def test_factors_and_columns_of_levels():
@@ -76,9 +53,12 @@ def test_whom_it_is_for_has_to_be_said_and_be_known():
         optimizer.ask(3, segment=["phone", "desktop"])
     assert optimizer.sizes == {}
     assert optimizer.remaining == 2000
-    for call in (lambda one: one.ask(segment="phone"), lambda one: one.recommend(segment="phone")):
-        with pytest.raises(TypeError, match="pass segments="):
-            call(family(segments=None))
+    alone = family(segments=None)
+    for call in (alone.ask, alone.ask_round, alone.recommend):
+        for segment in ("phone", ["phone"], []):
+            with pytest.raises(TypeError, match=r"pass segments=|segment= is for an optimizer with segments"):
+                call(segment=segment)
+    assert alone.remaining == 2000
 
 
 def test_segments_that_were_not_named_are_opened_until_there_are_so_many():
@@ -113,28 +93,6 @@ def test_an_unknown_horizon_lets_every_segment_double_by_itself():
     play(optimizer, costs, 3000)
     assert optimizer.remaining is None
     assert optimizer.recommend(segment="phone").chosen == ["tea", "coffee"]
-
-
-def test_tells_of_several_segments_in_any_order_all_or_nothing():
-    optimizer = family()
-    actions = optimizer.ask(segment=PEOPLE * 10)
-    ids = np.random.default_rng(0).permutation(actions.ids)
-    for wrong in (
-        np.append(ids, 17),
-        np.append(ids, 2**62),
-        np.append(ids, -1),
-        np.append(ids, ids[:1]),
-        np.append(ids, actions.ids.max() + 1),
-    ):
-        with pytest.raises((UnknownAction, AlreadyTold)):
-            optimizer.tell(wrong, np.full(len(wrong), 0.5))
-    with pytest.raises(sv.errors.InvalidLoss):
-        optimizer.tell(ids, np.where(np.arange(len(ids)) == 7, np.nan, 0.5))
-    assert len(optimizer.outstanding()) == len(ids), "nothing was recorded"
-    optimizer.tell(ids, np.full(len(ids), 0.5))
-    assert len(optimizer.outstanding()) == 0
-    with pytest.raises(AlreadyTold):
-        optimizer.tell(int(ids[0]), 0.5)
 
 
 def test_forgetting_and_what_is_outstanding_names_the_segment():
@@ -180,17 +138,6 @@ def test_the_same_by_single_actions_and_by_blocks():
     assert one.sizes == other.sizes
 
 
-def test_real_noise_is_not_copied_and_simulated_noise_may_be():
-    with pytest.raises(sv.errors.CopyRefused):
-        copy.copy(family(noise=None))
-    optimizer = family()
-    optimizer.ask(10, segment="phone")
-    for again in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
-        assert again.ask(segment="phone").id == 10
-        assert again.sizes == {"phone": 11}
-    assert optimizer.sizes == {"phone": 10}
-
-
 @every("plan", ["worst-case", "paper"])
 def test_plans_without_a_model_refuse_segments(plan):
     with pytest.raises(ValueError, match="segments is of no use to this plan"):
@@ -204,12 +151,3 @@ def test_more_coordinates_than_can_be_kept_by_segment_are_refused():
         family(sv.domains.Hypersimplex(601, 3))
     with pytest.raises(ValueError, match="together more than 2,500"):
         family(sv.domains.Hypersimplex(400, 3), segments={"device": list(range(4)), "country": list(range(4))})
-
-
-@every("segment", ["anybody", ["anybody"], []])
-def test_who_has_no_segments_is_asked_for_none(segment):
-    optimizer = sv.PrivateBandit(sv.domains.Simplex(3), horizon=100, loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0))
-    for ask in (optimizer.ask, optimizer.ask_round):
-        with pytest.raises(TypeError, match="segment= is for an optimizer with segments"):
-            ask(segment=segment)
-    assert optimizer.remaining == 100

@@ -101,19 +101,6 @@ def test_a_study_plays_what_memory_plays_reopens_and_is_verified(tmp_path, segme
         assert study.verify().ok, str(study.verify())
 
 
-def test_looking_changes_nothing_that_is_played():
-    seen = []
-    for looks in (False, True):
-        optimizer = sv.PrivateBandit(**settings())
-        for turn in range(8):
-            play(optimizer, {"phone": GOOD, "desktop": OTHER}, 500, seed=turn)
-            if looks:
-                optimizer.recommend()
-                optimizer.posterior(segment="phone")
-        seen.append(optimizer.ask(size=50, segment="phone").x)
-    assert np.array_equal(*seen)
-
-
 def test_more_than_can_be_kept_is_refused():
     many = settings(domain=sv.domains.Hypersimplex(100_000, 20), segments=sv.Segments(limit=1000))
     with pytest.raises(ValueError, match="more than can be kept"):

@@ -56,14 +56,18 @@ def test_many_segments_with_few_events_lose_no_more_than_one_decision_for_all():
     assert lost[0] < 1.03 * lost[1]
 
 
-@every("options", [{}, {"losses": "convex", "integral": False}])
+@every("options", [{}, {"losses": "convex", "integral": False}, {"integral": True, "feedback": "items"}])
 def test_looking_changes_nothing_that_is_played(options):
     """Neither recommendations nor what is believed: both show what segments say of each other by now."""
     seen = []
     for looks in (False, True):
         optimizer = family(horizon=8000, least_events=None, probes=None, **options)
         for turn in range(20):
-            play(optimizer, APART, 200, seed=turn)
+            if "feedback" in options:
+                actions = optimizer.ask(200, segment=[PEOPLE[place % 3] for place in range(200)])
+                optimizer.tell(actions.ids, np.array([APART["phone"][one] for one in actions.indices]))
+            else:
+                play(optimizer, APART, 200, seed=turn)
             if looks:
                 optimizer.recommend()
                 optimizer.posterior(segment="phone")

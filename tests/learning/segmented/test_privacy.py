@@ -1,7 +1,5 @@
 """What is promised with segments: every loss in one number, one charge, no copy in a fork, and what is public."""
 
-import os
-
 import numpy as np
 import pytest
 from families import PEOPLE, family
@@ -9,6 +7,7 @@ from interrupting import NoNoise
 from watching import watch_releases
 
 import sottovoce as sv
+from children import is_refused_after_a_fork
 from sampling import every
 
 
@@ -31,6 +30,7 @@ def test_another_loss_moves_one_sum_and_its_squares_until_decisions_change(event
     other = losses.copy()
     other[event] = 1.0 - round(losses[event])  # as far as it goes
     one, two = released_by(losses), released_by(other)
+    assert {stream for stream, _ in one} == {0, 1, 2}
     changed = [number for number in one if not np.array_equal(one[number], two.get(number))]
     first = changed[0]  # what comes later follows from what was released, and may be anything
     difference = np.abs(one[first] - two[first])
@@ -39,11 +39,6 @@ def test_another_loss_moves_one_sum_and_its_squares_until_decisions_change(event
     assert np.count_nonzero(sums) == 1
     assert np.count_nonzero(squares[sums == 0]) == 0
     assert difference.sum() <= 2 ** family().plan.bits
-
-
-def test_every_segment_releases_rounds_of_its_own():
-    seen = released_by(np.random.default_rng(0).random(1200))
-    assert {stream for stream, _ in seen} == {0, 1, 2}
 
 
 def test_the_ledger_is_charged_once_whatever_the_number_of_segments(tmp_path):
@@ -56,16 +51,13 @@ def test_the_ledger_is_charged_once_whatever_the_number_of_segments(tmp_path):
         family(noise=None, ledger=ledger, name="another")
 
 
-def test_noise_is_that_of_one_optimizer():
-    alone, together = family(segments=None), family()
+def test_the_statement_says_that_the_segment_is_public_and_noise_is_that_of_one_optimizer():
+    alone, together = family(segments=None, noise=None), family(noise=None)
     assert together.plan.noise == alone.plan.noise
-
-
-def test_the_statement_says_that_the_segment_is_public():
-    text = " ".join(str(family(noise=None).privacy).split())
+    text = " ".join(str(together.privacy).split())
     assert "which segment an event belongs to: it is public" in text
     assert "the budget is spent once for all of them" in text
-    assert "segment" not in str(family(segments=None, noise=None).privacy)
+    assert "segment" not in str(alone.privacy)
 
 
 def test_no_loss_is_shown_anywhere():
@@ -80,34 +72,19 @@ def test_no_loss_is_shown_anywhere():
     assert "inf" not in str(caught.value).replace("infin", "")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_is_refused():
     optimizer = family(noise=None)
     actions = optimizer.ask(segment=PEOPLE * 30)
     optimizer.tell(actions.ids, np.full(90, 0.5))
-    calls = [
+    for call in (
         lambda: optimizer.ask(segment="phone"),
         lambda: optimizer.ask(segment=["phone", "desktop"]),
         lambda: optimizer.tell(int(actions.ids[0]), 0.5),
         lambda: optimizer.tell(actions.ids, np.full(90, 0.5)),
         lambda: optimizer.forget(actions.ids),
-        optimizer.recommend,
-        lambda: optimizer.recommend(segment="phone"),
-        optimizer.state,
-        optimizer.outstanding,
-    ]
-    child = os.fork()
-    if not child:
-        refused = 0
-        for call in calls:
-            try:
-                call()
-            except sv.errors.ForkRefused:
-                refused += 1
-            except BaseException:
-                pass
-        os._exit(refused)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == len(calls)
+        *(optimizer.recommend, lambda: optimizer.recommend(segment="phone"), optimizer.state, optimizer.outstanding),
+    ):
+        assert is_refused_after_a_fork(call)
 
 
 def test_local_privacy_takes_reports_by_segment():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import family
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,18 +10,8 @@ import sottovoce as sv
 from sottovoce.learning.segmented.stretch import events_before_an_end
 
 
-def made(horizon=400, **options):
-    return sv.PrivateBandit(
-        sv.domains.Hypersimplex(6, 2),
-        horizon=horizon,
-        loss_range=(0, 1),
-        privacy=sv.PureDP(1.0),
-        losses="linear",
-        segments=["a", "b", "c"],
-        seed=3,
-        noise=sv.SimulatedNoise(3),
-        **options,
-    )
+def made(horizon=400):
+    return family(sv.domains.Hypersimplex(6, 2), ["a", "b", "c"], horizon=horizon, least_events=None, probes=None)
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.lists(st.integers(0, 4), min_size=4, max_size=4))
