@@ -88,7 +88,6 @@ OTHERS = {
     "hull of 100 points": lambda n: sv.domains.ConvexHull(np.random.default_rng(0).standard_normal((100, n))),
     "your own": own,
     "product": lambda n: sv.domains.Product([sv.domains.Simplex(10)] * (n // 10)),
-    "stretched": lambda n: sv.domains.Affine(sv.domains.Simplex(n), np.linspace(1, 2, n)),
 }
 
 

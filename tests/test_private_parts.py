@@ -9,7 +9,6 @@ SOURCE = Path(sottovoce.__file__).parent
 STANDARD = {"_asdict", "_exit", "_fields", "_make", "_mapping", "_replace"}  # of the standard library
 ALLOWED = {
     ("auditing/playing/transcripts.py", "_store"),  # audits see what is released
-    ("domains/combinators/affine.py", "_hull"),  # within the room of sets
     ("domains/design.py", "_hull"),
     ("models/convex.py", "_pairs"),  # of its base, models/radial_fits.py
     ("service/study_workers/answers.py", "_items"),  # of actions: in the order in which their losses are told

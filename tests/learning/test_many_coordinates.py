@@ -61,7 +61,6 @@ SETS = {
     "points": lambda n: sv.domains.ConvexHull(np.random.default_rng(0).standard_normal((50, n))),
     "own": lambda n: sv.domains.Custom(furthest(n), n),
     "product": lambda n: sv.domains.Product([trees(n // 2), sv.domains.Simplex(n)]),
-    "stretched": lambda n: sv.domains.Affine(trees(n), np.linspace(1, 2, trees(n).dimension)),
 }
 
 

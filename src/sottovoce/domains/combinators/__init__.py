@@ -1,7 +1,6 @@
-"""Sets made from other sets: products and images."""
+"""Sets made from other sets: products, and sets in round position."""
 
-from sottovoce.domains.combinators.affine import Affine
 from sottovoce.domains.combinators.product import Product
 from sottovoce.domains.combinators.rounded import Rounded
 
-__all__ = ["Affine", "Product", "Rounded"]
+__all__ = ["Product", "Rounded"]

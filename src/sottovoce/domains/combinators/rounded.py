@@ -1,5 +1,6 @@
 """Lopsided sets, brought into round position."""
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Self
@@ -7,20 +8,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Integers, Matrix, Vector
+from sottovoce._arrays import Integers, Matrix, Vector
+from sottovoce._checks import number, vector
+from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, both_ways
 from sottovoce.domains._geometry.inner_ball import InnerBall, reach
 from sottovoce.domains.balls.box import Box
-from sottovoce.domains.base import Domain, read_only
+from sottovoce.domains.base import Domain, Fixed, read_only
 from sottovoce.domains.choices.hypersimplex import Hypersimplex
-from sottovoce.domains.combinators._image import Image, original
 from sottovoce.domains.design import Design, d_optimal_design
 
 _LOOKS = 4  # directions, each taken both ways, whose vertices stand for those of a design that is known by formula
+_EQUAL = 1 - 1e-12
 _REFLECTIONS = 30_000  # largest (vertices x dimension) for which every vertex is reflected, at a few projections each
 
 
-class Rounded(Image):
+class Rounded(Fixed, Domain):
     """A domain in round position: the affine image in which a D-optimal design has identity covariance.
 
     Its coordinates are z = S^(-1/2) (x - mean), as many as the affine hull has dimensions (d), so that the image is
@@ -46,7 +49,9 @@ class Rounded(Image):
     """
 
     def __init__(self, domain: Domain) -> None:
-        self.domain = original(domain)
+        if not isinstance(domain, Domain):
+            raise TypeError(f"domain must be a Domain, got {domain!r}")
+        self.domain = domain
         self.design: Design = d_optimal_design(domain)
         self.dimension = self.design.dimension
 
@@ -82,11 +87,27 @@ class Rounded(Image):
         """
         return self.design.mean + np.asarray(z, dtype=np.float64) @ self.design.factor.T
 
-    def _pull(self, cost: Floats) -> Floats:
-        return cost @ self.design.whitening
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return the image of the original's cheapest point."""
+        asked = vector("cost", cost, self.dimension) @ self.design.whitening
+        return self.from_original(self.domain.extreme_point(asked))
+
+    @property
+    def affine_dimension(self) -> int:
+        """That of the original, which is how many coordinates there are."""
+        return self.dimension
+
+    @cached_property
+    def _quick_middle(self) -> Vector:
+        return read_only(self.from_original(self.domain._quick_middle))
+
+    @cached_property
+    def _quick_dimension(self) -> int:
+        return self.domain._quick_dimension
 
     @cached_property
     def _gains(self) -> tuple[float, float]:
+        """Least and largest factor by which the map changes a length."""
         if self.design.by_formula:  # its rows are orthogonal
             lengths = np.linalg.norm(self.design.whitening, axis=1)
             return float(lengths.min()), float(lengths.max())
@@ -94,8 +115,9 @@ class Rounded(Image):
         return float(lengths[-1]), float(lengths[0])
 
     @property
-    def _tangent_gains(self) -> tuple[float, float]:
-        return self._gains
+    def _alike(self) -> bool:
+        """Whether all lengths change by one factor: then the original's radii are exact, stretched."""
+        return self._gains[0] >= self._gains[1] * _EQUAL
 
     @property
     def likely_outer_radius(self) -> float:
@@ -115,14 +137,26 @@ class Rounded(Image):
 
     @cached_property
     def _outer_radius(self) -> float:
-        """Of a design that is known by formula, the root of the leverage that all vertices have."""
-        return self.likely_outer_radius * (1 + CAUTION) if self.design.by_formula else super()._outer_radius
+        """Of a design that is known by formula, the root of the leverage that all vertices have.
+
+        Of others, that of the original, stretched, or what the oracle certifies if that is less.
+        """
+        if self.design.by_formula:
+            return self.likely_outer_radius * (1 + CAUTION)
+        moved = math.dist(self.center, self.from_original(self.domain.center))
+        stretched = self.domain.outer_radius * self._gains[1] + moved
+        if self._alike and moved == 0.0:
+            return stretched
+        return min(stretched, outer_bounds.outer_radius(self.extreme_point, self._frames, self.center))
 
     @cached_property
     def _diameter(self) -> float:
+        stretched = self.domain.diameter * self._gains[1]
         if self.design.by_formula:
-            return min(2 * self.outer_radius, self.domain.diameter * self._gains[1])
-        return super()._diameter
+            return min(2 * self.outer_radius, stretched)
+        if self._alike:
+            return stretched
+        return min(stretched, outer_bounds.diameter(self.extreme_point, self._frames), 2 * self.outer_radius)
 
     @cached_property
     def _inner_ball(self) -> InnerBall:
@@ -149,3 +183,23 @@ class Rounded(Image):
             if 2 * share / (1 + share) - slack <= least:
                 return 0.0
         return 2 * share / (1 + share) - slack
+
+    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
+        """Say whether `x` is within the distance `tolerance` of the set.
+
+        The original decides, at the least and the largest tolerance that this can mean there; if it gives two answers,
+        a projection decides.
+        """
+        x = vector("x", x, self.dimension)
+        tolerance = number("tolerance", tolerance, above=0.0)
+        origin, (low, high) = self.to_original(x), self._gains
+        if self.domain.contains(origin, tolerance / high):
+            return True
+        if self._alike or not self.domain.contains(origin, tolerance / low):
+            return False
+        return super().contains(x, tolerance)
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Matrix:
+        """Draw vertices with mean `x`: images of what the original draws."""
+        origin = self.to_original(vector("x", x, self.dimension))
+        return self.from_original(self.domain.round(origin, rng, size))
