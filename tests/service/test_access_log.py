@@ -20,11 +20,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from sampling import every
-from sottovoce.service.access_log import AccessLog, Answered, logging_config
 from sottovoce.service.app import create_app
 from sottovoce.service.body_limit import BodyLimit
 from sottovoce.service.redaction import RedactingFormatter, note_incident, printable, redact_errors, redacted
-from sottovoce.service.request_log import RequestLog
+from sottovoce.service.request_log import AccessLog, Answered, RequestLog, logging_config
 from sottovoce.service.settings import Settings
 
 LOSS = "0.73218840129"

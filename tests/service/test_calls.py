@@ -288,7 +288,7 @@ def test_studies_take_turns_where_few_can_be_open(serve, sqlite_url):
         for name in names:
             served.tell(name, id=served.ask(name)["id"], loss=0.5)
     assert [served.look("status", name)["told"] for name in names] == [3] * 5
-    assert len(served.app.state.context.workers) <= 2
+    assert len(served.app.state.context.studies) <= 2
 
 
 def test_readiness_is_about_the_storage(served, monkeypatch):

@@ -8,10 +8,9 @@ from fastapi import FastAPI
 from httpx2 import ASGITransport, AsyncClient
 from starlette.requests import Request
 
-from sottovoce.service.gate import ANY, KeyGate, KeyRates, OpenGate, WrongKeys, gate_for
+from sottovoce.service.gate import ANY, Gate
 from sottovoce.service.keys import ROLES, KeyStore
 from sottovoce.service.problem_documents import Problem, problem_response
-from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 
 
@@ -55,7 +54,7 @@ class Caller:
     def __init__(self, url):
         self.clock = Clock()
         self.ring = KeyStore(ServiceStore(url))
-        self.gate = KeyGate(self.ring, KeyRates(100.0, clock=self.clock), WrongKeys(clock=self.clock))
+        self.gate = Gate(self.ring, 100.0, clock=self.clock)
         self.app = application(self.gate)
 
     def __call__(self, path, key=None, *, headers=None, address="192.0.2.1", times=1):
@@ -73,7 +72,7 @@ class Caller:
 def call(sqlite_url):
     caller = Caller(sqlite_url)
     yield caller
-    caller.gate.close()
+    caller.ring.close()
 
 
 def test_each_role_for_each_study(call):
@@ -154,18 +153,6 @@ def test_a_key_has_its_rate(call):
     assert call("/studies/spring/ask", slow).status_code == 200
 
 
-def test_in_development_everybody_may_do_everything(sqlite_url):
-    store = ServiceStore(sqlite_url)
-    gate = gate_for(Settings(storage=sqlite_url, dev=True), store)
-    assert isinstance(gate, OpenGate)
-    key = asyncio.run(gate(Request({"type": "http"}), "admin"))
+def test_in_development_everybody_may_do_everything():
+    key = asyncio.run(Gate(None, 100.0)(Request({"type": "http"}), "admin"))
     assert all(key.may(role) for role in ROLES)
-    store.close()
-
-
-def test_without_development_there_are_keys(sqlite_url):
-    store = ServiceStore(sqlite_url)
-    gate = gate_for(Settings(storage=sqlite_url, workers=1), store)
-    with pytest.raises(Problem, match="unauthorised"):
-        asyncio.run(gate(Request({"type": "http", "headers": [], "client": None}), "ask", "spring"))
-    gate.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import math
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from sampling import every
 from sottovoce.service.body_limit import BodyLimit
-from sottovoce.service.gate import KeyRates, WrongKeys
+from sottovoce.service.gate import Buckets, Gate
 from sottovoce.service.problem_documents import Problem, problem_response
 
 
@@ -31,83 +31,68 @@ class Clock:
 gaps = st.lists(st.sampled_from([0.0, 0.0, 0.0, 0.125, 0.25, 0.5, 1.0, 4.0]), max_size=120)
 
 
-@given(gaps, st.sampled_from([2.0, 4.0, 8.0, 64.0]))
-def test_a_key_gets_what_a_bucket_of_tokens_would_give(gaps, rate):
-    """Against the textbook: tokens come back at the rate, the bucket holds two seconds' worth or ten."""
+@given(gaps, st.sampled_from([2.0, 4.0, 8.0, 64.0]), st.sampled_from([4, 10, 128]))
+def test_a_bucket_gives_what_its_tokens_allow(gaps, rate, deep):
+    """Against the textbook: tokens come back at the rate, and the bucket holds so many."""
     clock = Clock()
-    rates = KeyRates(rate, clock=clock)
-    deep = max(Fraction(2) * Fraction(rate), Fraction(10))
-    tokens = deep
+    buckets, tokens = Buckets(clock), Fraction(deep)
     for gap in gaps:
         clock.now += gap
-        tokens = min(deep, tokens + Fraction(gap) * Fraction(rate))
+        tokens = min(Fraction(deep), tokens + Fraction(gap) * Fraction(rate))
         allowed = tokens >= 1
         tokens -= allowed
-        assert (rates.wait("key") == 0.0) == allowed
+        assert (buckets.wait("key", rate, deep) == 0.0) == allowed
 
 
 @given(st.floats(0.01, 5000.0), st.integers(1, 40))
-def test_whoever_waits_as_long_as_told_is_let_in(rate, more):
+def test_whoever_waits_as_long_as_told_is_let_in(rate, deep):
     clock = Clock()
-    rates = KeyRates(1.0, clock=clock)
-    for _ in range(math.ceil(max(10, 2 * rate)) + 1 + more):  # a token that is there but for rounding is given
-        wait = rates.wait("key", rate)
-        if wait:
+    buckets = Buckets(clock)
+    for _ in range(deep + 100):  # a token that is there but for rounding is given
+        if wait := buckets.wait("key", rate, deep):
             break
     assert wait > 0
     clock.now += wait * (1 - 1e-3) - 2e-6
-    assert rates.wait("key", rate) > 0
+    assert buckets.wait("key", rate, deep) > 0
     clock.now += wait * 1e-3 + 4e-6
-    assert rates.wait("key", rate) == 0
-
-
-def test_keys_have_rates_of_their_own():
-    clock = Clock()
-    rates = KeyRates(25.0, clock=clock)
-    assert sum(rates.wait("usual") == 0 for _ in range(500)) == 50
-    assert sum(rates.wait("quick", 250.0) == 0 for _ in range(5000)) == 500
-    assert sum(rates.wait("slow", 0.1) == 0 for _ in range(500)) == 10
-    clock.now += 1
-    assert sum(rates.wait("usual") == 0 for _ in range(500)) == 25
+    assert buckets.wait("key", rate, deep) == 0
 
 
 def test_full_buckets_are_forgotten():
     clock = Clock()
-    rates = KeyRates(100.0, clock=clock)
-    for n in range(30_000):
+    buckets = Buckets(clock)
+    for n in range(60_000):
         clock.now += 0.001
-        assert rates.wait(f"key {n}") == 0
-    assert len(rates._full) <= 10_001
-
-
-def test_wrong_keys_of_an_address_are_few():
-    clock = Clock()
-    wrong = WrongKeys(rate=0.5, at_once=4, clock=clock)
-    assert [wrong.wait("192.0.2.1") for _ in range(6)] == [0, 0, 0, 0, 2, 2]
-    clock.now += 2
-    assert [wrong.wait("192.0.2.1") for _ in range(2)] == [0, 2]
+        assert buckets.wait(f"key {n}", 100.0, 200) == 0
+    assert len(buckets._full) <= 30_000
 
 
 def test_who_has_a_whole_network_has_one_bucket():
-    wrong = WrongKeys(rate=0.5, at_once=4, clock=Clock())
-    assert sum(wrong.wait(f"2001:db8::{n:x}") == 0 for n in range(100)) == 4
-    assert sum(wrong.wait(f"2001:db8:0:1::{n:x}%eth0") == 0 for n in range(100)) == 4
-    assert sum(wrong.wait("::ffff:192.0.2.7" if n % 2 else "192.0.2.7") == 0 for n in range(100)) == 4
-    assert sum(wrong.wait(None) == 0 for _ in range(100)) == 4
-    assert sum(wrong.wait("/run/some.sock") == 0 for _ in range(100)) == 4
+    gate = Gate(None, 100.0, clock=Clock())
+    networks = (
+        lambda n: f"2001:db8::{n:x}",
+        lambda n: f"2001:db8:0:1::{n:x}%eth0",
+        lambda n: "::ffff:192.0.2.7" if n % 2 else "192.0.2.7",
+        lambda n: "/run/some.sock",
+        lambda n: None,
+    )
+    for address in networks:
+        refused = 0
+        for n in range(100):
+            client = address(n)
+            try:
+                gate.refused(Request({"type": "http", "client": client and (client, 1)}))
+            except Problem:
+                refused += 1
+        assert refused == 80
 
 
 def test_however_many_addresses_attack_memory_is_the_same():
-    import tracemalloc
-
-    wrong = WrongKeys(clock=Clock())
-    wrong.wait("192.0.2.1")
-    tracemalloc.start()
-    for n in range(20_000):
-        wrong.wait(f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}")
-    grown, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert grown < 20_000
+    gate = Gate(None, 100.0, clock=Clock())
+    for n in range(40_000):
+        with suppress(Problem):
+            gate.refused(Request({"type": "http", "client": (f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}", 1)}))
+    assert len(gate._buckets._full) <= 1 << 14
 
 
 # -- bodies -------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def test_many_who_ask_together_share_a_look(sqlite_url):
 
         return look
 
-    for reads in (context._entries, context._answers):
+    for reads in (context.entries, context._answers):
         reads._read = counted(reads._read)
 
     async def calls():

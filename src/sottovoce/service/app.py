@@ -16,20 +16,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sottovoce import __version__
 from sottovoce.errors import SottovoceError
-from sottovoce.service.access_log import AccessLog
 from sottovoce.service.body_limit import BodyLimit
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard import dashboard_routes
 from sottovoce.service.endpoints import evaluation_routes, operation_routes, study_routes
 from sottovoce.service.endpoints._parsing import malformed
-from sottovoce.service.gate import gate_for
-from sottovoce.service.metrics import Metrics
 from sottovoce.service.problem_documents import Problem, ProblemDocument, problem_for, problem_response
 from sottovoce.service.redaction import note_incident
-from sottovoce.service.request_log import RequestLog, doing
+from sottovoce.service.request_log import AccessLog, RequestLog, doing
 from sottovoce.service.settings import Settings
-from sottovoce.service.store import ServiceStore
-from sottovoce.service.study_workers import Requests, StudyWorkers
 from sottovoce.studies import prepare_storage
 
 _WITH_LOSSES = ("tell", "evaluations tell")  # routes whose errors, but for the library's own, keep silent
@@ -53,10 +48,7 @@ def create_app(settings: Settings) -> FastAPI:
         How it runs.
     """
     prepare_storage(settings.storage)
-    store = ServiceStore(settings.storage)
-    metrics = Metrics()
-    workers = StudyWorkers(settings, Requests(store), metrics)
-    context = Context(settings, store, workers, gate_for(settings, store), metrics)
+    context = Context(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -81,7 +73,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.add_middleware(LoopbackGuard, origins=settings.origins)
     if settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, **_FOR_PAGES)
-    app.add_middleware(RequestLog, log=AccessLog(), metrics=metrics)  # the last one is the outermost
+    app.add_middleware(RequestLog, log=AccessLog(), metrics=context.metrics)  # the last one is the outermost
     for router in (study_routes, evaluation_routes, operation_routes):
         app.router.routes.extend(router.routes)  # as they are: what is included is looked for twice
     _document(app)

@@ -3,149 +3,80 @@
 import math
 import secrets
 import time
-from array import array
 from collections.abc import Callable
 from enum import Enum
 from ipaddress import IPv6Address, ip_address
-from typing import Any
 
 from starlette.requests import Request
 from starlette.types import Scope
 
 from sottovoce.service.keys import ROLES, Key, KeyStore
 from sottovoce.service.problem_documents import Problem
-from sottovoce.service.settings import Settings
-from sottovoce.service.store import ServiceStore
 
-# ----------------------------------------------------------------------
-# How often: a bucket of tokens for each key, and one for the wrong keys of each address, in each worker.
-#
-# A bucket is one number: the moment at which it will be full again. Taking a token moves that moment on by the time a
-# token needs to come back; if it would be further away than a whole bucket needs, there is no token left. (Telephone
-# networks know it as the generic cell rate algorithm.)
-
-
-_SECONDS_AT_ONCE = 2.0  # of its rate, that a key may use in one go
-_LEAST_AT_ONCE = 10.0
-_MANY = 10_000  # keys of which something is remembered
+_SECONDS_AT_ONCE, _LEAST_AT_ONCE = 2.0, 10.0  # of its rate, and requests, that a key may use in one go
+_WRONG_RATE, _WRONG_AT_ONCE = 0.2, 20  # wrong keys a second that an address may send for long, and in one go
+_SHARED = 1 << 14  # buckets that all addresses share
+_MANY = 10_000  # buckets of which something is remembered
 _ROUNDING = 1e-6  # seconds, which a clock that runs for months may be off by
+_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sottovoce"'}
+_NO_KEY = "Send Authorization: Bearer KEY, with a key that is neither expired nor revoked."
+_WRONG_OFTEN = "Too many requests without a good key came from this address. Check the key, and wait."
+_EVERYBODY = Key("dev", frozenset(ROLES), note="development: there are no keys")
 
 
-class KeyRates:
-    """Requests of keys: so many a second for long, two seconds' worth in one go.
+class Buckets:
+    """Buckets of tokens, by name, in this process.
+
+    A bucket is one number: the moment at which it will be full again. Taking a token moves that moment on by the time a
+    token needs to come back; if it would be further away than a whole bucket needs, there is no token left. (Telephone
+    networks know it as the generic cell rate algorithm.)
 
     Parameters
     ----------
-    rate
-        Requests a second, of a key that has no rate of its own.
     clock
         Tells the time in seconds.
 
     Examples
     --------
-    >>> rates = KeyRates(4.0, clock=lambda: 0.0)
-    >>> [rates.wait("k") for _ in range(12)]
-    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25, 0.25]
+    >>> buckets = Buckets(clock=lambda: 0.0)
+    >>> [buckets.wait("k", rate=4.0, at_once=3) for _ in range(4)]
+    [0.0, 0.0, 0.0, 0.25]
     """
 
-    def __init__(self, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate, self._clock = rate, clock
-        self._full: dict[str, float] = {}
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._full: dict[str | int, float] = {}
 
-    def wait(self, key: str, rate: float | None = None) -> float:
-        """Take a token of a key; return 0, or the seconds after which there will be one.
+    def wait(self, name: str | int, rate: float, at_once: float) -> float:
+        """Take a token; return 0, or the seconds after which there will be one.
 
         Parameters
         ----------
-        key
-            The id of a key that exists: so there are no more buckets than keys.
-        rate
-            Of that key, if it has one of its own.
+        name
+            Of the bucket.
+        rate, at_once
+            Tokens a second that come back, and tokens that a bucket holds.
         """
         now = self._clock()
-        granted = self._rate if rate is None else rate
-        full = max(self._full.get(key, now), now) + 1.0 / granted
-        missing = full - now - max(_SECONDS_AT_ONCE, _LEAST_AT_ONCE / granted)
+        full = max(self._full.get(name, now), now) + 1.0 / rate
+        missing = full - now - at_once / rate
         if missing > _ROUNDING:
             return missing
-        self._full[key] = full
-        if len(self._full) > _MANY:  # those that are full are as good as new
+        self._full[name] = full
+        if len(self._full) > _MANY + _SHARED:  # those that are full are as good as new
             self._full = {one: when for one, when in self._full.items() if when > now}
         return 0.0
 
 
-class WrongKeys:
-    """Wrong keys that came from an address: a few a minute, and some in one go.
-
-    Nobody guesses 32 random bytes, at whatever rate. This tells a client that is set up wrongly to slow down. So it
-    never stands in the way of a good key, which may come from the same address: behind a proxy or a company's gateway
-    all do.
-
-    Whatever number of addresses take part, the memory is the same: addresses share buckets by chance (by a secret coin,
-    so that nobody can choose whom to share with).
-
-    Parameters
-    ----------
-    rate
-        Wrong keys a second, for long.
-    at_once
-        Wrong keys in one go.
-    buckets
-        How many there are.
-    clock
-        Tells the time in seconds.
-
-    Examples
-    --------
-    >>> wrong = WrongKeys(rate=0.5, at_once=3, clock=lambda: 0.0)
-    >>> [wrong.wait("192.0.2.1") for _ in range(4)], wrong.wait("192.0.2.2")
-    ([0.0, 0.0, 0.0, 2.0], 0.0)
-    """
-
-    def __init__(
-        self,
-        *,
-        rate: float = 0.2,
-        at_once: int = 20,
-        buckets: int = 1 << 14,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._token, self._deep, self._clock = 1.0 / rate, at_once / rate, clock
-        self._full = array("d", [-math.inf]) * buckets
-        self._coin = secrets.randbits(64)
-
-    def wait(self, address: str | None) -> float:
-        """Take a token of an address; return 0, or the seconds after which there will be one.
-
-        Parameters
-        ----------
-        address
-            Whence a wrong key came; None if nobody knows.
-        """
-        now = self._clock()
-        place = hash((self._coin, _network(address))) % len(self._full)
-        full = max(self._full[place], now) + self._token
-        missing = full - now - self._deep
-        if missing > _ROUNDING:
-            return missing
-        self._full[place] = full
-        return 0.0
-
-
-def _network(address: str | None) -> str | int:
+def _network(address: str) -> str | int:
     """Return whose address it is: of IPv6 a household has 2^64."""
     try:
-        found = ip_address((address or "").partition("%")[0])
+        found = ip_address(address.partition("%")[0])
     except ValueError:
-        return address or ""
+        return address
     if not isinstance(found, IPv6Address):
         return int(found)
     return int(found.ipv4_mapped) if found.ipv4_mapped else -(int(found) >> 64) - 1
-
-
-_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sottovoce"'}
-_NO_KEY = "Send Authorization: Bearer KEY, with a key that is neither expired nor revoked."
-_WRONG_OFTEN = "Too many requests without a good key came from this address. Check the key, and wait."
 
 
 class Whichever(Enum):
@@ -157,22 +88,27 @@ class Whichever(Enum):
 ANY = Whichever.ANY
 
 
-class KeyGate:
-    """Lets in who has a key.
+class Gate:
+    """Lets in who has a key; without keys, in development, everybody to everything.
+
+    Nobody guesses 32 random bytes, at whatever rate. That wrong keys are slowed down tells a client that is set up
+    wrongly; it never stands in the way of a good key, which may come from the same address: behind a proxy or a
+    company's gateway all do. Whatever number of addresses take part, the memory is the same: they share buckets by
+    chance (by a secret coin, so that nobody can choose whom to share with).
 
     Parameters
     ----------
     ring
-        The keys.
-    rates
-        How often each may call.
-    wrong
-        How often an address may call with none that is good.
+        The keys; None in development.
+    rate
+        Requests a second, of a key that has no rate of its own: for long, two seconds' worth in one go.
+    clock
+        Tells the time in seconds.
     """
 
-    def __init__(self, ring: KeyStore, rates: KeyRates, wrong: WrongKeys) -> None:
-        self.ring = ring
-        self._rates, self._wrong = rates, wrong
+    def __init__(self, ring: KeyStore | None, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.ring, self._rate = ring, rate
+        self._buckets, self._coin = Buckets(clock), secrets.randbits(64)
 
     async def __call__(
         self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None
@@ -205,6 +141,8 @@ class KeyGate:
         return self._entitled(request, await self._key(request), role, study)
 
     async def _key(self, request: Request) -> Key:
+        if self.ring is None:
+            return _EVERYBODY
         key = await self.ring.check(_bearer(request.scope))
         if key is None:
             self.refused(request)
@@ -233,7 +171,10 @@ class KeyGate:
         """
         if (facts := request.scope.get("sottovoce.facts")) is not None:
             facts.key = key.id
-        if wait := self._rates.wait(key.id, key.rate):
+        if self.ring is None:
+            return
+        rate = self._rate if key.rate is None else key.rate
+        if wait := self._buckets.wait(key.id, rate, max(_SECONDS_AT_ONCE * rate, _LEAST_AT_ONCE)):
             raise _too_many(wait, "This key has called too often.")
 
     def refused(self, request: Request) -> None:
@@ -245,86 +186,17 @@ class KeyGate:
             Says whence it came.
         """
         client = request.scope.get("client")
-        if wait := self._wrong.wait(client[0] if client else None):
+        bucket = hash((self._coin, _network(client[0] if client else ""))) % _SHARED
+        if wait := self._buckets.wait(bucket, _WRONG_RATE, _WRONG_AT_ONCE):
             raise _too_many(wait, _WRONG_OFTEN)
-
-    def close(self) -> None:
-        """Let go of the keys."""
-        self.ring.close()
-
-
-class OpenGate:
-    """Lets everybody in, to everything: for development."""
-
-    async def __call__(
-        self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None
-    ) -> Key:
-        """Return a key that may do everything.
-
-        Parameters
-        ----------
-        request, role, study
-            Whatever they are.
-        """
-        if (facts := request.scope.get("sottovoce.facts")) is not None:
-            facts.key = _EVERYBODY.id
-        return _EVERYBODY
-
-    again = __call__
-
-    ring = None
-
-    def counted(self, request: Request, key: Key) -> None:
-        """Take note of nothing.
-
-        Parameters
-        ----------
-        request, key
-            Whatever they are.
-        """
-
-    def refused(self, request: Request) -> None:
-        """Take note of nothing.
-
-        Parameters
-        ----------
-        request
-            Whatever it is.
-        """
-
-    def close(self) -> None:
-        """Let go of nothing."""
-
-
-_EVERYBODY = Key("dev", frozenset(ROLES), note="development: there are no keys")
-
-
-def gate_for(settings: Settings, store: ServiceStore) -> KeyGate | OpenGate:
-    """Return the gate of a worker.
-
-    Parameters
-    ----------
-    settings
-        How the service runs.
-    store
-        Where keys are.
-    """
-    if settings.dev:
-        return OpenGate()
-    return KeyGate(KeyStore(store), KeyRates(settings.rate), WrongKeys())
 
 
 def _bearer(scope: Scope) -> str | None:
     """Return the key that a request came with; None if there is none, or there are two."""
-    found: Any = None
-    for name, value in scope["headers"]:
-        if name == b"authorization":
-            if found is not None:
-                return None
-            found = value
-    if found is None or found[:7].lower() != b"bearer ":
+    found = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(found) != 1 or found[0][:7].lower() != b"bearer ":
         return None
-    return str(found[7:].strip(b" "), "latin-1")
+    return str(found[0][7:].strip(b" "), "latin-1")
 
 
 def _too_many(wait: float, words: str) -> Problem:

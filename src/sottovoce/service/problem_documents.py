@@ -43,85 +43,40 @@ class Kind:
     advice: str
 
 
-_ALL = (
-    Kind("unknown-action", 404, "This study did not hand out the action", "Tell with an id that an ask returned."),
-    Kind(
-        "unknown-segment",
-        404,
-        "The study has no such segment",
-        "Name one that it was created with; where segments open on first use, there are as many as there may be.",
-    ),
-    Kind("already-told", 409, "The action has its loss already", "Nothing needs to be done: the first loss counts."),
-    Kind(
-        "round-closed",
-        409,
-        "The loss came too late",
-        'Its round was closed without it. Send "late": "drop" to let such losses go.',
-    ),
-    Kind("invalid-loss", 422, "A loss is not a finite number", "Send a number; nothing of the call was recorded."),
-    Kind(
-        "wrong-report",
-        422,
-        "A loss where a report is due, or the other way round",
-        "Under local privacy losses are privatised where they are born: see GET /studies/{name}/channel.",
-    ),
-    Kind("horizon-reached", 409, "All events of the study are asked", "Take its recommendation, or create a study."),
-    Kind(
-        "not-released",
-        409,
-        "Nothing of the evaluation is released",
-        "It is open, and closes once all of its places have their losses; or it was abandoned.",
-    ),
-    Kind("study-not-found", 404, "There is no such study", "GET /studies lists those that the key may read."),
-    Kind(
-        "configuration-mismatch",
-        409,
-        "There is a study of this name, and it was created otherwise",
-        "Choose another name, or leave out what differs.",
-    ),
-    Kind("state-refused", 409, "The study cannot be used that way", "The detail says why."),
-    Kind(  # of its own: a client that took another refusal for this one would send raw losses to a study that has one
-        "no-channel",
-        409,
-        "The study has no channel",
-        "It does not have local privacy: tell the loss itself.",
-    ),
-    Kind("ledger-exceeded", 409, "The budget of the ledger does not pay for this", "Ask for less, or for more budget."),
-    Kind("ledger-conflict", 409, "The ledger has something else on record", "The detail says what."),
-    Kind(
-        "study-behind",
-        409,
-        "The storage is older than what it once handed out",
-        "It was restored from a backup, or lost its latest changes. Ask anew: earlier ids are refused.",
-    ),
-    Kind("study-damaged", 500, "What is stored is damaged", "Run `sottovoce study verify`, and restore a backup."),
-    Kind("storage-error", 503, "The storage cannot be used at present", "Repeat the call: repeating is harmless."),
-    Kind("malformed", 422, "The request is not understood", "See /docs for what it must look like."),
-    Kind("too-large", 413, "The request is too large", "Send smaller blocks, or a stream of JSON lines."),
-    Kind("too-many", 429, "Too many requests", "Wait for as long as Retry-After says."),
-    Kind(
-        "unauthorised",
-        401,
-        "A key is needed",
-        "Send Authorization: Bearer KEY; keys are made with `sottovoce serve key create`.",
-    ),
-    Kind("forbidden", 403, "The key may not do this", "Use a key with the role, for this study or for all."),
-    Kind(
-        "idempotency-key-reused",
-        422,
-        "The idempotency key belongs to another request",
-        "Use a fresh key for every new request, and the same one only to repeat it.",
-    ),
-    Kind("not-found", 404, "There is nothing here", "See /docs for what there is."),
-    Kind("method-not-allowed", 405, "This cannot be done here", "See /docs for how it is called."),
-    Kind(
-        "internal",
-        500,
-        "Something went wrong in the service",
-        "The service's log has the incident, by its number. Repeating the call is harmless.",
-    ),
-)
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
+_TABLE = """
+unknown-action | 404 | This study did not hand out the action | Tell with an id that an ask returned.
+unknown-segment | 404 | The study has no such segment | Name one of its own; no more may open on first use.
+already-told | 409 | The action has its loss already | Nothing needs to be done: the first loss counts.
+round-closed | 409 | The loss came too late | Its round was closed without it. Send "late": "drop" to let them go.
+invalid-loss | 422 | A loss is not a finite number | Send a number; nothing of the call was recorded.
+wrong-report | 422 | A loss where a report is due, or the other way round | See GET /studies/{name}/channel.
+horizon-reached | 409 | All events of the study are asked | Take its recommendation, or create a study.
+not-released | 409 | Nothing of the evaluation is released | It waits for losses, or was abandoned.
+study-not-found | 404 | There is no such study | GET /studies lists those that the key may read.
+configuration-mismatch | 409 | It exists, and was created otherwise | Choose another name, or leave out what differs.
+state-refused | 409 | The study cannot be used that way | The detail says why.
+no-channel | 409 | The study has no channel | It does not have local privacy: tell the loss itself.
+ledger-exceeded | 409 | The budget of the ledger does not pay for this | Ask for less, or for more budget.
+ledger-conflict | 409 | The ledger has something else on record | The detail says what.
+study-behind | 409 | The storage is older than what it once handed out | It was restored. Ask anew: old ids are refused.
+study-damaged | 500 | What is stored is damaged | Run `sottovoce study verify`, and restore a backup.
+storage-error | 503 | The storage cannot be used at present | Repeat the call: repeating is harmless.
+malformed | 422 | The request is not understood | See /docs for what it must look like.
+too-large | 413 | The request is too large | Send smaller blocks, or a stream of JSON lines.
+too-many | 429 | Too many requests | Wait for as long as Retry-After says.
+unauthorised | 401 | A key is needed | Send Authorization: Bearer KEY; `sottovoce serve key create` makes keys.
+forbidden | 403 | The key may not do this | Use a key with the role, for this study or for all.
+idempotency-key-reused | 422 | The idempotency key belongs to another request | Use a fresh key for every new request.
+not-found | 404 | There is nothing here | See /docs for what there is.
+method-not-allowed | 405 | This cannot be done here | See /docs for how it is called.
+internal | 500 | Something went wrong in the service | The log has the incident, by its number. Repeating is harmless.
+"""
+# `no-channel` is a kind of its own: a client that took another refusal for it would send raw losses to a study that has
+# a channel.
+KINDS: Mapping[str, Kind] = {
+    name: Kind(name, int(status), title, advice)
+    for name, status, title, advice in (line.split(" | ") for line in _TABLE.strip().splitlines())
+}
 _OF_ERRORS = {
     getattr(errors, "".join(part.capitalize() for part in name.split("-")), None): kind for name, kind in KINDS.items()
 }

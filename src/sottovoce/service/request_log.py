@@ -1,14 +1,20 @@
-"""Around every request: it is counted, timed and logged, and what goes wrong in it is answered without its words."""
+"""Around every request: it is counted, timed and logged, and what goes wrong in it is answered without its words.
+
+A line of the log holds no address with its query, no body and no header: the template of the route, the name of the
+study if the request was let in to one that exists, the public part of the key. So there is no place in it for a loss.
+"""
 
 import asyncio
+import json
+import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sottovoce.service.access_log import AccessLog, Answered
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.problem_documents import Problem, problem_response
 from sottovoce.service.redaction import note_incident
@@ -16,26 +22,73 @@ from sottovoce.service.redaction import note_incident
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _GONE = 499  # the client has gone before it was answered; as nginx has it
 _NOWHERE = "-"
+_NAME = "sottovoce.access"
+_LONGEST_NAME = 200
 
 
 @dataclass(slots=True)
-class RequestFacts:
+class Answered:
     """What becomes known of a request while it is answered; in its scope under "sottovoce.facts".
 
     Attributes
     ----------
+    at
+        When it was answered, in seconds since 1970.
+    method, route
+        What was called: one of a few words, and the template of the route.
+    status, seconds, size
+        What came of it, how long it took, and the bytes of the answer.
     key
         The public part of the key that it came with, once that was found to be good.
     study
-        The study that the key is for, if it is for one and was used for that.
-    status, size
-        Of the answer.
+        The study that the key is for, if it is for one and was used for that; else that of the address, if it exists.
     """
 
+    at: float = 0.0
+    method: str = ""
+    route: str = ""
+    status: int = 0
+    seconds: float = 0.0
+    size: int = 0
     key: str | None = None
     study: str | None = None
-    status: int = 0
-    size: int = 0
+
+
+class AccessLog:
+    """Writes the lines.
+
+    Parameters
+    ----------
+    logger
+        Where to; "sottovoce.access" by default.
+    """
+
+    def __init__(self, logger: logging.Logger | None = None) -> None:
+        self._logger = logging.getLogger(_NAME) if logger is None else logger
+        self._second, self._stamp = -1, ""
+
+    def write(self, answers: Sequence[Answered]) -> None:
+        """Write a line for each of some requests.
+
+        Parameters
+        ----------
+        answers
+            What became of them.
+        """
+        if self._logger.isEnabledFor(logging.INFO):
+            lines = "\n".join(map(self._line, answers))
+            # Not by `info`, which looks for the caller's file and line.
+            self._logger.handle(logging.LogRecord(_NAME, logging.INFO, "", 0, lines, None, None))
+
+    def _line(self, one: Answered) -> str:
+        second = int(one.at)
+        if second != self._second:
+            self._second, self._stamp = second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        named = "" if one.study is None else f" study={json.dumps(one.study[:_LONGEST_NAME])}"  # ASCII, with escapes
+        return (
+            f"{self._stamp}.{int(1000 * (one.at - second)):03d}Z {one.method} {one.route}{named} status={one.status} "
+            f"ms={1000 * one.seconds:.1f} key={one.key or '-'} bytes={one.size}"
+        )
 
 
 class RequestLog:
@@ -67,7 +120,7 @@ class RequestLog:
             finally:
                 self._flush()  # the service stops
             return
-        facts = scope["sottovoce.facts"] = RequestFacts()
+        facts = scope["sottovoce.facts"] = Answered()
         began = time.perf_counter()
 
         async def noted(message: Message) -> None:
@@ -86,19 +139,10 @@ class RequestLog:
             if not facts.status:  # otherwise the server closes the connection: an answer that has begun is not ended
                 await problem_response(Problem("internal", incident=number))(scope, receive, noted)
         finally:
-            seconds, status = time.perf_counter() - began, facts.status or _GONE
-            self._answered.append(
-                Answered(
-                    time.time(),
-                    _method(scope),
-                    _route(scope),
-                    status,
-                    seconds,
-                    facts.size,
-                    facts.key,
-                    _study(scope, facts),
-                )
-            )
+            facts.at, facts.seconds = time.time(), time.perf_counter() - began
+            facts.method, facts.route = _method(scope), _route(scope)
+            facts.study, facts.status = _study(scope, facts), facts.status or _GONE
+            self._answered.append(facts)
             if not self._delay:
                 self._flush()
             elif len(self._answered) == 1:
@@ -131,9 +175,40 @@ def _route(scope: Scope) -> str:
     return path.replace(":path}", "}") or "/" if isinstance(path, str) else _NOWHERE
 
 
-def _study(scope: Scope, facts: RequestFacts) -> str | None:
+def _study(scope: Scope, facts: Answered) -> str | None:
     """Return the name of the study, if there is one of that name: otherwise it may be anything."""
     if facts.study is not None or facts.key is None or not 200 <= facts.status < 400:
         return facts.study
     name = scope.get("path_params", {}).get("name")
     return name if isinstance(name, str) else None
+
+
+def logging_config(level: str = "WARNING", *, access: bool = True) -> dict[str, Any]:
+    """Return how a worker logs, as `uvicorn.Config(log_config=...)` and `logging.config.dictConfig` take it.
+
+    Parameters
+    ----------
+    level
+        From which on other things than requests are logged.
+    access
+        Whether requests are logged.
+    """
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "redacted": {"()": "sottovoce.service.redaction.RedactingFormatter"},
+            "plain": {"format": "%(message)s"},
+        },
+        "handlers": {
+            "errors": {"class": "logging.StreamHandler", "formatter": "redacted", "stream": "ext://sys.stderr"},
+            "access": {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stdout"},
+        },
+        "root": {"handlers": ["errors"], "level": level},
+        "loggers": {
+            _NAME: {"handlers": ["access"], "level": "INFO" if access else "CRITICAL", "propagate": False},
+            "uvicorn": {"handlers": [], "level": level, "propagate": True},  # whatever it has set up before
+            "uvicorn.error": {"handlers": [], "level": level, "propagate": True},
+            "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
+        },
+    }

@@ -11,10 +11,10 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from sottovoce.service.access_log import logging_config
 from sottovoce.service.body_limit import is_stream
 from sottovoce.service.metrics import metrics_folder
 from sottovoce.service.redaction import redact_errors
+from sottovoce.service.request_log import logging_config
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import prepare_storage

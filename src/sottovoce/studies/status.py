@@ -132,10 +132,19 @@ class Status(Printed):
             "chosen": as_plain(self.chosen),
         }
 
-    def _waiting(self, waiting: FirstOpenRound) -> str:
-        """Say what is waited for; and, where that holds up other rounds, what can be done."""
+    @property
+    def told_as(self) -> str:
+        """What is told: "losses", or "reports" under local privacy."""
+        return "reports" if "local differential privacy" in self.privacy else "losses"
+
+    @property
+    def waiting_words(self) -> str:
+        """What the first open round waits for; and, where that holds up other rounds, what can be done."""
+        if self.waiting is None:
+            return ""
+        words = str(self.waiting).replace("losses", self.told_as).replace("no loss", f"no {self.told_as}")
         advice = ". `outstanding` lists them; tell them, or `forget` those that will not come"
-        return str(waiting) + (advice if waiting.outstanding and self.open_rounds > 1 else "")
+        return words + (advice if self.waiting.outstanding and self.open_rounds > 1 else "")
 
     @staticmethod
     def _segments(segments: tuple[tuple[Segment, int], ...]) -> str:
@@ -156,8 +165,8 @@ class Status(Printed):
             ("rounds", f"{self.round:,} closed, {self.open_rounds:,} open (incarnation {self.incarnation})"),
             ("events", f"{self.asked:,} asked{left}"),
             *([("segments", self._segments(self.segments))] if self.segments else []),
-            ("losses", f"{self.told:,} told, {self.outstanding:,} outstanding, {self.forgotten:,} forgotten"),
-            *([] if self.waiting is None else [("waiting", self._waiting(self.waiting))]),
+            (self.told_as, f"{self.told:,} told, {self.outstanding:,} outstanding, {self.forgotten:,} forgotten"),
+            *([] if self.waiting is None else [("waiting", self.waiting_words)]),
             ("privacy", self.privacy),
             ("spent", self.spent),
             *([("point", point)] if self.segments is None else []),  # each segment plays around one of its own

@@ -15,6 +15,7 @@ from sottovoce.errors import StudyNotFound
 from sottovoce.service.dashboard import dashboard_routes
 from sottovoce.service.keys import KeyStore
 from sottovoce.service.problem_documents import Problem
+from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import Study, list_studies
 
@@ -26,9 +27,9 @@ class DirectContext:
     """What a service would hand to its dashboard."""
 
     def __init__(self, url, *, dev=False, audits=None, refresh=0.2):
-        self.url, self.dev, self.audits, self.refresh = url, dev, audits, refresh
+        self.url, self.refresh, self.settings = url, refresh, Settings(url, dev=dev, audits=audits)
         self.studies, self.looks = {}, Counter()
-        self.logins = KeyStore(ServiceStore(url))
+        self.gate, self.ring = self, KeyStore(ServiceStore(url))
         self.wrong, self.calls = 0, Counter()
 
     async def look(self, name, function):
@@ -67,7 +68,7 @@ class DirectContext:
     def close(self):
         for study in self.studies.values():
             study.close()
-        self.logins.close()
+        self.ring.close()
 
 
 def play(study, rounds, costs=None, seed=1):
@@ -164,7 +165,7 @@ def logged_in(client_of):
 
     def log_in(context, roles=("read",), study=None):
         client = client_of(context)
-        _, text = context.logins.create(list(roles), study)
+        _, text = context.ring.create(list(roles), study)
         page = client.get("/login")
         token = page.text.split('name="token" value="')[1].split('"')[0]
         answer = client.post("/login", data={"key": text, "token": token, "next": "/"}, headers=OWN)

@@ -84,7 +84,7 @@ def page_of(site, name):
 @pytest.fixture
 def visitor(browser, show, site):
     """A browser that is logged in: by keyboard alone."""
-    key, text = site.logins.create(["admin"], note="<b>laptop</b>")
+    key, text = site.ring.create(["admin"], note="<b>laptop</b>")
     browser.delete_all_cookies()
     show(browser, f"{site.at}/login")
     browser.switch_to.active_element.send_keys(text, Keys.ENTER)  # the field has the focus
@@ -196,7 +196,7 @@ def test_axe_would_notice(visitor, site, serious):
 
 def test_everything_is_reached_by_keyboard(visitor, site):
     """From the list to a study, to its keys, to a key that is revoked, and out."""
-    victim, _ = site.logins.create(["ask"])
+    victim, _ = site.ring.create(["ask"])
     visitor.get(site.at)
     tab_to(visitor, "To the content").send_keys(Keys.ENTER)
     tab_to(visitor, "spring").send_keys(Keys.ENTER)
@@ -207,7 +207,7 @@ def test_everything_is_reached_by_keyboard(visitor, site):
     waited(visitor, lambda: "cannot be undone" in text_of(visitor, "main"))
     tab_to(visitor, "Revoke it").send_keys(Keys.ENTER)
     waited(visitor, lambda: visitor.current_url == page_of(site, "spring"))
-    assert next(one for one in site.logins.list() if one.id == victim.id).revoked is not None
+    assert next(one for one in site.ring.list() if one.id == victim.id).revoked is not None
     visitor.get(site.at)
     tab_to(visitor, "Log out").send_keys(Keys.ENTER)
     waited(visitor, lambda: visitor.current_url == f"{site.at}/login")
@@ -250,7 +250,7 @@ def test_a_lost_connection_is_said_and_mended(visitor, site, player, monkeypatch
 
 def test_a_login_that_ends_is_said(visitor, site):
     visitor.get(page_of(site, "spring"))
-    site.logins.revoke(visitor.key.id)
+    site.ring.revoke(visitor.key.id)
     lost = visitor.find_element(By.CSS_SELECTOR, ".lost")
     waited(visitor, lambda: lost.is_displayed() and "Your login has ended" in lost.text)
     lost.find_element(By.TAG_NAME, "a").click()
@@ -297,7 +297,7 @@ class _Tab:
 
 def test_a_page_is_whole_without_its_script(start, site):
     """A reader without JavaScript sees the same, and can log in."""
-    _, text = site.logins.create(["read"])
+    _, text = site.ring.create(["read"])
     with start(script=False) as plain:
         plain.get(f"{site.at}/login")
         plain.find_element(By.ID, "key").send_keys(text, Keys.ENTER)

@@ -30,7 +30,7 @@ def try_key(client, text, **changes):
 
 def test_a_login_sets_a_cookie_that_only_the_browser_and_we_can_use(context, client_of):
     client = client_of(context)
-    _, text = context.logins.create(["read"])
+    _, text = context.ring.create(["read"])
     answer = try_key(client, text)
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     cookie = answer.headers["set-cookie"]
@@ -45,7 +45,7 @@ def test_a_login_sets_a_cookie_that_only_the_browser_and_we_can_use(context, cli
 
 def test_over_https_the_cookie_is_bound_to_host_and_encryption(context, client_of):
     client = client_of(context, "https://decisions.example")
-    _, text = context.logins.create(["read"])
+    _, text = context.ring.create(["read"])
     cookies = client.get("/login").headers["set-cookie"] + try_key(client, text).headers["set-cookie"]
     assert cookies.count("__Host-sottovoce") == 2
     assert cookies.count("Secure") == 2
@@ -53,7 +53,7 @@ def test_over_https_the_cookie_is_bound_to_host_and_encryption(context, client_o
 
 def test_a_key_is_not_taken_over_a_plain_connection(context, client_of):
     client = client_of(context, "http://decisions.example")
-    _, text = context.logins.create(["read"])
+    _, text = context.ring.create(["read"])
     page = client.get("/login").text
     assert "not encrypted" in page
     assert 'name="key"' not in page
@@ -68,8 +68,8 @@ def test_a_key_is_not_taken_over_a_plain_connection(context, client_of):
 
 def test_wrong_keys_look_alike_and_are_counted(context, client_of):
     client = client_of(context)
-    old, text = context.logins.create(["read"])
-    context.logins.revoke(old.id)
+    old, text = context.ring.create(["read"])
+    context.ring.revoke(old.id)
     tries = [text, "", "sv_" + 12 * "a" + "_" + 43 * "b", "<script>"]
     pages = [try_key(client, one) for one in tries[:3]]
     assert [page.status_code for page in pages] == [401, 401, 401]
@@ -82,7 +82,7 @@ def test_wrong_keys_look_alike_and_are_counted(context, client_of):
 
 def test_a_key_that_may_not_read_may_not_log_in(context, client_of):
     client = client_of(context)
-    _, text = context.logins.create(["ask", "tell"])
+    _, text = context.ring.create(["ask", "tell"])
     answer = try_key(client, text)
     assert answer.status_code == 403
     assert "may not read" in answer.text
@@ -93,12 +93,12 @@ def test_a_key_that_may_not_read_may_not_log_in(context, client_of):
 def test_forms_of_other_sites_change_nothing(context, logged_in, headers):
     """Even with a token that fits, which no other site can know."""
     client = logged_in(context, ["admin"])
-    victim, _ = context.logins.create(["ask"])
+    victim, _ = context.ring.create(["ask"])
     token = token_of(client, "/dashboard/keys")
     form = {"token": token, "id": victim.id, "sure": "yes", "back": "/dashboard/keys"}
     assert client.post("/dashboard/keys/revoke", data=form, headers=headers).status_code == 403
     assert client.post("/logout", data={"token": token}, headers=headers).status_code == 403
-    assert [one.revoked for one in context.logins.list() if one.id == victim.id] == [None]
+    assert [one.revoked for one in context.ring.list() if one.id == victim.id] == [None]
     assert client.get("/").status_code == 200
     own = {"Origin": "http://127.0.0.1:8000"}  # what a browser without Sec-Fetch-Site says
     assert client.post("/dashboard/keys/revoke", data=form, headers=own).status_code == 303
@@ -109,19 +109,19 @@ def test_forms_of_other_sites_change_nothing(context, logged_in, headers):
 @every("token", [None, "", "0" * 64, "of another login"])
 def test_forms_without_their_token_change_nothing(context, logged_in, own, token):
     client, other = logged_in(context, ["admin"]), logged_in(context, ["admin"])
-    victim, _ = context.logins.create(["ask"])
+    victim, _ = context.ring.create(["ask"])
     form = {"id": victim.id, "sure": "yes"}
     if token is not None:
         form["token"] = token_of(other, "/dashboard/keys") if token == "of another login" else token
     assert client.post("/dashboard/keys/revoke", data=form, headers=own).status_code == 403
     assert client.post("/logout", data=form, headers=own).status_code == 403
-    assert all(one.revoked is None for one in context.logins.list())
+    assert all(one.revoked is None for one in context.ring.list())
 
 
 def test_a_login_cannot_be_forged(context, client_of):
     """Somebody else's form must not log a reader in as somebody else."""
     client = client_of(context)
-    _, text = context.logins.create(["read"])
+    _, text = context.ring.create(["read"])
     for form, headers in (
         ({"key": text}, {"Sec-Fetch-Site": "same-origin"}),
         ({"key": text, "token": token_of(client)}, {"Sec-Fetch-Site": "cross-site"}),
@@ -160,7 +160,7 @@ def test_logging_out_ends_the_login_for_copies_of_its_cookie(context, logged_in,
 
 def test_revoking_asks_once_more_and_ends_logins_at_once(context, logged_in, own):
     client, reader = logged_in(context, ["admin"]), logged_in(context, ["read"])
-    victim = context.logins.list()[-1]
+    victim = context.ring.list()[-1]
     form = {"token": token_of(client, "/dashboard/keys"), "id": victim.id, "back": "/dashboard/keys"}
     asked = client.post("/dashboard/keys/revoke", data=form, headers=own)
     assert "cannot be undone" in asked.text
@@ -175,7 +175,7 @@ def test_revoking_asks_once_more_and_ends_logins_at_once(context, logged_in, own
 
 def test_keys_are_for_administrators_and_never_hold_a_secret(context, logged_in, own):
     context.add("spring")
-    _, text = context.logins.create(["ask"], "spring", note="web")
+    _, text = context.ring.create(["ask"], "spring", note="web")
     admin, reader, local = (logged_in(context, *one) for one in ((["admin"],), (["read"],), (["admin"], "spring")))
     assert text.split("_")[1] in admin.get("/dashboard/keys").text
     for client in (reader, local):
@@ -186,7 +186,7 @@ def test_keys_are_for_administrators_and_never_hold_a_secret(context, logged_in,
     pages = admin.get("/dashboard/keys").text + admin.get("/dashboard/studies/spring").text
     assert 'id="keys"' in pages
     assert text[16:] not in pages
-    assert all(one.revoked is None for one in context.logins.list())
+    assert all(one.revoked is None for one in context.ring.list())
 
 
 def test_a_key_sees_its_study_and_hears_nothing_of_others(context, logged_in):
@@ -209,7 +209,7 @@ def test_a_key_sees_its_study_and_hears_nothing_of_others(context, logged_in):
 )
 def test_a_login_leads_nowhere_else(context, client_of, path):
     client = client_of(context)
-    _, text = context.logins.create(["read"])
+    _, text = context.ring.create(["read"])
     assert 'name="next" value="/"' in client.get(f"/login?next={quote(path, safe='')}").text
     assert try_key(client, text, next=path).headers["location"] == "/"
 
@@ -220,7 +220,7 @@ def test_whoever_is_not_logged_in_is_led_to_the_form_and_back(context, client_of
     led = client.get("/dashboard/studies/a%20b%2Fc")
     assert led.status_code == 303
     assert led.headers["location"].startswith("/login?next=%2Fdashboard%2Fstudies%2Fa")
-    _, text = context.logins.create(["read"])
+    _, text = context.ring.create(["read"])
     page = client.get(led.headers["location"]).text
     goes_to = page.split('name="next" value="')[1].split('"')[0]
     answer = try_key(client, text, next=goes_to)
@@ -229,7 +229,7 @@ def test_whoever_is_not_logged_in_is_led_to_the_form_and_back(context, client_of
 
 def test_requests_of_a_login_count_against_its_key(context, logged_in):
     client = logged_in(context)
-    key = context.logins.list()[0]
+    key = context.ring.list()[0]
     before = context.calls[key.id]
     client.get("/")
     client.get("/dashboard/parts/studies")
@@ -238,7 +238,7 @@ def test_requests_of_a_login_count_against_its_key(context, logged_in):
 
 def test_a_key_in_the_header_will_do(context, client_of):
     client = client_of(context)
-    _, text = context.logins.create(["ask"])
+    _, text = context.ring.create(["ask"])
     assert client.get("/docs", headers={"Authorization": f"Bearer {text}"}).status_code == 200
     assert client.get("/openapi.json", headers={"Authorization": f"Bearer {text}"}).json()["info"]["title"]
     assert client.get("/openapi.json").status_code == 401

@@ -132,7 +132,7 @@ def test_decisions_are_drawn_as_what_they_are(context, logged_in, domain, kind, 
 def test_names_and_labels_are_inert(context, logged_in, player):
     """Of a study, of its coordinates and of a key: whatever is written there stays text, on every page."""
     study = context.add(NASTY, domain=sv.domains.Hypersimplex(LABELS, k=2))
-    context.logins.create(["ask"], NASTY, note="<b onmouseover=alert(3)>note</b>")
+    context.ring.create(["ask"], NASTY, note="<b onmouseover=alert(3)>note</b>")
     player(study, 3)
     for path, page in every_page(logged_in(context, ["admin"]), NASTY).items():
         assert page.status_code == 200, path
@@ -314,3 +314,13 @@ def test_a_forecast_is_shown_beside_what_happened(context, logged_in, player):
     assert "on average over all events" in page
     assert "The forecast</h3>" in page
     assert "created without a forecast" in client.get(address("other")).text
+
+
+def test_under_local_privacy_pages_speak_of_reports(context, logged_in):
+    study = context.add("local", privacy=sv.LocalDP(1.0))
+    actions = study.ask(20)
+    study.tell(actions.ids[:5], report=sv.local.privatise(np.full(5, 0.5), study.channel))
+    page = logged_in(context).get(address("local") + "/parts/now").text
+    assert "Waiting for reports" in page
+    assert not re.search(r"\bloss(es)?\b", page)
+    assert "losses" not in dict(study.status().rows)

@@ -23,12 +23,12 @@ TRACES = (b"731284650", struct.pack("<d", LOSS), struct.pack(">d", LOSS), LOSS.h
 
 TALKATIVE = """
 import logging
-from sottovoce.service import access_log
+from sottovoce.service import request_log
 from sottovoce.studies import Study
 
 options = serving._options
 def talkative(settings):
-    return options(settings) | {"log_config": access_log.logging_config("DEBUG"), "log_level": "trace"}
+    return options(settings) | {"log_config": request_log.logging_config("DEBUG"), "log_level": "trace"}
 serving._options = talkative
 
 tell_each, ask = Study.tell_each, Study.ask

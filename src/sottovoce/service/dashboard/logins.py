@@ -47,7 +47,7 @@ def cookie_of(request: Request) -> str | None:
 
 async def key_of(request: Request, context: Context) -> Key | None:
     """Return the key that a request comes with, by cookie or in its header; None if it comes with none that lives."""
-    ring = context.logins
+    ring = context.gate.ring
     if ring is None:
         return None
     key = await ring.session_key(cookie_of(request)) if cookie_of(request) else None
@@ -55,9 +55,9 @@ async def key_of(request: Request, context: Context) -> Key | None:
     if key is None and scheme.lower() == "bearer":
         key = await ring.check(text.strip())
         if key is None:
-            context.refused(request)
+            context.gate.refused(request)
     if key is not None:
-        context.counted(request, key)
+        context.gate.counted(request, key)
     return key
 
 

@@ -5,6 +5,7 @@ import base64
 import hashlib
 import shlex
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -38,8 +39,12 @@ _SAFE = {
 def _environment() -> Environment:
     found = templates(PackageLoader("sottovoce.service.dashboard"))
     found.globals.update(version=__version__, asset_tag=asset_tag)
-    found.filters.update(quoted=shlex.quote, ticked=_ticked)
+    found.filters.update(quoted=shlex.quote, ticked=_ticked, moment=_moment)
     return found
+
+
+def _moment(seconds: float | None) -> str:
+    return "never" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _ticked(words: str) -> Markup:
@@ -56,22 +61,17 @@ def render(template: str, content: Mapping[str, Any]) -> str:
 async def page(template: str, content: Mapping[str, Any], status: int = 200) -> Response:
     """Return a page that nobody keeps a copy of, that loads nothing from elsewhere, and that nobody can frame.
 
-    It is filled in a thread: a long list must not hold up those who ask and tell.
+    A page of the reports has its style within: that one is allowed, by its hash, and no script is. It is filled in a
+    thread: a long list must not hold up those who ask and tell.
     """
-    body = await asyncio.to_thread(render, template, content)
-    return Response(body, status, {**_SAFE, "Cache-Control": "no-store"}, "text/html; charset=utf-8")
-
-
-async def sheet(template: str, content: Mapping[str, Any]) -> Response:
-    """Return a page of the reports, which has its style within: that one is allowed, by its hash, and no script is."""
-    body = await asyncio.to_thread(render, template, content)
-    style_of_its_own = body.partition("<style>")[2].partition("</style>")[0]
-    digest = base64.b64encode(hashlib.sha256(style_of_its_own.encode()).digest()).decode()
-    policy = _POLICY.replace("script-src 'self'", "script-src 'none'").replace(
-        "style-src 'self'", f"style-src 'sha256-{digest}'"
-    )
+    body, policy = await asyncio.to_thread(render, template, content), _POLICY
+    if own := body.partition("<style>")[2].partition("</style>")[0]:
+        digest = base64.b64encode(hashlib.sha256(own.encode()).digest()).decode()
+        policy = policy.replace("style-src 'self'", f"style-src 'sha256-{digest}'").replace(
+            "script-src 'self'", "script-src 'none'"
+        )
     headers = {**_SAFE, "Content-Security-Policy": policy, "Cache-Control": "no-store"}
-    return Response(body, 200, headers, "text/html; charset=utf-8")
+    return Response(body, status, headers, "text/html; charset=utf-8")
 
 
 def part(request: Request, body: str) -> Response:

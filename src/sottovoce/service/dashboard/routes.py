@@ -8,14 +8,16 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
+from sottovoce.report.html.pieces import Mark
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard.auth import AuthPages
-from sottovoce.service.dashboard.pages import ASSETS, asset, page, part, render, sheet
+from sottovoce.service.dashboard.manual import manual
+from sottovoce.service.dashboard.pages import ASSETS, asset, page, part, render
 from sottovoce.service.dashboard.sessions import NotLoggedIn, Page, SessionPages
-from sottovoce.service.dashboard.shown import Shown
-from sottovoce.service.dashboard.views.manual import manual
-from sottovoce.service.dashboard.views.overview import overview
+from sottovoce.service.dashboard.shown import Shown, marks_of, percent_asked, spent_words
+from sottovoce.service.keys import Key
 from sottovoce.service.problem_documents import KINDS, Problem, problem_response
+from sottovoce.studies import StudyEntry
 
 
 def dashboard_routes(context: Context) -> list[BaseRoute]:
@@ -67,20 +69,31 @@ class _Looking(SessionPages):
     async def studies(self, request: Request) -> Response:
         """All studies at a glance."""
         key = await self.reader(request)
-        found = overview(await self.context.entries(), key)
-        return await page("studies.html", {**self.about(request, key), "it": found})
+        return await page("studies.html", {**self.about(request, key), "rows": await self._rows(key)})
 
     async def studies_part(self, request: Request) -> Response:
-        key = await self.reader(request)
-        found = overview(await self.context.entries(), key)
-        return part(request, await asyncio.to_thread(render, "studies_part.html", {"it": found}))
+        rows = await self._rows(await self.reader(request))
+        return part(request, await asyncio.to_thread(render, "studies_part.html", {"rows": rows}))
+
+    async def _rows(self, key: Key | None) -> list[tuple[StudyEntry, float | None, str, tuple[Mark, ...]]]:
+        """Return the studies that a key may read, read from their counters: none of them is opened."""
+        return [
+            (
+                one,
+                percent_asked(one.asked, one.horizon),
+                spent_words(one, one.private),
+                tuple(marks_of(one, one.horizon)),
+            )
+            for one in await self.context.entries()
+            if key is None or key.may("read", one.name)
+        ]
 
     async def study(self, request: Request) -> Response:
         """The page of one study."""
         name = request.path_params["name"]
         key = await self.reader(request, name)
         now = await self._shown.now(name)
-        learned = await self._shown.learned(name, now.version)
+        learned = await self._shown.learned(name, now["version"])
         about = self.about(request, key)
         keys = await self._auth.listed(name) if about["admin"] and not about["dev"] else None
         address = f"/dashboard/studies/{quote(name, safe='')}"
@@ -90,7 +103,7 @@ class _Looking(SessionPages):
         """The statement of a study, to be printed and signed."""
         name = request.path_params["name"]
         await self.reader(request, name)
-        return await sheet("statement.html", {"it": await self._shown.statement(name)})
+        return await page("statement.html", {"it": await self._shown.statement(name)})
 
     async def now_part(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -101,7 +114,7 @@ class _Looking(SessionPages):
         name = request.path_params["name"]
         await self.reader(request, name)
         now = await self._shown.now(name)
-        return part(request, await self._shown.learned(name, now.version))
+        return part(request, await self._shown.learned(name, now["version"]))
 
     # ------------------------------------------------------------------ documents
 

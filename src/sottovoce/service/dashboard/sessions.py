@@ -67,13 +67,13 @@ class SessionPages:
 
     def nobody(self) -> dict[str, Any]:
         """Return what a page has that is the same for everybody."""
-        return _frame(None, dev=self.context.dev) | {"admin": False}
+        return _frame(None, dev=self.context.settings.dev) | {"admin": False}
 
     # ------------------------------------------------------------------ who looks
 
     async def who(self, request: Request) -> Key | None:
         """Return the key of a request; None in development, where none is needed, and whoever has none is refused."""
-        if self.context.dev:
+        if self.context.settings.dev:
             return None
         key = await logins.key_of(request, self.context)
         if key is None:
@@ -82,8 +82,8 @@ class SessionPages:
 
     def about(self, request: Request, key: Key | None) -> dict[str, Any]:
         """Return what a page has for whoever looks."""
-        cookie = None if self.context.dev else logins.cookie_of(request)
-        return {**_frame(key, dev=self.context.dev, cookie=cookie), "every": self.context.refresh}
+        cookie = None if self.context.settings.dev else logins.cookie_of(request)
+        return {**_frame(key, dev=self.context.settings.dev, cookie=cookie), "every": self.context.refresh}
 
     async def reader(self, request: Request, name: str | None = None) -> Key | None:
         """Return the key of a request that may read a study, or any; what it says does not depend on what there is."""

@@ -1,4 +1,7 @@
-"""What was made of a study for its page, kept until it has learned more: a belief is not drawn anew for every look."""
+"""What pages show of studies: where each stands, what it has learned and promises. Released and public values only.
+
+What takes long to draw is kept until a study has learned more: a belief is not drawn anew for every look.
+"""
 
 import asyncio
 from collections import OrderedDict
@@ -15,173 +18,79 @@ from sottovoce.report.html.learned import Histories, Learned, look_learned
 from sottovoce.report.html.pieces import Mark, Tile
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard.pages import render
-from sottovoce.studies import Status, Study
+from sottovoce.studies import Status, Study, StudyEntry
 
-# ----------------------------------------------------------------------
-# Where a study stands at this moment: counts, what is waited for, how it is.
-
-
-@dataclass(frozen=True, slots=True)
-class Now:
-    """Where a study stands.
-
-    Attributes
-    ----------
-    name, domain
-        Of the study.
-    version
-        What learned parts of its page rest on: they are shown anew when it changes.
-    tiles
-        Headline numbers.
-    percent
-        Of the events that were asked; None if nobody knows how many there will be.
-    waiting
-        What the first open round waits for, in words.
-    marks
-        How it is; what must not be overlooked comes first.
-    banner
-        Why nobody is protected; empty if people are.
-    rounds
-        That are closed.
-    """
-
-    name: str
-    domain: str
-    version: str
-    tiles: tuple[Tile, ...]
-    percent: float | None
-    waiting: str
-    marks: tuple[Mark, ...]
-    banner: str
-    rounds: int
-
-
-def look_now(study: Study) -> Now:
-    """Return where a study stands."""
-    statement = study.privacy
-    return now_of(
-        study.status(), study.horizon, repr(study.domain), simulated=statement.simulated, private=statement.private
-    )
-
-
-def now_of(status: Status, horizon: int | None, domain: str, *, simulated: bool, private: bool) -> Now:
-    """Return the same from what a study has said of itself."""
-    percent = None if not horizon else round(100 * min(1.0, status.asked / horizon), 1)
-    return Now(
-        name=status.name,
-        domain=domain,
-        version=f"{status.incarnation}-{status.round}",
-        tiles=tuple(_tiles(status, horizon, percent, private)),
-        percent=percent,
-        waiting=_waiting(status),
-        marks=tuple(_marks(status, horizon)),
-        banner=_banner(simulated, private),
-        rounds=status.round,
-    )
-
-
-def _tiles(status: Status, horizon: int | None, percent: float | None, private: bool) -> Iterable[Tile]:
-    if horizon is None or percent is None:
-        yield Tile("Events asked", f"{status.asked:,}", "the horizon is unknown: plans are made anew as it doubles")
-    else:
-        yield Tile("Events asked", f"{status.asked:,}", f"of {horizon:,}, {percent:g}%; {status.remaining:,} are left")
-    lost = f"; {status.forgotten:,} never came" if status.forgotten else ""
-    yield Tile("Waiting for a loss", f"{status.outstanding:,}", f"{status.told:,} were told{lost}")
-    yield Tile("Rounds closed", f"{status.round:,}", f"{status.open_rounds:,} open; only closed ones are released")
-    yield Tile("Budget", _budget(status, private), status.privacy)
-
-
-def _budget(status: Status, private: bool) -> str:
-    if not private:
-        return "none"
-    return "not spent yet" if status.spent == UNSPENT else "spent"
-
-
-def _waiting(status: Status) -> str:
-    if status.waiting is None:
-        return "No round is open."
-    words = str(status.waiting)
-    return f"{words[0].upper()}{words[1:]}."
-
-
-def _banner(simulated: bool, private: bool) -> str:
-    if simulated:
-        return (
-            "The noise is simulated from a seed. Whoever knows the seed knows the losses: this is for trying things "
-            "out, and protects nobody."
-        )
-    return "" if private else "No noise is added anywhere: the decisions show the losses that they were made from."
-
-
-def _marks(status: Status, horizon: int | None) -> Iterable[Mark]:
-    if status.fit_check is not None and status.fit_check.caution:
-        yield Mark("bad", "model does not fit", status.fit_check.caution)
-    if status.erasure_pending:
-        yield Mark("note", "erasure pending", f"for {status.erasure_pending:,} rounds: retried with every call")
-    if status.incarnation != 1:
-        yield Mark("note", "restored", "it goes on from a backup, or a copy: people may have been asked before")
-    if horizon is not None and status.asked >= horizon:
-        yield Mark("good", "finished", "all of its events are asked: take its recommendation")
-    elif not status.asked:
-        yield Mark("note", "not begun", "nothing was asked yet")
-    else:
-        yield Mark("good", "running", "")
-
-
-# ----------------------------------------------------------------------
-# What a study promises: its statement, and audits on record.
-
-
-_COUNTS = "Where it stands"  # changes with every call; the top of the page has it
-_AUDITS = "Audits on record"
+_SIMULATED = "the noise is simulated from a seed: whoever knows the seed knows the losses"
+_NO_NOISE = "no noise is added anywhere: the decisions show the losses that they were made from"
+_ERASED_LATE = 2  # the newest round's erasure is put on record with the next call: in a list, one is no news
+_STUDIES = 64  # whose parts are kept
 _MOST = 200  # files of a folder
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """A statement, cut into parts.
-
-    Attributes
-    ----------
-    headline
-        The guarantee in one line.
-    private
-        Whether anybody is protected.
-    warnings
-        What must not be overlooked.
-    sections
-        Titles, with names and texts, and lists.
-    audits
-        Dates, and what was found; empty if none is on record.
-    audits_refuted
-        Whether any of them refutes something.
-    unreadable
-        Files in the folder of audits that are none.
-    """
-
-    headline: str
-    private: bool
-    warnings: tuple[str, ...]
-    sections: tuple[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]], ...]
-    audits: tuple[tuple[str, str], ...]
-    audits_refuted: bool
-    unreadable: tuple[str, ...] = ()
+def percent_asked(asked: int, horizon: int | None) -> float | None:
+    """Return how much of a study's events were asked; None if nobody knows how many there will be."""
+    return None if not horizon else round(100 * min(1.0, asked / horizon), 1)
 
 
-def look_promise(study: Study, audits: tuple[AuditRecord, ...], unreadable: tuple[str, ...] = ()) -> Promise:
-    """Return what a study promises."""
-    found = statement(study, audits=audits)
-    sections = tuple((one.title, one.rows, one.items) for one in found.sections if one.title not in (_COUNTS, _AUDITS))
-    rows = next((one.rows for one in found.sections if one.title == _AUDITS), ()) if audits else ()
-    return Promise(
-        headline=study.privacy.headline,
-        private=bool(found.private),
-        warnings=found.warnings,
-        sections=sections,
-        audits=rows,
-        audits_refuted=not all(one.passed for one in audits),
-        unreadable=unreadable,
-    )
+def spent_words(one: StudyEntry | Status, private: bool) -> str:
+    """Say whether any of the budget is spent."""
+    return "none" if not private else "not spent yet" if one.spent == UNSPENT else "spent"
+
+
+def bare_words(*, simulated: bool, private: bool) -> str:
+    """Say why nobody is protected; nothing if people are."""
+    return _SIMULATED if simulated else "" if private else _NO_NOISE
+
+
+def marks_of(one: StudyEntry | Status, horizon: int | None) -> Iterable[Mark]:
+    """Say how a study is; what must not be overlooked comes first."""
+    overdue, late = 0, 1
+    if isinstance(one, StudyEntry):
+        overdue, late = one.overdue, _ERASED_LATE
+        if bare := bare_words(simulated=one.simulated, private=one.private):
+            yield Mark("bad", "NOT PRIVATE", bare)
+    elif one.fit_check is not None and one.fit_check.caution:
+        yield Mark("bad", "model does not fit", one.fit_check.caution)
+    if overdue:
+        yield Mark("bad", "overdue", f"rounds that are past the deadline, and not closed: {overdue:,}")
+    if one.erasure_pending >= late:
+        why = f"losses of closed rounds may linger in the database's log: {one.erasure_pending:,} rounds"
+        yield Mark("note", "erasure pending", why)
+    if one.incarnation != 1:
+        yield Mark("note", "restored", "it goes on from a backup, or a copy: people may have been asked before")
+    if horizon is not None and one.asked >= horizon:
+        yield Mark("good", "finished", "all of its events are asked: take its recommendation")
+    elif not one.asked:
+        yield Mark("note", "not begun", "nothing was asked yet")
+    elif not overdue:
+        yield Mark("good", "running", "")
+
+
+def look_now(study: Study) -> dict[str, Any]:
+    """Return where a study stands; what was learned is shown anew when its `version` changes."""
+    status, horizon, promised = study.status(), study.horizon, study.privacy
+    percent = percent_asked(status.asked, horizon)
+    fine = "the horizon is unknown: plans are made anew as it doubles"
+    if horizon is not None:
+        fine = f"of {horizon:,}, {percent:g}%; {status.remaining:,} are left"
+    lost = f"; {status.forgotten:,} never came" if status.forgotten else ""
+    waiting = "No round is open" if status.waiting is None else status.waiting_words
+    return {
+        "name": status.name,
+        "domain": repr(study.domain),
+        "version": f"{status.incarnation}-{status.round}",
+        "percent": percent,
+        "tiles": (
+            Tile("Events asked", f"{status.asked:,}", fine),
+            Tile(f"Waiting for {status.told_as}", f"{status.outstanding:,}", f"{status.told:,} were told{lost}"),
+            Tile("Rounds closed", f"{status.round:,}", f"{status.open_rounds:,} open; only closed ones are released"),
+            Tile("Budget", spent_words(status, promised.private), status.privacy),
+        ),
+        "waiting": f"{waiting[0].upper()}{waiting[1:]}.",
+        "marks": tuple(marks_of(status, horizon)),
+        "banner": bare_words(simulated=promised.simulated, private=promised.private),
+        "rounds": status.round,
+    }
 
 
 def audits_in(folder: str | None) -> tuple[tuple[AuditRecord, ...], tuple[str, ...]]:
@@ -192,18 +101,13 @@ def audits_in(folder: str | None) -> tuple[tuple[AuditRecord, ...], tuple[str, .
     if folder is None or not Path(folder).is_dir():
         return (), ()
     place = Path(folder)
-    files = sorted({*place.glob("*.json"), *place.glob("*/audit.json")})[:_MOST]
     found, unreadable = [], []
-    for file in files:
+    for file in sorted({*place.glob("*.json"), *place.glob("*/audit.json")})[:_MOST]:
         try:
             found.append(read_audit(file))
         except ValueError:
             unreadable.append(str(file.relative_to(place)))
-    found.sort(key=lambda one: one.date.isoformat(), reverse=True)
-    return tuple(found), tuple(unreadable)
-
-
-_STUDIES = 64  # whose parts are kept
+    return tuple(sorted(found, key=lambda one: one.date.isoformat(), reverse=True)), tuple(unreadable)
 
 
 @dataclass(slots=True)
@@ -227,13 +131,13 @@ class Shown:
         self._context = context
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
-    async def now(self, name: str) -> Now:
+    async def now(self, name: str) -> dict[str, Any]:
         """Return where a study stands."""
         return await self._context.look(name, look_now)
 
     async def statement(self, name: str) -> Statement:
         """Return the statement of a study, for whoever signs it."""
-        audits, _ = await asyncio.to_thread(audits_in, self._context.audits)
+        audits, _ = await asyncio.to_thread(audits_in, self._context.settings.audits)
         return await self._context.look(name, partial(statement, audits=audits))
 
     async def learned(self, name: str, version: str) -> str:
@@ -243,19 +147,18 @@ class Shown:
         while len(self._kept) > _STUDIES:
             self._kept.popitem(last=False)
         async with kept.lock:  # of many who look at once, one works
-            audits, unreadable = await asyncio.to_thread(audits_in, self._context.audits)
+            audits, unreadable = await asyncio.to_thread(audits_in, self._context.settings.audits)
             wanted = (version, repr((audits, unreadable)))
             if kept.version != wanted:
-                look = partial(_both, earlier=kept.histories, audits=audits, unreadable=unreadable)
+                look = partial(_learned_and_promised, earlier=kept.histories, audits=audits)
                 found, promised = await self._context.look(name, look)
-                kept.body = await asyncio.to_thread(
-                    render, "learned_and_promised.html", {"it": found, "promise": promised, "version_of": version}
-                )
+                content = {"it": found, "promise": promised, "audits": audits, "unreadable": unreadable}
+                kept.body = await asyncio.to_thread(render, "learned_and_promised.html", content)
                 kept.version, kept.histories = wanted, found.histories
             return kept.body
 
 
-def _both(
-    study: Study, *, earlier: Histories, audits: tuple[Any, ...], unreadable: tuple[Any, ...]
-) -> tuple[Learned, Promise]:
-    return look_learned(study, earlier), look_promise(study, audits, unreadable)
+def _learned_and_promised(
+    study: Study, *, earlier: Histories, audits: tuple[AuditRecord, ...]
+) -> tuple[Learned, Statement]:
+    return look_learned(study, earlier), statement(study, audits=audits)

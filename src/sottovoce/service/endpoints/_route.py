@@ -1,10 +1,10 @@
-"""How endpoints are declared: the role they need, the problems they answer; keys are checked before bodies are read."""
+"""How endpoints are declared: each once, with what it needs and refuses; keys are checked before bodies are read."""
 
 import time
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Header, Path
+from fastapi import APIRouter, Header, Path
 from fastapi.dependencies.utils import get_typed_return_annotation
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter, ValidationError
@@ -13,16 +13,19 @@ from starlette.responses import Response
 
 from sottovoce.service.body_limit import is_stream
 from sottovoce.service.context import Context
+from sottovoce.service.endpoints.models import Channel, Closed, Erased, Forget
 from sottovoce.service.gate import ANY
 from sottovoce.service.keys import Key
-from sottovoce.service.problem_documents import KINDS
+from sottovoce.service.problem_documents import KINDS, Problem
 
 AT_ONCE = 0.05
 """Seconds within which a look at a key is not repeated."""
 
-Answering = Callable[..., Coroutine[Any, Any, Response]]
+Found = TypeVar("Found")
+Answering = Callable[..., Coroutine[Any, Any, Any]]
 STREAM = "application/x-ndjson"
 _LONGEST = 200
+TELL_PROBLEMS = ("unknown-action", "round-closed", "study-behind", "invalid-loss", "wrong-report")
 _ALWAYS = ("unauthorised", "forbidden", "malformed", "too-large", "too-many", "storage-error")
 
 Name = Annotated[str, Path(description="The name.", json_schema_extra={"minLength": 1, "maxLength": _LONGEST})]
@@ -36,33 +39,137 @@ IdempotencyKey = Annotated[
 ]
 
 
-def declared(
-    *roles: str, problems: Iterable[str] = (), anywhere: bool = False, found_as: Any = None, **extra: Any
-) -> dict[str, Any]:
-    """Return what a route declares besides its models.
+class Endpoints(APIRouter):
+    """What can be called of studies, of evaluations, or of the service itself.
 
     Parameters
     ----------
-    roles
-        Of which a key needs one; none for what needs no key.
+    home
+        Where they are: "/studies".
+    look
+        Calls a function, in a thread, with the study or the evaluations of a name.
+    prefix
+        Of the names of routes.
     problems
-        The kinds of problems that it may answer, besides those that every endpoint may.
-    anywhere
-        Whether a key for whichever study will do, where the address names none.
-    found_as
-        The model of its answer 200, where the usual one is 201.
-    extra
-        Of the operation in the OpenAPI document.
+        The kinds of problems that each of them may answer, besides those that every endpoint may.
     """
-    found: dict[int | str, dict[str, Any]] = {}
-    for kind in (KINDS[name] for name in (*_ALWAYS, *problems)):
-        reference = {"schema": {"$ref": "#/components/schemas/Problem"}}
-        answer = found.setdefault(kind.status, {"description": "", "content": {"application/problem+json": reference}})
-        answer["description"] += f"{'; ' if answer['description'] else ''}{kind.name}: {kind.title}"
-    if found_as is not None:
-        found[200] = {"model": found_as, "description": "It is there, and was created alike."}
-    extra["security"] = [{"key": list(roles)}] if roles else []
-    return {"responses": found, "openapi_extra": extra | ({"x-any-study": True} if anywhere else {})}
+
+    def __init__(self, home: str = "", look: Any = None, prefix: str = "", problems: Iterable[str] = ()) -> None:
+        super().__init__(route_class=Route)
+        self._home, self._look, self._prefix, self._problems = home, look, prefix, tuple(problems)
+
+    def declared(
+        self,
+        call: str,
+        summary: str,
+        model: Any,
+        *roles: str,
+        problems: Iterable[str] = (),
+        anywhere: bool = False,
+        found_as: Any = None,
+        extra: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Callable[[Answering], Answering]:
+        """Return what declares a function as an endpoint, once for all: documents and types of clients follow.
+
+        Parameters
+        ----------
+        call
+            The method and the path: "POST ask" of one of them, "GET /" of all.
+        summary, model
+            What it does, and what it answers.
+        roles
+            Of which a key needs one; none for what needs no key.
+        problems
+            Further kinds of problems that it may answer.
+        anywhere
+            Whether a key for whichever study will do, where the address names none.
+        found_as
+            The model of its answer 200, where the usual one is 201.
+        extra
+            Of the operation in the OpenAPI document.
+        options
+            As FastAPI takes them.
+        """
+        found: dict[int | str, dict[str, Any]] = {}
+        for kind in (KINDS[name] for name in dict.fromkeys((*_ALWAYS, *self._problems, *problems))):
+            reference = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+            answer = found.setdefault(kind.status, {"description": "", "content": reference})
+            answer["description"] += f"{'; ' if answer['description'] else ''}{kind.name}: {kind.title}"
+        if found_as is not None:
+            found[200] = {"model": found_as, "description": "It is there, and was created alike."}
+        about = {**(extra or {}), "security": [{"key": list(roles)}] if roles else []}
+        options |= {"responses": found, "openapi_extra": about | ({"x-any-study": True} if anywhere else {})}
+        method, what = call.split()
+        path = f"{self._home}{what.rstrip('/') if self._home else what}"
+        if not what.startswith("/"):
+            path = f"{self._home}/{{name:path}}/{what}"
+        name = self._prefix + (options.pop("name", None) or what.strip("/"))
+        return self.api_route(path, methods=[method], name=name, summary=summary, response_model=model, **options)
+
+    def look(self, context: Context, name: str, function: Callable[[Any], Found]) -> Awaitable[Found]:
+        """Return what a function says of a study, or of evaluations, by their name."""
+        found: Awaitable[Found] = self._look(context, name, function)
+        return found
+
+    def look_at(
+        self, what: str, summary: str, model: Any, look: Callable[[Any], Any], *roles: str, **more: Any
+    ) -> None:
+        """Declare an address at which something is looked at."""
+
+        @self.declared(f"GET {what}", summary, model, *(roles or ("read",)), **more)
+        async def answer(request: Request, name: Name) -> Any:
+            return await self.look(context_of(request), name, look)
+
+    def declare_common(self, middle: str) -> None:
+        """Declare what studies and evaluations have in common: forgetting, erasing people, and channels."""
+
+        @self.declared(
+            "POST forget",
+            f"Close {middle} whose loss will never come: each counts as the middle of the range.",
+            Closed,
+            "tell",
+            problems=TELL_PROBLEMS,
+        )
+        async def forget(request: Request, name: Name, wanted: Forget) -> Any:
+            context = context_of(request)
+            check_block(context, wanted.ids)
+            closed = await self.look(context, name, lambda one: one.forget(wanted.ids))
+            context.metrics.count_events("forgotten", closed)
+            return {"closed": closed}
+
+        @self.declared(
+            "POST erase-people",
+            "Erase all that is kept of people who were counted; nobody is counted any more after it.",
+            Erased,
+            "admin",
+        )
+        async def erase_people(request: Request, name: Name) -> Any:
+            return {"erased": await self.look(context_of(request), name, lambda one: one.erase_people())}
+
+        self.look_at(
+            "channel",
+            "The channel by which owners privatise their losses, under local privacy.",
+            Channel,
+            _channel,
+            "ask",
+            "tell",
+            "read",
+            problems=("no-channel",),
+        )
+
+
+def _channel(one: Any) -> Any:
+    found = getattr(one, "channel", None)
+    if found is None:
+        raise Problem("no-channel")
+    return found.to_dict()
+
+
+def check_block(context: Context, ids: Any) -> None:
+    """Refuse a block that is too large."""
+    if not isinstance(ids, str) and len(ids) > context.settings.largest_block:
+        raise Problem("too-large", f"ids must be at most {context.settings.largest_block}.")
 
 
 def streamed(stream: Answering) -> Callable[[Answering], Answering]:
@@ -105,7 +212,8 @@ class Route(APIRoute):
                         key = await gate.again(request, roles, study)
                 request.scope["sottovoce.key"] = key
             if lines is not None:
-                return await lines(request, **request.path_params)
+                streamed: Response = await lines(request, **request.path_params)
+                return streamed
             if parsed is not None and (arguments := parsed(request, await request.body())) is not None:
                 response: Response = await self.endpoint(request=request, **arguments)
                 return response

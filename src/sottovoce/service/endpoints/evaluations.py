@@ -6,38 +6,53 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sottovoce.errors import HorizonReached
 from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.evaluations.evaluation import Evaluation
+from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
 from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, promised
-from sottovoce.service.endpoints._route import IdempotencyKey, Name, Route, context_of, declared, key_of
-from sottovoce.service.endpoints.studies import TELL_PROBLEMS, check_block, counted, person_of
+from sottovoce.service.endpoints._route import (
+    TELL_PROBLEMS,
+    Endpoints,
+    IdempotencyKey,
+    Name,
+    check_block,
+    context_of,
+    key_of,
+)
+from sottovoce.service.endpoints.studies import counted, person_of
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings
-from sottovoce.service.study_workers.asking import told_apart
+from sottovoce.service.study_workers.asking import Answer, answer_once, told_apart
 from sottovoce.service.study_workers.requests import Request as Repeatable
 
-_WRONG = ("study-not-found", "unknown-action", "study-behind", "state-refused")
 _SHOWN = ("name", "loss_range", "guarantee", "channel", "patience", "privacy", "scale", "open")
 _MOST_IDS = 10_000  # of one answer
 _Number = Annotated[int, Query(ge=0, le=2**53, description="Of the evaluation.")]
-evaluation_routes = APIRouter(route_class=Route)
+evaluation_routes = Endpoints(
+    "/evaluations",
+    Context.look_at_evaluations,
+    "evaluations ",
+    ("study-not-found", "unknown-action", "study-behind", "state-refused"),
+)
 
 # ---------------------------------------------------------------------- creating, opening, assigning
 
 
-@evaluation_routes.post(
-    "/evaluations",
-    name="evaluations create",
-    summary="Create evaluations; if they exist and were created alike, nothing changes, and the status is 200.",
-    response_model=models.CreatedEvaluations,
+@evaluation_routes.declared(
+    "POST /",
+    "Create evaluations; if they exist and were created alike, nothing changes, and the status is 200.",
+    models.CreatedEvaluations,
+    "admin",
+    problems=("configuration-mismatch",),
+    found_as=models.CreatedEvaluations,
+    name="create",
     status_code=201,
-    **declared("admin", problems=("configuration-mismatch", "state-refused"), found_as=models.CreatedEvaluations),
 )
 async def create(request: Request, wish: models.CreateEvaluations, response: Response) -> Any:
     """Create evaluations, or find them."""
@@ -52,12 +67,8 @@ def _created(settings: Settings, wish: models.CreateEvaluations) -> dict[str, An
         return {"evaluations": wish.name, "created": made.created, **promised(made.privacy)}
 
 
-@evaluation_routes.post(
-    "/evaluations/{name:path}/open",
-    name="evaluations open",
-    summary="Begin an evaluation.",
-    response_model=models.Opened,
-    **declared("admin", problems=(*_WRONG, "idempotency-key-reused")),
+@evaluation_routes.declared(
+    "POST open", "Begin an evaluation.", models.Opened, "admin", problems=("idempotency-key-reused",)
 )
 async def opened(request: Request, name: Name, wish: models.Open, idempotency_key: IdempotencyKey = None) -> Response:
     """Begin an evaluation."""
@@ -69,12 +80,12 @@ async def opened(request: Request, name: Name, wish: models.Open, idempotency_ke
     return await _once(request, name, idempotency_key, f"open {wish.events}", begin)
 
 
-@evaluation_routes.post(
-    "/evaluations/{name:path}/assign",
-    name="evaluations assign",
-    summary="Assign the next person, or `size` of them: by coins, or to the evaluation of a number.",
-    response_model=models.Person | models.Assigned,
-    **declared("ask", problems=(*_WRONG, "horizon-reached", "idempotency-key-reused")),
+@evaluation_routes.declared(
+    "POST assign",
+    "Assign the next person, or `size` of them: by coins, or to the evaluation of a number.",
+    models.Person | models.Assigned,
+    "ask",
+    problems=("horizon-reached", "idempotency-key-reused"),
 )
 async def assign(
     request: Request, name: Name, wish: models.Assign | None = None, idempotency_key: IdempotencyKey = None
@@ -118,86 +129,46 @@ async def _once(
     context = context_of(request)
     repeatable = None if key is None else Repeatable.of(name, key_of(request).id, key, asks)
 
-    def answer(evaluations: PrivateEvaluations) -> tuple[bytes, bool]:
+    def answer(evaluations: PrivateEvaluations) -> Answer | Exception:
+        undone: list[Callable[[], Any]] = []
+
+        def made(_: list[int]) -> list[Answer | Exception]:
+            plain, undo = make(evaluations)
+            undone.append(undo)
+            return [Answer(json.dumps(plain).encode())]
+
         again = told_apart(evaluations, repeatable, person)
-        known = {} if again is None else context.requests.find([again])
-        if again is None or again not in known:
-            made, undo = make(evaluations)
-            body = json.dumps(made).encode()
-            if again is None:
-                return body, False
-            known = context.requests.keep([(again, body)])  # on record before it is sent
-            if again not in known:
-                return body, False
-            undo()  # another was quicker
-        if known[again].asks != again.asks:
-            raise Problem("idempotency-key-reused")
-        return known[again].body, True
+        return answer_once(context.requests, [again], made, lambda _: undone[0]())[0]
 
-    body, replayed = await context.evaluations.use(name, answer)
-    headers = {"Idempotent-Replayed": "true"} if replayed else None
-    return Response(body, headers=headers, media_type="application/json")
+    found = await context.look_at_evaluations(name, answer)
+    if isinstance(found, Exception):
+        raise found
+    headers = {"Idempotent-Replayed": "true"} if found.replayed else None
+    return Response(found.body, headers=headers, media_type="application/json")
 
 
-@evaluation_routes.post(
-    "/evaluations/{name:path}/erase-people",
-    name="evaluations erase-people",
-    summary="Erase all that is kept of people who were counted; nobody is assigned any more after it.",
-    response_model=models.Erased,
-    **declared("admin", problems=_WRONG),
-)
-async def erase_people(request: Request, name: Name) -> Any:
-    """Erase people."""
-    return {"erased": await context_of(request).evaluations.use(name, lambda one: one.erase_people())}
-
-
-# ---------------------------------------------------------------------- telling
-
-
-@evaluation_routes.post(
-    "/evaluations/{name:path}/tell",
-    name="evaluations tell",
-    summary="Record a loss, or a block of them. One that is on record already is no failure: `already`.",
-    response_model=models.Told,
-    **declared("tell", problems=TELL_PROBLEMS),
+@evaluation_routes.declared(
+    "POST tell",
+    "Record a loss, or a block of them. One that is on record already is no failure: `already`.",
+    models.Told,
+    "tell",
+    problems=TELL_PROBLEMS,
 )
 async def tell(request: Request, name: Name, told: models.Tell) -> Response:
     """Record losses; everything that is told takes the same way, whatever the loss is."""
     context, call = context_of(request), told.call
     check_block(context, call.ids)
-    recorded = await context.evaluations.use(
+    recorded = await context.look_at_evaluations(
         name, lambda one: one.tell(call.ids, call.losses, report=call.report, late=call.late)
     )
     context.metrics.count_told(recorded.recorded, recorded.already, recorded.dropped)
     return counted(recorded)
 
 
-@evaluation_routes.post(
-    "/evaluations/{name:path}/forget",
-    name="evaluations forget",
-    summary="Close places whose loss will never come: each counts as the middle of the range.",
-    response_model=models.Closed,
-    **declared("tell", problems=TELL_PROBLEMS),
-)
-async def forget(request: Request, name: Name, wanted: models.Forget) -> Any:
-    """Close places."""
-    context = context_of(request)
-    check_block(context, wanted.ids)
-    closed = await context.evaluations.use(name, lambda one: one.forget(wanted.ids))
-    context.metrics.count_events("forgotten", closed)
-    return {"closed": closed}
-
-
 def _end(what: str, end: Callable[[Evaluation], None], summary: str) -> None:
     """Declare an address at which an evaluation is ended."""
 
-    @evaluation_routes.post(
-        "/evaluations/{name:path}/" + what,
-        name=f"evaluations {what}",
-        summary=summary,
-        response_model=models.Ended,
-        **declared("admin", problems=_WRONG),
-    )
+    @evaluation_routes.declared(f"POST {what}", summary, models.Ended, "admin")
     async def ended(request: Request, name: Name, wish: models.Which) -> Any:
         def carry_out(evaluations: PrivateEvaluations) -> dict[str, Any] | None:
             one = evaluations.evaluation(wish.number)
@@ -206,7 +177,7 @@ def _end(what: str, end: Callable[[Evaluation], None], summary: str) -> None:
                 return {"number": wish.number, "closed": one.closed, "abandoned": one.abandoned}
             return None
 
-        found = await context_of(request).evaluations.use(name, carry_out)
+        found = await context_of(request).look_at_evaluations(name, carry_out)
         if found is None:
             raise Problem("state-refused", "It was abandoned, or nobody was assigned to it: so it has no mean.")
         return found
@@ -218,25 +189,12 @@ _end("abandon", lambda one: one.abandon(), "Drop an evaluation: nothing of it is
 # ---------------------------------------------------------------------- looking
 
 
-def _look(
-    what: str, summary: str, model: Any, look: Callable[[PrivateEvaluations], Any], *roles: str, problem: str = ""
-) -> None:
-    """Declare an address at which evaluations are looked at."""
-    about = declared(*(roles or ("read",)), problems=(*_WRONG, *filter(None, [problem])))
-    path = "/evaluations/{name:path}/" + what
-
-    @evaluation_routes.get(path, name=f"evaluations {what}", summary=summary, response_model=model, **about)
-    async def answer(request: Request, name: Name) -> Any:
-        return await context_of(request).evaluations.use(name, look)
-
-
 def _look_at_one(what: str, summary: str, model: Any, look: Callable[[Evaluation], dict[str, Any]]) -> None:
     """Declare an address at which one evaluation is looked at."""
-    about, path = declared("read", problems=(*_WRONG, "not-released")), "/evaluations/{name:path}/" + what
 
-    @evaluation_routes.get(path, name=f"evaluations {what}", summary=summary, response_model=model, **about)
+    @evaluation_routes.declared(f"GET {what}", summary, model, "read", problems=("not-released",))
     async def answer(request: Request, name: Name, number: _Number) -> Any:
-        return await context_of(request).evaluations.use(name, lambda all_: look(all_.evaluation(number)))
+        return await context_of(request).look_at_evaluations(name, lambda all_: look(all_.evaluation(number)))
 
 
 def _standing(one: Evaluation) -> dict[str, Any]:
@@ -251,27 +209,12 @@ def _status(evaluations: PrivateEvaluations) -> dict[str, Any]:
     return {name: found[name] for name in _SHOWN}
 
 
-def _channel(evaluations: PrivateEvaluations) -> dict[str, Any]:
-    if evaluations.channel is None:
-        raise Problem("no-channel")
-    found: dict[str, Any] = evaluations.channel.to_dict()
-    return found
+def _results(evaluations: PrivateEvaluations) -> dict[str, Any]:
+    return {"results": [one.to_dict() for one in evaluations.results]}
 
 
-_look("status", "What they were created with, and which are open.", dict[str, Any], _status)
-_look(
-    "results",
-    "All that was released, in the order in which it was.",
-    models.Results,
-    lambda evaluations: {"results": [one.to_dict() for one in evaluations.results]},
-)
-_look(
-    "channel",
-    "The channel by which owners privatise their losses.",
-    models.Channel,
-    _channel,
-    *("ask", "tell", "read"),
-    problem="no-channel",
-)
+evaluation_routes.declare_common("places")
+evaluation_routes.look_at("status", "What they were created with, and which are open.", dict[str, Any], _status)
+evaluation_routes.look_at("results", "All that was released, in the order in which it was.", models.Results, _results)
 _look_at_one("result", "What an evaluation has released.", dict[str, Any], lambda one: one.result.to_dict())
 _look_at_one("evaluation", "Where an evaluation stands, and who has no loss yet.", models.Standing, _standing)

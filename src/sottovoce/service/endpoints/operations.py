@@ -5,29 +5,24 @@ import hashlib
 from importlib.resources import files
 from typing import Any
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from sottovoce.service.endpoints import models
-from sottovoce.service.endpoints._route import Route, context_of, declared
+from sottovoce.service.endpoints._route import Endpoints, context_of
 from sottovoce.service.problem_documents import Problem
 
-operation_routes = APIRouter(route_class=Route)
+operation_routes = Endpoints()
 _SCRIPTS = {"sottovoce.js": "text/javascript; charset=utf-8", "sottovoce.d.ts": "text/plain; charset=utf-8"}
 
 
-@operation_routes.get(
-    "/health", name="health", summary="Whether the process is alive.", response_model=models.Health, **declared()
-)
+@operation_routes.declared("GET /health", "Whether the process is alive.", models.Health)
 async def health() -> Any:
     """Say that the process answers."""
     return {"status": "ok"}
 
 
-@operation_routes.get(
-    "/ready", name="ready", summary="Whether it can reach its storage.", response_model=models.Health, **declared()
-)
+@operation_routes.declared("GET /ready", "Whether it can reach its storage.", models.Health)
 async def ready(request: Request) -> Any:
     """Say whether the storage answers; whatever is in the way, the answer is the same."""
     try:
@@ -41,12 +36,8 @@ async def ready(request: Request) -> Any:
     return {"status": "ok"}
 
 
-@operation_routes.get(
-    "/metrics",
-    name="metrics",
-    summary="Counts and times for Prometheus.",
-    response_class=PlainTextResponse,
-    **declared("read"),
+@operation_routes.declared(
+    "GET /metrics", "Counts and times for Prometheus.", None, "read", response_class=PlainTextResponse
 )
 async def metrics(request: Request) -> Response:
     """Return counts and times of requests, by route; nothing of what was sent."""

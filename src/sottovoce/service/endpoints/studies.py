@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -33,11 +33,12 @@ from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, pars
 from sottovoce.service.endpoints._route import (
     AT_ONCE,
     STREAM,
+    TELL_PROBLEMS,
+    Endpoints,
     IdempotencyKey,
     Name,
-    Route,
+    check_block,
     context_of,
-    declared,
     key_of,
     streamed,
 )
@@ -47,17 +48,12 @@ from sottovoce.service.study_workers import AskOrder
 from sottovoce.service.study_workers.requests import Request as Repeatable
 from sottovoce.studies import Recorded, Study, TellCall, export_lines
 
-TELL_PROBLEMS = (
-    *("study-not-found", "unknown-action", "round-closed", "study-behind", "state-refused"),
-    *("invalid-loss", "wrong-report"),
-)
 _BLOCK = 256  # lines of a stream that are recorded together
 _LONGEST_LINE = 4096  # bytes
 _LARGEST = 1_000_000  # of the numbers that a domain is written with
 _LEAST_WORK = 2.0**-10  # of a forecast
 _MOST_IDS = 10_000  # of one answer
-study_routes = APIRouter(route_class=Route)
-_LINES = {STREAM: {"schema": {"type": "string"}}}
+study_routes = Endpoints("/studies", Context.look, problems=("study-not-found", "state-refused"))
 _SegmentText = Annotated[
     str | None,
     Query(description="Whose: a name, or a level of each factor (phone,it or device=phone,country=it)."),
@@ -66,13 +62,15 @@ _SegmentText = Annotated[
 # ---------------------------------------------------------------------- creating
 
 
-@study_routes.post(
-    "/studies",
+@study_routes.declared(
+    "POST /",
+    "Create a study; if it exists and was created alike, nothing changes, and the status is 200.",
+    models.Created,
+    "admin",
+    problems=("configuration-mismatch",),
+    found_as=models.Created,
     name="create",
-    summary="Create a study; if it exists and was created alike, nothing changes, and the status is 200.",
-    response_model=models.Created,
     status_code=201,
-    **declared("admin", problems=("configuration-mismatch", "state-refused"), found_as=models.Created),
 )
 async def create(request: Request, wish: models.Create, response: Response) -> Any:
     """Create a study, or find it."""
@@ -125,16 +123,15 @@ def _domain(given: str | dict[str, Any], labels: list[str] | None) -> Domain:
     return found if labels is None else labelled(found, labels)
 
 
-@study_routes.post(
-    "/studies/{name:path}/change",
-    name="change",
-    summary="Change the set of decisions, from the next round on, or how long rounds wait for their losses.",
-    response_model=models.Definition,
-    **declared("admin", problems=("study-not-found", "state-refused")),
+@study_routes.declared(
+    "POST change",
+    "Change the set of decisions, from the next round on, or how long rounds wait for their losses.",
+    models.Definition,
+    "admin",
 )
 async def change(request: Request, name: Name, wish: models.Change) -> Any:
     """Change a study; to repeat it changes nothing."""
-    worker = await context_of(request).workers.worker(name)
+    worker = await context_of(request).studies(name)
     worker.check()
     return await carried_out(worker.look(lambda study: _changed(study, wish)), wish)
 
@@ -150,15 +147,12 @@ def _changed(study: Study, wish: models.Change) -> dict[str, Any]:
 # ---------------------------------------------------------------------- asking
 
 
-@study_routes.post(
-    "/studies/{name:path}/ask",
-    name="ask",
-    summary="Hand out the next action, a block of them, or the rest of a round.",
-    response_model=models.Action | models.Actions,
-    **declared(
-        "ask",
-        problems=("study-not-found", "unknown-segment", "horizon-reached", "state-refused", "idempotency-key-reused"),
-    ),
+@study_routes.declared(
+    "POST ask",
+    "Hand out the next action, a block of them, or the rest of a round.",
+    models.Action | models.Actions,
+    "ask",
+    problems=("unknown-segment", "horizon-reached", "idempotency-key-reused"),
 )
 async def ask(
     request: Request, name: Name, wanted: models.Ask | None = None, idempotency_key: IdempotencyKey = None
@@ -168,7 +162,7 @@ async def ask(
     order = _order(wanted or models.Ask(), context.settings.largest_block)
     if idempotency_key is not None:
         order = replace(order, request=Repeatable.of(name, key_of(request).id, idempotency_key, order.asks))
-    answer = await (await context.workers.worker(name)).ask(order)
+    answer = await (await context.studies(name)).ask(order)
     context.metrics.count_events("asked", len(answer.ids))
     headers = {"Idempotent-Replayed": "true"} if answer.replayed else None
     return Response(answer.body, headers=headers, media_type="application/json")
@@ -215,55 +209,22 @@ async def tell_stream(request: Request, name: Name) -> Response:
     return counted(await _recorded(context, name, block, total))
 
 
-@study_routes.post(
-    "/studies/{name:path}/tell",
-    name="tell",
-    summary="Record a loss, or a block or a stream of them. One that is on record already is no failure: `already`.",
-    response_model=models.Told,
-    **declared("tell", problems=TELL_PROBLEMS, requestBody={"content": _LINES}),
+@study_routes.declared(
+    "POST tell",
+    "Record a loss, or a block or a stream of them. One that is on record already is no failure: `already`.",
+    models.Told,
+    "tell",
+    problems=TELL_PROBLEMS,
+    extra={"requestBody": {"content": {STREAM: {"schema": {"type": "string"}}}}},
 )
 @streamed(tell_stream)
 async def tell(request: Request, name: Name, told: models.Tell) -> Response:
     """Record losses; everything that is told takes the same way, whatever the loss is."""
     context, call = context_of(request), told.call
     check_block(context, call.ids)
-    recorded = await (await context.workers.worker(name)).tell(call)
+    recorded = await (await context.studies(name)).tell(call)
     context.metrics.count_told(recorded.recorded, recorded.already, recorded.dropped)
     return counted(recorded)
-
-
-@study_routes.post(
-    "/studies/{name:path}/forget",
-    name="forget",
-    summary="Close actions whose loss will never come: each counts as the middle of the range.",
-    response_model=models.Closed,
-    **declared("tell", problems=TELL_PROBLEMS),
-)
-async def forget(request: Request, name: Name, wanted: models.Forget) -> Any:
-    """Close actions."""
-    context = context_of(request)
-    check_block(context, wanted.ids)
-    closed = await context.look(name, lambda study: study.forget(wanted.ids))
-    context.metrics.count_events("forgotten", closed)
-    return {"closed": closed}
-
-
-@study_routes.post(
-    "/studies/{name:path}/erase-people",
-    name="erase-people",
-    summary="Erase all that is kept of people who were counted; nobody is asked any more after it.",
-    response_model=models.Erased,
-    **declared("admin", problems=("study-not-found", "state-refused")),
-)
-async def erase_people(request: Request, name: Name) -> Any:
-    """Erase people."""
-    return {"erased": await context_of(request).look(name, lambda study: study.erase_people())}
-
-
-def check_block(context: Context, ids: Any) -> None:
-    """Refuse a block that is too large."""
-    if not isinstance(ids, str) and len(ids) > context.settings.largest_block:
-        raise Problem("too-large", f"ids must be at most {context.settings.largest_block}.")
 
 
 def counted(told: Recorded) -> Response:
@@ -295,7 +256,7 @@ def _line(line: bytes, number: int, total: Recorded) -> TellCall:
 
 async def _recorded(context: Context, name: str, block: dict[int, TellCall], total: Recorded) -> Recorded:
     """Record a block of lines in one transaction, each for itself."""
-    worker = await context.workers.worker(name)  # each time: since the last block others may have needed its place
+    worker = await context.studies(name)  # each time: since the last block others may have needed its place
     outcomes = await worker.tell_each(list(block.values()))
     for one in outcomes:
         if isinstance(one, Recorded):
@@ -324,12 +285,8 @@ async def _lines(request: Request) -> AsyncIterator[bytes]:
 # ---------------------------------------------------------------------- looking: counts and released values, no loss
 
 
-@study_routes.get(
-    "/studies",
-    name="list",
-    summary="List the studies that the key may read.",
-    response_model=models.Studies,
-    **declared("read", anywhere=True),
+@study_routes.declared(
+    "GET /", "List the studies that the key may read.", models.Studies, "read", anywhere=True, name="list"
 )
 async def list_all(request: Request) -> Any:
     """List studies."""
@@ -338,21 +295,10 @@ async def list_all(request: Request) -> Any:
     return {"studies": [one.to_dict() for one in entries if key.study in (None, one.name)]}
 
 
-def _look(what: str, summary: str, model: Any, look: Callable[[Study], Any], *roles: str, problem: str = "") -> None:
-    """Declare an address at which a study is looked at."""
-    problems = ("study-not-found", "state-refused", *filter(None, [problem]))
-    about = declared(*(roles or ("read",)), problems=problems)
-
-    @study_routes.get("/studies/{name:path}/" + what, name=what, summary=summary, response_model=model, **about)
-    async def answer(request: Request, name: Name) -> Any:
-        return await context_of(request).look(name, look)
-
-
 def _look_by_segment(what: str, summary: str, model: Any, look: Callable[[Study, Any], Any]) -> None:
     """Declare an address at which a study is looked at, or one of its segments."""
-    about = declared("read", problems=("study-not-found", "state-refused", "unknown-segment"))
 
-    @study_routes.get("/studies/{name:path}/" + what, name=what, summary=summary, response_model=model, **about)
+    @study_routes.declared(f"GET {what}", summary, model, "read", problems=("unknown-segment",))
     async def answer(request: Request, name: Name, segment: _SegmentText = None) -> Any:
         return await context_of(request).look(name, lambda study: look(study, _segment_of(study, segment)))
 
@@ -418,29 +364,22 @@ def _report(study: Study) -> dict[str, str]:
     return {"page": study_page(study)}
 
 
-def _channel(study: Study) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = study.channel.to_dict()
-    except AttributeError:
-        raise Problem("no-channel") from None
-    return found
-
-
 _Plain = dict[str, Any]
-_look("status", "Where the study stands: counts and released values.", _Plain, lambda one: one.status().to_dict())
-_look("definition", "What the study was created with.", models.Definition, _definition)
-_look("plan", "The plan in force.", _Plain, lambda one: one.plan.to_dict())
-_look("privacy", "The promise as plain data, with its argument.", _Plain, lambda one: one.privacy.to_dict())
-_look("statement", "What is promised, to whom, against whom, what is spent, what is not covered.", _Plain, _statement)
-_look("report", "What the study has come to, as one HTML page with its pictures.", models.Page, _report)
-_look(
-    "channel",
-    "The channel by which owners privatise their losses, for studies with local privacy.",
-    models.Channel,
-    _channel,
-    *("ask", "tell", "read"),
-    problem="no-channel",
-)
+_LOOKS: dict[str, tuple[str, Any, Callable[[Study], Any]]] = {
+    "status": ("Where the study stands: counts and released values.", _Plain, lambda one: one.status().to_dict()),
+    "definition": ("What the study was created with.", models.Definition, _definition),
+    "plan": ("The plan in force.", _Plain, lambda one: one.plan.to_dict()),
+    "privacy": ("The promise as plain data, with its argument.", _Plain, lambda one: one.privacy.to_dict()),
+    "statement": (
+        "What is promised, to whom, against whom, what is spent, what is not covered.",
+        _Plain,
+        _statement,
+    ),
+    "report": ("What the study has come to, as one HTML page with its pictures.", models.Page, _report),
+}
+for _what, _about in _LOOKS.items():
+    study_routes.look_at(_what, *_about)
+study_routes.declare_common("actions")
 _look_by_segment(
     "recommend",
     "The decision to take home, and how sure it is.",
@@ -454,12 +393,11 @@ _look_by_segment(
 _look_by_segment("fit-check", "How well what was released fits the model of the losses.", models.FitCheck, _fit_check)
 
 
-@study_routes.get(
-    "/studies/{name:path}/forecast",
-    name="forecast",
-    summary="What to expect of the whole run, rehearsed in worlds like the one that released numbers show.",
-    response_model=_Plain,
-    **declared("read", problems=("study-not-found", "state-refused")),
+@study_routes.declared(
+    "GET forecast",
+    "What to expect of the whole run, rehearsed in worlds like the one that released numbers show.",
+    _Plain,
+    "read",
 )
 async def forecast(request: Request, name: Name, rehearse: Annotated[float, Query(gt=0, le=1)] = 1.0) -> Any:
     """Return a forecast; the study is let go before worlds are played. It changes with what is released, and a set."""
@@ -470,7 +408,7 @@ async def forecast(request: Request, name: Name, rehearse: Annotated[float, Quer
         version = standing.incarnation, standing.round, specify(study.domain)
         return version, partial(_played, study._forecaster(times))
 
-    worker = await context_of(request).workers.worker(name)
+    worker = await context_of(request).studies(name)
     found = await worker.make(f"forecast {times}", look)
     if isinstance(found, NotRehearsed):
         raise StateRefused(str(found))
@@ -484,12 +422,11 @@ def _played(play: Callable[[], Forecast]) -> Forecast | NotRehearsed:
         return why
 
 
-@study_routes.get(
-    "/studies/{name:path}/outstanding",
-    name="outstanding",
-    summary="Actions that were asked and neither told nor forgotten, the oldest first.",
-    response_model=models.Outstanding,
-    **declared("read", problems=("study-not-found",)),
+@study_routes.declared(
+    "GET outstanding",
+    "Actions that were asked and neither told nor forgotten, the oldest first.",
+    models.Outstanding,
+    "read",
 )
 async def outstanding(request: Request, name: Name, limit: Annotated[int, Query(ge=0, le=_MOST_IDS)] = 100) -> Any:
     """Return who waits."""
@@ -500,12 +437,12 @@ async def outstanding(request: Request, name: Name, limit: Annotated[int, Query(
     return {"outstanding": total, **lists, "waiting": [one._asdict() for one in found.waiting]}
 
 
-@study_routes.get(
-    "/studies/{name:path}/export",
-    name="export",
-    summary="All released and public values, as JSON lines: a head, then a line for each round.",
+@study_routes.declared(
+    "GET export",
+    "All released and public values, as JSON lines: a head, then a line for each round.",
+    None,
+    "read",
     response_class=StreamingResponse,
-    **declared("read", problems=("study-not-found", "state-refused")),
 )
 async def export(request: Request, name: Name) -> Response:
     """Return lines."""

@@ -3,7 +3,6 @@
 import asyncio
 import hmac
 import secrets
-import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +24,18 @@ _INSERT = f"INSERT INTO sottovoce_service_keys ({_COLUMNS}) VALUES (?, ?, ?, ?, 
 _REVOKE = "UPDATE sottovoce_service_keys SET revoked = ? WHERE id = ? AND revoked IS NULL"
 _REVISION = "SELECT number FROM sottovoce_service_revision"
 _RAISE = "UPDATE sottovoce_service_revision SET number = number + ?"
+_INSERT_SESSION = "INSERT INTO sottovoce_service_sessions (hash, key, expires) VALUES (?, ?, ?)"
+_FIND_SESSION = "SELECT key FROM sottovoce_service_sessions WHERE hash = ? AND expires > ?"
+_CLOSE_SESSION = "DELETE FROM sottovoce_service_sessions WHERE hash = ?"
+_OF_KEY = "DELETE FROM sottovoce_service_sessions WHERE key = ?"
+_TOO_MANY = (
+    "DELETE FROM sottovoce_service_sessions WHERE hash IN "
+    "(SELECT hash FROM sottovoce_service_sessions WHERE key = ? ORDER BY expires DESC, hash LIMIT 1000 OFFSET ?)"
+)
+_OPEN_AT_ONCE = 100  # sessions of one key: who has it could fill the storage otherwise
 _LONGEST_NOTE = 200
+SECONDS = 12 * 3600.0
+"""How long a session lasts."""
 
 
 class _Kept(NamedTuple):
@@ -67,7 +77,6 @@ class KeyStore:
 
     def __init__(self, store: ServiceStore, *, clock: Callable[[], float] = time.time) -> None:
         self._store, self._clock = store, clock
-        self._lock = threading.Lock()  # of what is held
         self._revision: int | None = None
         self._held: Mapping[str, _Kept] = {}
         self._fresh = FreshReads(self._read_again)
@@ -132,7 +141,7 @@ class KeyStore:
             run(_REVOKE, self._clock(), id)
             found = run(_ONE, id)
             if found:
-                end_sessions(run, id)
+                run(_OF_KEY, id)
                 _raise_revision(run)
             return found
 
@@ -167,9 +176,6 @@ class KeyStore:
             return self._read()
 
     def _read(self) -> Mapping[str, _Kept]:
-        with self._lock: return self._refreshed()  # noqa: E701  # fmt: skip
-
-    def _refreshed(self) -> Mapping[str, _Kept]:
         found = self._store.read(_REVISION)
         if not found:
             raise StorageError(f"{self._store.name} has lost the revision of its keys: restore a backup")
@@ -179,7 +185,7 @@ class KeyStore:
             self._revision = found[0][0]
         return self._held
 
-    # -- logins of the dashboard ---------------------------------------------------------------------------------
+    # -- logins of the dashboard: a cookie stands for a key, and is stored as a hash -----------------------------
 
     async def open_session(self, key: Key) -> str:
         """Return the text of a cookie that stands for a key until that ends, or half a day is over.
@@ -189,7 +195,16 @@ class KeyStore:
         key
             As `check` has returned it.
         """
-        return await asyncio.to_thread(open_session, self._store, key, self._clock())
+        cookie, now = secrets.token_urlsafe(32), self._clock()
+        end = now + SECONDS if key.expires is None else min(now + SECONDS, key.expires)
+
+        def insert(run: Run) -> None:
+            run("DELETE FROM sottovoce_service_sessions WHERE expires <= ?", now)
+            run(_INSERT_SESSION, secret_hash(cookie), key.id, end)
+            run(_TOO_MANY, key.id, _OPEN_AT_ONCE)
+
+        await asyncio.to_thread(self._store.transaction, insert)
+        return cookie
 
     async def session_key(self, cookie: str | None) -> Key | None:
         """Return the key that a cookie stands for; None if it is wrong, missing or over, or its key is.
@@ -199,8 +214,8 @@ class KeyStore:
         cookie
             As the browser has sent it.
         """
-        owner = await asyncio.to_thread(session_owner, self._store, cookie or "", self._clock())
-        kept = (await self._fresh()).get(owner or "")
+        found = await asyncio.to_thread(self._store.read, _FIND_SESSION, secret_hash(cookie or ""), self._clock())
+        kept = (await self._fresh()).get(found[0][0] if found else "")
         return kept.key if kept is not None and kept.key.lives(self._clock()) else None
 
     async def close_session(self, cookie: str | None) -> None:
@@ -211,7 +226,8 @@ class KeyStore:
         cookie
             As the browser has sent it.
         """
-        await asyncio.to_thread(close_session, self._store, cookie or "")
+        hashed = secret_hash(cookie or "")
+        await asyncio.to_thread(self._store.transaction, lambda run: run(_CLOSE_SESSION, hashed))
 
     def close(self) -> None:
         """Let the thread that reads end, and close the store."""
@@ -242,51 +258,3 @@ def _checked_note(note: str) -> str:
     if len(note) > _LONGEST_NOTE or any(unicodedata.category(letter)[0] == "C" for letter in note):
         raise ValueError(f"note must be at most {_LONGEST_NOTE} letters without control characters or line breaks")
     return note
-
-
-# ----------------------------------------------------------------------
-# Logins of the dashboard: a cookie stands for a key, and is stored as a hash.
-
-
-SECONDS = 12 * 3600.0
-_OPEN_AT_ONCE = 100  # of one key: who has it could fill the storage otherwise
-
-_INSERT_SESSION = "INSERT INTO sottovoce_service_sessions (hash, key, expires) VALUES (?, ?, ?)"
-_OVER = "DELETE FROM sottovoce_service_sessions WHERE expires <= ?"
-_TOO_MANY = (
-    "DELETE FROM sottovoce_service_sessions WHERE hash IN "
-    "(SELECT hash FROM sottovoce_service_sessions WHERE key = ? ORDER BY expires DESC, hash LIMIT 1000 OFFSET ?)"
-)
-_FIND = "SELECT key, expires FROM sottovoce_service_sessions WHERE hash = ?"
-_CLOSE = "DELETE FROM sottovoce_service_sessions WHERE hash = ?"
-_OF_KEY = "DELETE FROM sottovoce_service_sessions WHERE key = ?"
-
-
-def open_session(store: ServiceStore, key: Key, now: float) -> str:
-    """Return a new cookie for a key; those that are over go, and the oldest of too many."""
-    cookie = secrets.token_urlsafe(32)
-    end = now + SECONDS if key.expires is None else min(now + SECONDS, key.expires)
-
-    def insert(run: Run) -> None:
-        run(_OVER, now)
-        run(_INSERT_SESSION, secret_hash(cookie), key.id, end)
-        run(_TOO_MANY, key.id, _OPEN_AT_ONCE)
-
-    store.transaction(insert)
-    return cookie
-
-
-def session_owner(store: ServiceStore, cookie: str, now: float) -> str | None:
-    """Return the id of the key that a cookie stands for."""
-    found = store.read(_FIND, secret_hash(cookie))
-    return str(found[0][0]) if found and now < found[0][1] else None
-
-
-def close_session(store: ServiceStore, cookie: str) -> None:
-    """Forget a cookie."""
-    store.transaction(lambda run: run(_CLOSE, secret_hash(cookie)))
-
-
-def end_sessions(run: Run, key: str) -> None:
-    """Forget all cookies of a key, within a transaction."""
-    run(_OF_KEY, key)

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sottovoce.errors import HorizonReached, SottovoceError, UnknownSegment
@@ -12,7 +12,7 @@ from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.learning.bandit.actions import Action
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.study_workers.answers import Layout, block_answer, single_answer
-from sottovoce.service.study_workers.requests import Known, Request, Requests
+from sottovoce.service.study_workers.requests import Request, Requests
 from sottovoce.studies import Study
 
 _MOST_NUMBERS = 2_000_000  # of one answer
@@ -75,22 +75,55 @@ class Answer:
 
 def answer_asks(study: Study, requests: Requests, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
     """Answer orders that arrived together: each with its actions, or with the error that refuses it."""
-    orders = [replace(order, request=told_apart(study, order.request, order.person)) for order in orders]
-    keyed = {order.request: order for order in orders if order.request is not None}
-    known = requests.find(list(keyed)) if keyed else {}
-    first = {order.request: number for number, order in reversed(list(enumerate(orders)))}
-    fresh = [
-        number
-        for number, order in enumerate(orders)
-        if order.request is None or (order.request not in known and first[order.request] == number)
-    ]
-    made = dict(zip(fresh, _made(study, [orders[number] for number in fresh]), strict=True))
-    if keyed:
-        known |= _kept(study, requests, [(orders[number], answer) for number, answer in made.items()])
-    return [
-        made[number] if number in made and not _beaten(order, known) else _repeated(order, known, made, first)
-        for number, order in enumerate(orders)
-    ]
+    wanted = [told_apart(study, order.request, order.person) for order in orders]
+    return answer_once(
+        requests,
+        wanted,
+        lambda fresh: _made(study, [orders[place] for place in fresh]),
+        lambda answer: study.forget(list(answer.ids)),
+    )
+
+
+def answer_once(
+    requests: Requests,
+    wanted: Sequence[Request | None],
+    make: Callable[[list[int]], list[Answer | Exception]],
+    undo: Callable[[Answer], Any],
+) -> list[Answer | Exception]:
+    """Answer requests that arrived together, a repeated one as before; None stands for one that is not repeated.
+
+    Parameters
+    ----------
+    requests
+        The record of them: an answer is on record before it is sent.
+    wanted
+        The requests.
+    make
+        Answers those at some places.
+    undo
+        Takes back what was made in vain: another process has answered first.
+    """
+    keyed = [one for one in wanted if one is not None]
+    known = requests.find(keyed) if keyed else {}
+    first = {one: place for place, one in reversed(list(enumerate(wanted)))}
+    fresh = [place for place, one in enumerate(wanted) if one is None or (one not in known and first[one] == place)]
+    made = dict(zip(fresh, make(fresh) if fresh else (), strict=True))
+    mine = {wanted[place]: answer for place, answer in made.items() if isinstance(answer, Answer)}
+    answers = [(one, answer.body) for one, answer in mine.items() if one is not None]
+    beaten = requests.keep(answers) if answers else {}
+    for one in beaten:
+        undo(mine[one])
+    known |= beaten
+
+    def outcome(place: int, one: Request | None) -> Answer | Exception:
+        if one in known:
+            return Answer(known[one].body, True) if known[one].asks == one.asks else Problem("idempotency-key-reused")
+        if place in made:
+            return made[place]
+        answer = made[first[one]]
+        return Answer(answer.body, True) if isinstance(answer, Answer) else answer
+
+    return [outcome(place, one) for place, one in enumerate(wanted)]
 
 
 def told_apart(kept: Study | PrivateEvaluations, request: Request | None, person: Any) -> Request | None:
@@ -101,36 +134,6 @@ def told_apart(kept: Study | PrivateEvaluations, request: Request | None, person
         return request._replace(asks=f"{request.asks} of {kept.keyed_hash(person)}")
     except SottovoceError:  # asking says it, to whom it concerns
         return request
-
-
-def _beaten(order: AskOrder, known: dict[Request, Known]) -> bool:
-    return order.request is not None and order.request in known
-
-
-def _repeated(
-    order: AskOrder, known: dict[Request, Known], made: dict[int, Answer | Exception], first: dict[Any, int]
-) -> Answer | Exception:
-    """Answer a request as it was answered before, or just now."""
-    assert order.request is not None
-    if order.request in known:
-        before = known[order.request]
-        return Answer(before.body, True) if before.asks == order.request.asks else Problem("idempotency-key-reused")
-    answer = made[first[order.request]]
-    return answer if isinstance(answer, Exception) else Answer(answer.body, True)
-
-
-def _kept(
-    study: Study, requests: Requests, answers: Sequence[tuple[AskOrder, Answer | Exception]]
-) -> dict[Request, Known]:
-    """Put answers on record before they are sent; close actions of requests that another process answered first."""
-    mine = [
-        (order.request, answer) for order, answer in answers if order.request is not None and isinstance(answer, Answer)
-    ]
-    beaten = requests.keep([(request, answer.body) for request, answer in mine]) if mine else {}
-    for request, answer in mine:
-        if request in beaten:
-            study.forget(list(answer.ids))
-    return beaten
 
 
 def _made(study: Study, orders: Sequence[AskOrder]) -> list[Answer | Exception]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from sottovoce.errors import StorageError, StudyNotFound
 from sottovoce.service.study_workers.asking import Answer, AskOrder, answer_asks
+from sottovoce.service.study_workers.open_books import OpenBook
 from sottovoce.service.study_workers.requests import Requests
 from sottovoce.studies import Recorded, Study, TellCall
 
@@ -22,7 +23,7 @@ _APART = 0.002  # seconds between two transactions of a busy study: others join 
 _MOST_TOGETHER = 1024  # calls: the first of them shall not wait for thousands
 
 
-class StudyWorker:
+class StudyWorker(OpenBook[Study]):
     """Serves one study.
 
     Parameters
@@ -47,11 +48,10 @@ class StudyWorker:
         gathered: Callable[[str, int], None] = lambda kind, count: None,
         refusal: Exception | None = None,
     ) -> None:
-        self.study, self._refusal = study, refusal
-        self._requests, self._loop, self._gathered = requests, loop, gathered
+        super().__init__(study)
+        self._requests, self._loop, self._gathered, self._refusal = requests, loop, gathered, refusal
         self._queue: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
-        self._looking = self._waiting = 0
-        self.closed = self.gone = False
+        self._waiting = 0
         self._made: dict[str, tuple[Any, Any]] = {}  # by name, with the version of what it was made from
         self._locks: dict[str, asyncio.Lock] = {}
         self._began = 0.0  # when calls were last taken
@@ -61,32 +61,21 @@ class StudyWorker:
     @property
     def idle(self) -> bool:
         """Whether nobody waits for anything."""
-        return not self._looking and not self._waiting
+        return super().idle and not self._waiting
 
     async def ask(self, order: AskOrder) -> Answer:
         """Return actions as JSON, once that they were handed out is on record."""
-        answer: Answer = await self._carried_out(order)
+        answer: Answer = _raised(await self._outcome(order))
         return answer
 
     async def tell(self, call: TellCall) -> Recorded:
         """Return what became of losses, once they are on record."""
-        recorded: Recorded = await self._carried_out(call)
+        recorded: Recorded = _raised(await self._outcome(call))
         return recorded
 
     async def tell_each(self, calls: Sequence[TellCall]) -> list[Recorded | Exception]:
         """Return what became of the losses of several calls, or the error of each, once they are on record."""
         return list(await asyncio.gather(*(self._outcome(call) for call in calls)))
-
-    async def look(self, function: Callable[[Study], Found]) -> Found:
-        """Return what a function says of the study; it runs in a thread, beside those who ask and tell."""
-        self._looking += 1
-        try:
-            return await asyncio.to_thread(function, self.study)
-        except StudyNotFound:
-            self.gone = True
-            raise
-        finally:
-            self._looking -= 1
 
     async def make(self, what: str, look: Callable[[Study], tuple[Any, Callable[[], Found]]]) -> Found:
         """Return what takes long to make, made once for each version of what it is made from.
@@ -104,12 +93,6 @@ class StudyWorker:
                 self._made[what] = version, await asyncio.to_thread(make)
             found: Found = self._made[what][1]
             return found
-
-    async def _carried_out(self, wanted: AskOrder | TellCall) -> Any:
-        outcome = await self._outcome(wanted)
-        if isinstance(outcome, Exception):
-            raise outcome
-        return outcome
 
     async def _outcome(self, wanted: AskOrder | TellCall) -> Any:
         self.check()
@@ -129,14 +112,14 @@ class StudyWorker:
             raise self._refusal
 
     def retire(self) -> None:
-        """Take no more calls; `close` is to follow. Called where callers wait."""
-        self.closed = True
+        """Take no more calls."""
+        super().retire()
         self._queue.put(None)
 
     def close(self) -> None:
-        """Carry out what is queued, and close the study: waits for that."""
+        """Carry out what is queued, and close the study."""
         self._thread.join()
-        self.study.close()
+        super().close()
 
     # ------------------------------------------------------------------ in the thread
 
@@ -146,11 +129,11 @@ class StudyWorker:
             calls, going_on = self._together()
             tells = [call for call in calls if isinstance(call[0], TellCall)]
             asks = [call for call in calls if isinstance(call[0], AskOrder)]
-            self._finish("tell", tells, self.study.tell_each)
+            self._finish("tell", tells, self.kept.tell_each)
             self._finish("ask", asks, self._asked)
 
     def _asked(self, orders: list[AskOrder], on_record: Callable[[list[Any]], None]) -> None:
-        on_record(answer_asks(self.study, self._requests, orders))
+        on_record(answer_asks(self.kept, self._requests, orders))
 
     def _together(self) -> tuple[list[_Call], bool]:
         """Wait for a call, and take all that wait; say whether there will be more."""
@@ -191,6 +174,12 @@ class StudyWorker:
             if not delivered:
                 deliver([StorageError("the service was interrupted: repeat the call")] * len(calls))
             raise
+
+
+def _raised(outcome: Any) -> Any:
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
 
 
 def _hand_over(futures: list["asyncio.Future[Any]"], outcomes: list[Any]) -> None:

@@ -1,1 +1,0 @@
-"""From studies to plain data for pages: released and public values only."""
