@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce._sums import Probed
 from sottovoce.learning.bandit import policy
@@ -13,32 +14,16 @@ RANGE = (-1.0, 3.0)
 HORIZON = 2000
 
 
-def linear(domain=CHOICES, *, integral=False, privacy=None, horizon=HORIZON, **choices):
-    return sv.PrivateBandit(
-        domain,
-        horizon=horizon,
-        loss_range=RANGE,
-        privacy=privacy or sv.PureDP(1.0),
-        losses="linear",
-        integral=integral,
-        exploration="designs",
-        seed=5,
-        noise=sv.SimulatedNoise(5),
-        **choices,
+def linear(domain=CHOICES, **choices):
+    return frames(
+        domain, **{"losses": "linear", "exploration": "designs", "directions": None, "batch_size": None} | choices
     )
 
 
-def frames(domain=CHOICES, *, privacy=None, horizon=HORIZON, **choices):
-    choices = {"exploration": "frames", "directions": 3, "batch_size": 50, **choices}
-    return sv.PrivateBandit(
-        domain,
-        horizon=horizon,
-        loss_range=RANGE,
-        privacy=privacy or sv.PureDP(1.0),
-        seed=5,
-        noise=sv.SimulatedNoise(5),
-        **choices,
-    )
+def frames(domain=CHOICES, **choices):
+    given = {"exploration": "frames", "directions": 3, "batch_size": 50, "loss_range": RANGE, "seed": 5} | choices
+    given = {name: one for name, one in given.items() if one is not None}
+    return bandit(domain, HORIZON, noise=sv.SimulatedNoise(5), **given)
 
 
 KINDS = {
@@ -208,17 +193,8 @@ def test_linear_losses_are_learned_privately(integral):
     """A few percent of the losses are enough to learn which 3 of 8 to choose, from losses that are 0 or 1 by lot."""
     domain, rng = sv.domains.Hypersimplex(8, 3), np.random.default_rng(3)
     odds = np.linspace(0.0, 0.3, 8)
-    optimizer = sv.PrivateBandit(
-        domain,
-        horizon=100_000,
-        loss_range=(0.0, 1.0),
-        privacy=sv.PureDP(1.0),
-        losses="linear",
-        integral=integral,
-        exploration="designs",
-        seed=3,
-        noise=sv.SimulatedNoise(3),
-    )
+    given = {"losses": "linear", "integral": integral, "exploration": "designs", "seed": 3}
+    optimizer = bandit(domain, 100_000, noise=sv.SimulatedNoise(3), **given)
     regret = read = 0.0
     while optimizer.remaining:
         actions = optimizer.ask_round()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce.errors import ConfigurationMismatch
 from sottovoce.privacy import ItemGrid, LossGrid
@@ -24,18 +25,9 @@ WAYS = {
 }
 
 
-def made(direction, *, domain=None, loss_range=(0.0, 2.0), horizon=900, privacy=None, **way):
-    low, high = loss_range
-    return sv.PrivateBandit(
-        domain or sv.domains.Hypersimplex(NAMES, k=3),
-        horizon=horizon,
-        loss_range=(low, high) if direction == "minimize" else (-high, -low),
-        privacy=privacy or sv.PureDP(1.0),
-        seed=3,
-        noise=sv.SimulatedNoise(4),
-        direction=direction,
-        **way,
-    )
+def made(direction, *, domain=None, horizon=900, **way):
+    given = {"loss_range": (0.0, 2.0) if direction == "minimize" else (-2.0, 0.0), "seed": 3, "direction": direction}
+    return bandit(domain or sv.domains.Hypersimplex(NAMES, k=3), horizon, noise=sv.SimulatedNoise(4), **given | way)
 
 
 def played(optimizer):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 
 MENU = ["a", "b", "c"]
@@ -16,19 +17,9 @@ MENU = ["a", "b", "c"]
 
 def released(folder, losses_of, privacy, **made):
     """Return the released means of a study's first round, with the noise of a seed, and the events behind each."""
-    with sv.Study.open(
-        f"sqlite:///{folder}/studies.db",
-        name="study",
-        domain=sv.domains.Simplex(MENU),
-        integral=True,
-        losses="linear",
-        horizon=20_000,
-        loss_range=(-1.0, 3.0),
-        privacy=privacy,
-        noise=sv.SimulatedNoise(1),
-        seed=2,
-        **made,
-    ) as study:
+    given = {"domain": sv.domains.Simplex(MENU), "integral": True, "losses": "linear", "horizon": 20_000, "seed": 2}
+    given |= {"loss_range": (-1.0, 3.0), "privacy": privacy, "noise": sv.SimulatedNoise(1), **made}
+    with sv.Study.open(f"sqlite:///{folder}/studies.db", name="study", **given) as study:
         actions = study.ask(study.plan.batch_size)
         if isinstance(privacy, sv.LocalDP):
             study.tell(actions.ids, report=losses_of(len(actions), study.channel))
@@ -40,46 +31,31 @@ def released(folder, losses_of, privacy, **made):
         return step * np.array(first["released"], float) / weights, weights
 
 
-@pytest.mark.parametrize("lie", [1e300, -1e300, 3.0])
-def test_one_event_moves_one_released_mean_by_the_width_of_the_range_over_its_events(tmp_path, lie):
-    """Whatever is told, and whatever else was told: at most B/n, and what it lies about is no matter of its size."""
+LIES = {  # what others tell, what one tells, under which guarantee, and how many widths of the range it is worth
+    "far above": (-1.0, 1e300, sv.PureDP(epsilon=1.0), 1.0),
+    "far below": (3.0, -1e300, sv.PureDP(epsilon=1.0), 1.0),
+    "at the end": (-1.0, 3.0, sv.PureDP(epsilon=1.0), 1.0),
+    "a bit": (-1, 1, sv.LocalDP(0.5), 1 / math.tanh(0.25)),
+    "a bit that says more": (-1, 1, sv.LocalDP(2.0), 1 / math.tanh(1.0)),
+}
 
-    def honest(count, _):
-        return np.full(count, -1.0 if lie > 0 else 3.0)
 
-    def with_a_lie(count, _):
-        losses = honest(count, None)
-        losses[17] = lie
-        return losses
+@pytest.mark.parametrize("what", LIES)
+def test_one_event_moves_one_released_mean_by_its_worth_over_the_events_behind_it(tmp_path, what):
+    """Whatever is told, and whatever else was told: B/n, and B coth(epsilon/2)/n for one bit.
 
-    for name in ("honest", "lying"):
-        (tmp_path / name).mkdir()
-    before, weights = released(tmp_path / "honest", honest, sv.PureDP(epsilon=1.0))
-    after, _ = released(tmp_path / "lying", with_a_lie, sv.PureDP(epsilon=1.0))
+    It is the price of reports that hide a loss: they have to be worth more.
+    """
+    honest, lie, privacy, worth = LIES[what]
+    found = []
+    for told in (honest, lie):
+        (tmp_path / str(told)).mkdir()
+        losses = lambda count, _, told=told: np.array([*[honest] * 17, told, *[honest] * (count - 18)])  # noqa: E731
+        found.append(released(tmp_path / str(told), losses, privacy))
+    (before, weights), (after, _) = found
     moved = np.abs(after - before)
     assert np.count_nonzero(moved) == 1
-    assert moved.max() == pytest.approx(4.0 / weights[moved.argmax()], rel=1e-4)  # B/n: all of it, and no more
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_under_local_privacy_one_report_moves_a_mean_by_more_as_each_says_less(tmp_path, epsilon):
-    """One bit: B coth(epsilon/2)/n. It is the price of reports that hide a loss: they have to be worth more."""
-
-    def honest(count, _):
-        return np.full(count, -1)
-
-    def with_a_lie(count, _):
-        reports = honest(count, None)
-        reports[17] = 1
-        return reports
-
-    for name in ("honest", "lying"):
-        (tmp_path / name).mkdir()
-    before, weights = released(tmp_path / "honest", honest, sv.LocalDP(epsilon))
-    after, _ = released(tmp_path / "lying", with_a_lie, sv.LocalDP(epsilon))
-    moved = np.abs(after - before)
-    assert moved.max() == pytest.approx(4.0 / math.tanh(epsilon / 2) / weights[moved.argmax()], rel=1e-4)
-    assert np.count_nonzero(moved) == 1
+    assert moved.max() == pytest.approx(4.0 * worth / weights[moved.argmax()], rel=1e-4)  # all of it, and no more
 
 
 @every("epsilon", [0.5, 1.0, 2.0])
@@ -99,16 +75,8 @@ def attacked(means, share, lie, *, domain, horizon, seed, local=None):
     With `local`, an epsilon, honest owners send the bit of their loss, and liars whichever they like.
     """
     coins = np.random.default_rng(seed)
-    optimizer = sv.PrivateBandit(
-        domain,
-        integral=True,
-        losses="linear",
-        horizon=horizon,
-        loss_range=(0.0, 1.0),
-        privacy=sv.PureDP(epsilon=1.0) if local is None else sv.LocalDP(local),
-        noise=sv.SimulatedNoise(seed) if local is None else None,
-        seed=seed,
-    )
+    noisy = {"privacy": sv.LocalDP(local), "noise": None} if local else {"noise": sv.SimulatedNoise(seed)}
+    optimizer = bandit(domain, horizon, integral=True, losses="linear", seed=seed, **noisy)
     while optimizer.remaining:
         actions = optimizer.ask_round()
         expected = actions.x @ means
@@ -124,39 +92,24 @@ def attacked(means, share, lie, *, domain, horizon, seed, local=None):
     return float(means @ optimizer.recommend().x - best)
 
 
-@every("share", [0.1, 0.2, 0.3])
-def test_lies_of_a_share_of_events_cost_up_to_their_odds_and_not_more(share):
+@every(("share", "local"), [(0.1, None), (0.2, None), (0.3, None), (0.1, 1.0), (0.1, 2.0)])
+def test_lies_of_a_share_of_events_cost_up_to_their_odds_and_not_more(share, local):
     """f/(1 - f) of B is the most that the worse of two decisions can be made to look better by.
 
-    Below it the lie succeeds, above it does not: with losses far outside of the range, which are clipped to it.
+    Below it the lie succeeds, above it does not: with losses far outside of the range, which are clipped to it. Under
+    local privacy B coth(epsilon/2) is in the place of B.
     """
-    odds = share / (1 - share)
-    smear = 1e9
+    most = share / (1 - share) / (math.tanh(local / 2) if local else 1.0)
+    smear, horizon = (1.0, 20_000) if local else (1e9, 6000)
 
     def lie(x):
-        return np.where(x[:, 1] > 0, -smear, smear)  # praise the second, run down all others
+        return np.where(x[:, 1] > 0, 1.0 - smear, smear)  # praise the second, run down all others
 
-    for gap, cost in ((0.6 * odds, 0.6 * odds), (min(1.6 * odds, 0.9), 0.0)):
-        means = np.array([0.5 - gap / 2, 0.5 + gap / 2, 0.5 + gap / 2])
-        for seed in range(2):
-            worse = attacked(means, share, lie, domain=sv.domains.Simplex(3), horizon=6000, seed=seed)
-            assert worse == pytest.approx(cost, abs=1e-9), (gap, seed)
-
-
-@every("epsilon", [1.0, 2.0])
-def test_under_local_privacy_lies_cost_as_much_more_as_a_report_weighs_more(epsilon):
-    """B coth(epsilon/2) in the place of B."""
-    share = 0.1
-    most = share / (1 - share) / math.tanh(epsilon / 2)
-
-    def lie(x):
-        return np.where(x[:, 1] > 0, 0.0, 1.0)
-
-    for gap, cost in ((0.6 * most, 0.6 * most), (1.6 * most, 0.0)):
+    for gap, cost in ((0.6 * most, 0.6 * most), (min(1.6 * most, 0.9), 0.0)):
         means = np.array([0.5 - gap / 2, 0.5 + gap / 2, 0.5 + gap / 2])
         for seed in range(2):
             domain = sv.domains.Simplex(3)
-            worse = attacked(means, share, lie, domain=domain, horizon=20_000, seed=seed, local=epsilon)
+            worse = attacked(means, share, lie, domain=domain, horizon=horizon, seed=seed, local=local)
             assert worse == pytest.approx(cost, abs=1e-9), (gap, seed)
 
 

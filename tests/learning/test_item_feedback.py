@@ -1,5 +1,6 @@
 """Feedback by item: what is told, by name and in order; what is refused; what is believed; in memory and in studies."""
 
+import contextlib
 import itertools
 import json
 
@@ -30,21 +31,24 @@ SETS = {
 }
 
 
+def given(**options):
+    shared = {"integral": True, "horizon": 3000, "privacy": sv.PureDP(1.0), "feedback": "items", "seed": 1, **CLICKS}
+    return {"domain": SETS["k of n"](), **shared, **options}
+
+
 def optimizer_of(domain=None, **options):
-    given = {"integral": True, "horizon": 3000, "privacy": sv.PureDP(1.0), "feedback": "items", "seed": 1, **CLICKS}
-    return sv.PrivateBandit(SETS["k of n"]() if domain is None else domain, **{**given, **options})
+    return sv.PrivateBandit(**given(**options if domain is None else {"domain": domain, **options}))
 
 
-def stores(tmp_path):
-    yield lambda **options: optimizer_of(**options)
-    yield lambda **options: sv.Study.open(
-        f"sqlite:///{tmp_path}/items.db",
-        name="items",
-        **{
-            "domain": SETS["k of n"](), "integral": True, "horizon": 3000, "privacy": sv.PureDP(1.0),
-            "feedback": "items", "seed": 1, **CLICKS, **options,
-        },
-    )  # fmt: skip
+@pytest.fixture(params=["memory", "study"])
+def made(request, tmp_path):
+    """`made(**options)` returns an optimizer in memory, or a study."""
+    if request.param == "memory":
+        yield optimizer_of
+        return
+    with contextlib.ExitStack() as stack:
+        url = f"sqlite:///{tmp_path}/items.db"
+        yield lambda **options: stack.enter_context(sv.Study.open(url, name="items", **given(**options)))
 
 
 def played(optimizer, means, *, seed=0, block=200, by_name=True, most=None):
@@ -79,9 +83,9 @@ def test_every_set_of_choices_learns_which_items_are_good(kind):
         assert abs(loss - true) < 6 * deviation + 0.01
 
 
-def test_a_study_plays_what_memory_plays(tmp_path):
+def test_a_study_plays_what_memory_plays(made):
     means = -np.linspace(0.02, 0.3, len(DRINKS))
-    runs = [played(make(noise=sv.SimulatedNoise(3)), means) for make in stores(tmp_path)]
+    runs = [played(make(noise=sv.SimulatedNoise(3)), means) for make in (optimizer_of, made)]
     assert runs[0] == runs[1]
 
 
@@ -135,33 +139,27 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-@pytest.mark.parametrize("place", [0, 1])
-def test_what_does_not_fit_is_refused_and_nothing_changes(what, place, tmp_path):
-    optimizer = list(stores(tmp_path))[place]()
+def test_what_does_not_fit_is_refused_and_nothing_changes(made):
+    optimizer = made()
     action = optimizer.ask()
     while "drink 3" not in action.chosen:
         optimizer.tell(action.id, {})
         action = optimizer.ask()
-    with pytest.raises((InvalidLoss, ValueError)) as problem:
-        optimizer.tell(action.id, WRONG[what])
-    assert "drink" not in str(problem.value)
-    assert "much" not in str(problem.value)
-    assert problem.value.__cause__ is None
-    assert problem.value.__context__ is None
-    assert optimizer.outstanding().ids.tolist() == [action.id]
+    for wrong in WRONG.values():
+        with pytest.raises((InvalidLoss, ValueError)) as problem:
+            optimizer.tell(action.id, wrong)
+        assert "drink" not in str(problem.value)
+        assert "much" not in str(problem.value)
+        assert problem.value.__cause__ is problem.value.__context__ is None
+        assert optimizer.outstanding().ids.tolist() == [action.id]
     optimizer.tell(action.id, {"drink 3": -1.0})
     assert not len(optimizer.outstanding().ids)
     with pytest.raises(AlreadyTold):
         optimizer.tell(action.id, {"drink 3": -1.0})
-
-
-def test_a_block_with_one_wrong_report_is_not_taken_at_all():
-    optimizer = optimizer_of()
     actions = optimizer.ask(5)
     with pytest.raises(InvalidLoss):
         optimizer.tell(actions.ids, [{}, {}, {"no drink": -1.0}, {}, {}])
-    assert len(optimizer.outstanding().ids) == 5
+    assert len(optimizer.outstanding().ids) == 5  # a block with one wrong report is not taken at all
 
 
 def test_late_reports_are_refused_or_dropped_unread():
@@ -304,14 +302,7 @@ def test_without_noise_early_rounds_try_more_than_late_ones_so_that_bad_luck_is_
 
 
 def test_the_first_of_many_items_are_shown_by_few_calls_of_the_oracle():
-    optimizer = sv.PrivateBandit(
-        sv.domains.Hypersimplex(100_000, 20),
-        horizon=1_000_000,
-        privacy=sv.PureDP(1.0),
-        integral=True,
-        feedback="items",
-        loss_range=(0.0, 1.0),
-    )
+    optimizer = optimizer_of(sv.domains.Hypersimplex(100_000, 20), horizon=1_000_000, most=None, **COSTS)
     actions = optimizer.ask(size=200)
     assert optimizer.oracle_calls < 200
     assert len(np.unique(np.concatenate(actions.indices))) > 3000  # evenly: hardly any twice

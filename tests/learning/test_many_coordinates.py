@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce.domains import base, design
 from sottovoce.domains._geometry import block_sums
@@ -64,17 +65,8 @@ SETS = {
 }
 
 
-def optimizer(domain, losses="linear", **options):
-    return sv.PrivateBandit(
-        domain,
-        horizon=100_000,
-        loss_range=(0.0, 1.0),
-        privacy=sv.PureDP(1.0),
-        losses=losses,
-        seed=1,
-        noise=sv.SimulatedNoise(1),
-        **options,
-    )
+def optimizer(domain, losses="linear"):
+    return bandit(domain, 100_000, losses=losses)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce.oco.noisy_oco import MirrorStep
 from sottovoce.plans.choosing import make_plan
@@ -86,17 +87,8 @@ class TestNeededNoise:
             "paper": make_plan(asked, "paper"),
             "needed": paper_draft(asked, needed_noise=True).finish(),
         }.items():
-            learner = sv.PrivateBandit(
-                environment.domain,
-                horizon=100_000,
-                loss_range=(0.0, 2.0),
-                privacy=APPROXIMATE,
-                lipschitz=1.0,
-                play="around",
-                plan=plan,
-                seed=1,
-                noise=sv.SimulatedNoise(1),
-            )
+            given = {"loss_range": (0.0, 2.0), "privacy": APPROXIMATE, "lipschitz": 1.0, "play": "around"}
+            learner = bandit(environment.domain, 100_000, plan=plan, **given)
             run = sv.lab.simulate(learner, environment)
             shares[name] = run.final_regret / run.final_no_learning
         assert shares["needed"] < 0.75 < 1.5 < shares["paper"]
@@ -175,18 +167,9 @@ class TestUnknownLipschitz:
         assert "lipschitz was not given: 1 is taken, range/diameter" in str(unknown)
         assert "lipschitz" not in str(known)
 
-    @every(
-        "name",
-        [
-            "fkm",
-            "chen-zhang-karbasi",
-            "garber-kretzu",
-            "smith-thakurta",
-            "linucb",
-            "private-linucb",
-            "agarwal-singh-full",
-        ],
-    )
+    NAMES = "fkm chen-zhang-karbasi garber-kretzu smith-thakurta linucb private-linucb agarwal-singh-full"
+
+    @every("name", NAMES.split())
     def test_baselines_promise_nothing_either(self, name):
         kind = sv.lab.baselines.BASELINES[name]
         given = {"horizon": 10_000, "loss_range": (0.0, 2.0), **({"privacy": PURE} if kind.private else {})}
@@ -282,10 +265,7 @@ class TestLaterEpochs:
         assert plan.bound > first.bound
 
     def test_the_first_epoch_and_known_horizons_have_none(self):
-        learner = sv.PrivateBandit(
-            sv.domains.Simplex(4), horizon=None, loss_range=(0, 1), privacy=PURE, plan="worst-case", seed=1
-        )
-        assert learner.plan.reach_from_start is None
+        assert bandit(sv.domains.Simplex(4), None, plan="worst-case").plan.reach_from_start is None
 
     def test_it_is_kept_with_the_plan(self):
         learner = self.played(sv.domains.Simplex(4), exploration="frames")
@@ -294,16 +274,7 @@ class TestLaterEpochs:
         assert again._policy.current().learner.step.radius == learner.plan.reach_from_start
 
     def played(self, domain, **choices):
-        learner = sv.PrivateBandit(
-            domain,
-            horizon=None,
-            loss_range=(0.0, 1.0),
-            privacy=sv.PureDP(50.0),
-            plan="worst-case",
-            seed=1,
-            noise=sv.SimulatedNoise(1),
-            **choices,
-        )
+        learner = bandit(domain, None, privacy=sv.PureDP(50.0), plan="worst-case", **choices)
         cost = np.arange(domain.dimension) / (2.0 * domain.dimension)
         for _ in range(60):
             actions = learner.ask(20)

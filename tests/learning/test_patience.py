@@ -134,16 +134,8 @@ def test_late_losses_are_refused_with_their_whole_call_or_dropped():
 
 
 def test_late_losses_of_a_closed_round_are_told_from_those_that_came_and_those_that_nobody_wanted():
-    optimizer = sv.PrivateBandit(
-        sv.domains.Hypersimplex(6, 2),
-        horizon=2000,
-        loss_range=(0.0, 1.0),
-        privacy=sv.PureDP(1.0),
-        losses="linear",
-        integral=True,
-        seed=1,
-        patience=0,
-    )
+    given = {"batch_size": None, "plan": "auto", "losses": "linear", "integral": True, "patience": 0}
+    optimizer = bandit(2000, sv.domains.Hypersimplex(6, 2), **given)
     actions = optimizer.ask_round()
     wanted, unwanted = actions.ids[actions.wants_loss], actions.ids[~actions.wants_loss]
     tell(optimizer, wanted[1:])

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce.plans.decisions import Decisions, Menu, indices_of
 
@@ -33,18 +34,8 @@ CHOICES = {
 }
 
 
-def optimizer(domain, *, plan="auto", **options):
-    return sv.PrivateBandit(
-        domain,
-        horizon=50_000,
-        loss_range=(0.0, 1.0),
-        privacy=sv.PureDP(1.0),
-        losses="linear",
-        integral=True,
-        plan=plan,
-        noise=sv.SimulatedNoise(1),
-        **options,
-    )
+def optimizer(domain, **options):
+    return bandit(domain, 50_000, losses="linear", integral=True, **options)
 
 
 @every("name", CHOICES)
@@ -72,9 +63,7 @@ def test_plans_with_a_bound_have_indices_too(name):
 
 
 def test_decisions_between_the_vertices_have_no_indices():
-    between = sv.PrivateBandit(
-        sv.domains.Simplex(3), horizon=100, loss_range=(0, 1), privacy=sv.NoPrivacy(), plan="worst-case", seed=1
-    )
+    between = bandit(sv.domains.Simplex(3), 100, privacy=sv.NoPrivacy(), plan="worst-case")
     with pytest.raises(ValueError, match="integral=True"):
         _ = between.ask(4).indices
     with pytest.raises(ValueError, match="0 or 1"):

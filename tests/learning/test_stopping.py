@@ -6,22 +6,14 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
 
 RATES = np.array([0.5, 0.42, 0.3, 0.45, 0.48])
 
 
-def made(seed=1, horizon=20_000, privacy=None, **more):
-    return sv.PrivateBandit(
-        sv.domains.Simplex(list("abcde")),
-        horizon=horizon,
-        loss_range=(0.0, 2.0),
-        privacy=privacy or sv.PureDP(1.0),
-        losses="linear",
-        integral=True,
-        seed=seed,
-        noise=sv.SimulatedNoise(seed),
-        **more,
-    )
+def made(seed=1, horizon=20_000, **more):
+    given = {"loss_range": (0.0, 2.0), "losses": "linear", "integral": True, "seed": seed, **more}
+    return bandit(sv.domains.Simplex(list("abcde")), horizon, noise=sv.SimulatedNoise(seed), **given)
 
 
 def play(optimizer, events, seed=0, **segment):
