@@ -1,6 +1,5 @@
 """Each family's own facts: closed forms, brute force on small cases, and what the constructors refuse."""
 
-import itertools
 import math
 
 import numpy as np
@@ -9,17 +8,6 @@ import pytest
 from sampling import every
 from sottovoce.domains import Ball, Box, Custom, Hypersimplex, Simplex
 from sottovoce.errors import DomainError
-
-
-@every("n, k", [(2, 1), (4, 2), (6, 1), (6, 5), (7, 3)])
-def test_hypersimplex_against_all_choices(n, k):
-    domain = Hypersimplex(n, k)
-    choices = np.array([[float(i in chosen) for i in range(n)] for chosen in itertools.combinations(range(n), k)])
-    for cost in np.random.default_rng(0).standard_normal((30, n)):
-        np.testing.assert_array_equal(domain.extreme_point(cost), choices[(choices @ cost).argmin()])
-    np.testing.assert_allclose(domain.center, choices.mean(axis=0))
-    np.testing.assert_allclose(np.linalg.norm(choices - domain.center, axis=1), domain.outer_radius)
-    assert np.linalg.norm(choices[:, None] - choices[None], axis=2).max() == pytest.approx(domain.diameter)
 
 
 def test_the_hypersimplex_of_one_is_the_simplex():

@@ -1,17 +1,14 @@
-"""Set functions against their definitions, base polytopes against all inequalities, and what is refused."""
+"""Set functions against their definitions, and what is refused."""
 
 import itertools
 
 import numpy as np
-import piqp
 import pytest
-from scipy.optimize import linprog
 
 from sampling import every
 from sottovoce.domains import BasePolytope
 from sottovoce.domains.set_functions import GraphCut, WeightedCoverage, check_submodular
 from sottovoce.errors import DomainError
-from sottovoce.projection import project
 
 COVERS, ITEM_WEIGHTS = [{0, 1}, {1, 2}, {2, 0, 3}, {4}, {5, 6}, set()], np.array([1.0, 2.0, 0.5, 1.0, 3.0, 0.0, 1.0])
 EDGES, EDGE_WEIGHTS = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (5, 5)], np.array([1.0, 2.0, 0.5, 3.0, 1.0, 9.0])
@@ -36,33 +33,10 @@ DEFINED = {
     "directed cut": (GraphCut(EDGES, EDGE_WEIGHTS, directed=True), lambda chosen: leaving(chosen, False)),
 }
 every_function = every("function, definition", DEFINED.values())
-POLYTOPES = {name: BasePolytope(function) for name, (function, _) in DEFINED.items()}
-POLYTOPES["callable"] = BasePolytope(root, 5)
-every_polytope = every("domain", POLYTOPES.values())
 
 
 def subsets(n):
     return [chosen for size in range(n + 1) for chosen in itertools.combinations(range(n), size)]
-
-
-def description(domain):
-    sets = subsets(domain.dimension)[1:-1]
-    rows = np.array([[float(e in chosen) for e in range(domain.dimension)] for chosen in sets])
-    return rows, np.array([domain.function(list(chosen)) for chosen in sets])
-
-
-def total(domain):
-    return domain.function(list(range(domain.dimension)))
-
-
-def vertices_of(domain):
-    """Every vertex, from every order."""
-    found = []
-    for order in itertools.permutations(range(domain.dimension)):
-        vertex = np.empty(domain.dimension)
-        vertex[list(order)] = np.diff([0.0, *(domain.function(list(order[: k + 1])) for k in range(len(order)))])
-        found.append(vertex)
-    return np.unique(np.round(found, 12), axis=0)
 
 
 def adversarial_costs(n):
@@ -101,77 +75,6 @@ def test_ready_functions_are_submodular_and_their_components_are_all_there_are(f
     ]
     for one, other in itertools.combinations(range(n), 2):  # F adds up across every cut that parts the two
         assert (labels[one] != labels[other]) == any((one in chosen) != (other in chosen) for chosen in closed)
-
-
-@every_polytope
-def test_the_oracle_against_all_inequalities_and_all_vertices(domain):
-    rows, bounds = description(domain)
-    vertices = vertices_of(domain)
-    for cost in adversarial_costs(domain.dimension):
-        answer = domain.extreme_point(cost)
-        assert np.abs(vertices - answer).max(axis=1).min() <= 1e-9
-        assert cost @ answer == pytest.approx((vertices @ cost).min(), abs=1e-9)
-        ones = np.ones((1, domain.dimension))
-        solved = linprog(cost, rows, bounds, ones, [total(domain)], bounds=(None, None))
-        assert cost @ answer == pytest.approx(solved.fun, abs=1e-6)
-
-
-@every_polytope
-def test_geometry_against_all_vertices_and_facets(domain):
-    rows, bounds = description(domain)
-    vertices = vertices_of(domain)
-    n = domain.dimension
-    assert domain.affine_dimension == np.linalg.matrix_rank(vertices - vertices[0], tol=1e-9)
-    farthest = np.linalg.norm(vertices - domain.center, axis=1).max()
-    apart = np.linalg.norm(vertices[:, None] - vertices[None], axis=2).max()
-    assert farthest <= domain.outer_radius * (1 + 1e-12)
-    assert apart <= domain.diameter * (1 + 1e-12)
-    lengths = np.linalg.norm(domain.tangent(rows), axis=1)
-    facet = lengths > 1e-9
-    exact = ((bounds - rows @ domain.center)[facet] / lengths[facet]).min()
-    assert domain.inner_radius == pytest.approx(exact, rel=1e-6)
-    solved = linprog(  # the best centre, by all inequalities at once
-        np.append(np.zeros(n), -1.0),
-        np.column_stack((rows, lengths))[facet],
-        bounds[facet],
-        np.column_stack((np.eye(n) - domain.tangent(np.eye(n)), np.zeros(n))),
-        vertices[0] - domain.tangent(vertices[0]),
-        bounds=(None, None),
-    )
-    assert domain.inner_radius == pytest.approx(-solved.fun, rel=1e-6)
-
-
-@every_polytope
-def test_projection_against_a_quadratic_program_and_its_own_certificate(domain):
-    rows, bounds = description(domain)
-    n = domain.dimension
-    for target in 3 * np.random.default_rng(5).standard_normal((5, n)):
-        nearest = project(domain, target)
-        away = nearest.point - target
-        assert (
-            away @ (nearest.point - domain.extreme_point(away)) <= 1e-9 * (domain.diameter + np.linalg.norm(away)) ** 2
-        )
-        solver = piqp.DenseSolver()
-        solver.settings.eps_abs = solver.settings.eps_rel = 1e-9
-        solver.setup(
-            np.eye(n), -target, np.ones((1, n)), np.array([total(domain)]), rows, np.full(len(rows), -1e30), bounds
-        )
-        assert solver.solve() == piqp.PIQP_SOLVED
-        np.testing.assert_allclose(nearest.point, solver.result.x, atol=1e-4)
-
-
-@every_polytope
-def test_contains_is_all_inequalities(domain):
-    rows, bounds = description(domain)
-    vertices = vertices_of(domain)
-    rng, seen = np.random.default_rng(6), set()
-    for _ in range(30):
-        point = rng.dirichlet(np.full(4, 0.5)) @ vertices[rng.integers(len(vertices), size=4)]
-        point = domain.center + rng.choice([0.9, 1.0, 1.3, 3.0]) * (point - domain.center)
-        inside = bool((rows @ point <= bounds + 1e-9).all())
-        assert domain.contains(point, tolerance=1e-8) == inside
-        seen.add(inside)
-    assert seen == {True, False}
 
 
 def test_a_modular_function_is_a_single_point():
