@@ -10,51 +10,19 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every, sampled
 from sottovoce.plans.designs import DesignBound
 from sottovoce.plans.frames import FrameBound, Frames
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import SphereBound, Spheres
 
-SPHERE = SphereBound(
-    events=10_000,
-    batch_size=100,
-    outer_radius=1.0,
-    estimate_scale=10.0,
-    loss_deviation=0.5,
-    lipschitz=1.0,
-    sum_noise=3.0,
-    delay=1,
-    point_error=0.01,
-    smoothing=0.1,
-)
-FRAME = FrameBound(
-    events=10_000,
-    batch_size=100,
-    directions=5,
-    dimension=10,
-    outer_radius=1.0,
-    estimate_scale=100.0,
-    loss_deviation=0.5,
-    lipschitz=1.0,
-    number_noise=1.0,
-    delay=0,
-    point_error=0.01,
-    smoothing=0.1,
-)
-DESIGN = DesignBound(
-    events=10**6,
-    rate=0.05,
-    probe_events=10,
-    dimension=16,
-    outer_radius=4.0,
-    loss_deviation=0.5,
-    spread=0.5,
-    width=1.0,
-    number_noise=1.0,
-    step_multiplier=1.0,
-    point_error=0.01,
-)
+COMMON = {"events": 10_000, "batch_size": 100, "outer_radius": 1.0, "loss_deviation": 0.5, "lipschitz": 1.0}
+COMMON |= {"point_error": 0.01, "smoothing": 0.1}
+SPHERE = SphereBound(**COMMON, estimate_scale=10.0, sum_noise=3.0, delay=1)
+FRAME = FrameBound(**COMMON, directions=5, dimension=10, estimate_scale=100.0, number_noise=1.0, delay=0)
+READ = {"events": 10**6, "rate": 0.05, "probe_events": 10, "dimension": 16, "outer_radius": 4.0, "loss_deviation": 0.5}
+DESIGN = DesignBound(**READ, spread=0.5, width=1.0, number_noise=1.0, step_multiplier=1.0, point_error=0.01)
 
 
 def worth(bound):
@@ -66,19 +34,14 @@ class TestParts:
     def test_the_best_step_is_the_best(self, factor):
         assert SPHERE.value(SPHERE.best_step()) < SPHERE.value(factor * SPHERE.best_step())
 
-    @every(
-        ("bound", "name"),
-        [
-            *(
-                (SPHERE, name)
-                for name in ("outer_radius", "lipschitz", "sum_noise", "delay", "point_error", "smoothing")
-            ),
-            *((FRAME, name) for name in ("outer_radius", "loss_deviation", "number_noise", "point_error", "smoothing")),
-            *((DESIGN, name) for name in ("dimension", "loss_deviation", "spread", "number_noise", "step_multiplier")),
-        ],
-    )
-    def test_what_is_harder_costs_more(self, bound, name):
-        assert worth(dataclasses.replace(bound, **{name: 2 * getattr(bound, name)})) > worth(bound)
+    def test_what_is_harder_costs_more(self):
+        for bound, names in (
+            (SPHERE, "outer_radius lipschitz sum_noise delay point_error smoothing"),
+            (FRAME, "outer_radius loss_deviation number_noise point_error smoothing"),
+            (DESIGN, "dimension loss_deviation spread number_noise step_multiplier"),
+        ):
+            for name in names.split():
+                assert worth(dataclasses.replace(bound, **{name: 2 * getattr(bound, name)})) > worth(bound), name
 
     @every("bound", [SPHERE, FRAME, DESIGN])
     def test_without_smoothing_and_errors_the_cost_grows_as_the_root_of_the_horizon(self, bound):
@@ -185,13 +148,5 @@ RUNS = {
 def test_no_run_breaks_its_bound(choices, privacy, alternating):
     domain, horizon, rng = sv.domains.Hypersimplex(4, 2), 3_000, np.random.default_rng(1)
     for name, costs in sequences(domain, horizon).items():
-        optimizer = sv.PrivateBandit(
-            domain,
-            horizon=horizon,
-            loss_range=(0.0, 1.0),
-            privacy=privacy,
-            seed=1,
-            noise=sv.SimulatedNoise(1),
-            **choices,
-        )
+        optimizer = bandit(domain, horizon, privacy=privacy, **choices)
         assert regret_of(optimizer, costs, rng, alternating) <= optimizer.plan.bound, name

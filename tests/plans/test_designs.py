@@ -291,13 +291,17 @@ class TestSchedule:
         sizes = [events for events, _ in self.rounds(schedule)]
         assert sizes == sorted(sizes)
 
-    def test_without_decay_or_growth_all_rounds_are_alike(self):
-        assert set(self.rounds(Schedule(0.02, 10**5, 7))) == {(7, 50)}
-
-    @every("rate", [0.0, -0.1, 1.1, float("nan")])
-    def test_a_rate_that_is_no_share_is_refused(self, rate):
-        with pytest.raises(ValueError, match="rate must be"):
-            Schedule(rate, 1000, 5)
+    def test_what_is_no_schedule_is_refused(self):
+        assert set(self.rounds(Schedule(0.02, 10**5, 7))) == {(7, 50)}  # without decay or growth all rounds are alike
+        for rate, events, words in (
+            *((rate, 5, "rate") for rate in (0.0, -0.1, 1.1, np.nan)),
+            (0.1, 0, "probe_events"),
+        ):
+            with pytest.raises(ValueError, match=f"{words} must be"):
+                Schedule(rate, 1000, events)
+        placement = VERTEX_STAGES["choices"]
+        with pytest.raises(ValueError, match="spread must be"):
+            Designs(placement, VertexProbes(placement), SCHEDULE, middle=0.5, spread=0.0)
 
 
 @every("memory", [math.inf, 50.0, 3.0])
@@ -351,28 +355,8 @@ def test_the_energy_is_within_the_bound(name, noise, probe_events):
         total = float(((draw.actions @ cost + jitter) * draw.wants_loss).sum()) + shift
         gradient = exploration.estimate(np.array([total]), draw.weights.total().astype(float))
         energies.append(gradient @ gradient / size)
-    bound = DesignBound(
-        events=10_000,
-        rate=0.25,
-        probe_events=probe_events,
-        dimension=placement.working.affine_dimension,
-        outer_radius=1.0,
-        loss_deviation=0.3,
-        spread=spread,
-        width=1.0,
-        number_noise=noise,
-        step_multiplier=1.0,
-        point_error=0.0,
-    )
+    given = {"events": 10_000, "rate": 0.25, "probe_events": probe_events, "outer_radius": 1.0, "loss_deviation": 0.3}
+    given |= {"dimension": placement.working.affine_dimension, "spread": spread, "number_noise": noise}
+    bound = DesignBound(**given, width=1.0, step_multiplier=1.0, point_error=0.0)
     error = np.std(energies) / math.sqrt(rounds)
-    assert (
-        abs(np.mean(energies) - bound.energy) <= 6 * error + 1e-3 * bound.energy
-    )  # it is exact, up to the design's own
-
-
-def test_refusals():
-    placement = VERTEX_STAGES["choices"]
-    with pytest.raises(ValueError, match="spread must be"):
-        Designs(placement, VertexProbes(placement), SCHEDULE, middle=0.5, spread=0.0)
-    with pytest.raises(ValueError, match="probe_events must be"):
-        Schedule(0.1, 1000, 0)
+    assert abs(np.mean(energies) - bound.energy) <= 6 * error + 1e-3 * bound.energy  # exact, up to the design's own

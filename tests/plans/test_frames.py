@@ -113,11 +113,8 @@ class TestDirections:
     def test_the_direction_of_every_single_event_is_uniform(self, placement, blocks):
         if placement.rounded is not None:
             placement = Placement(placement.rounded)  # the same set, but its actions show their directions
-        explorer, point, coins = (
-            frames_on(placement, 2, sum(blocks)),
-            placement.working.center,
-            np.random.default_rng(3),
-        )
+        explorer, coins = frames_on(placement, 2, sum(blocks)), np.random.default_rng(3)
+        point = placement.working.center
         rounds = [draw_round(explorer, point, coins, blocks)[1] for _ in range(ROUNDS)]
         actions = np.array([np.concatenate([draw.actions for draw in draws]) for draws in rounds])
         directions = (actions - point) / explorer.radius

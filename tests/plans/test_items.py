@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce._sums import Itemised
 from sottovoce.learning.bandit import policy
@@ -117,18 +118,8 @@ def handed(monkeypatch):
 
 
 def optimizer(domain, loss_range, most, privacy, horizon=240, **choices):
-    return sv.PrivateBandit(
-        domain,
-        horizon=horizon,
-        loss_range=loss_range,
-        most=most,
-        privacy=privacy,
-        feedback="items",
-        integral=True,
-        seed=3,
-        noise=sv.SimulatedNoise(0),
-        **{"probes": 4, **choices},
-    )
+    given = {"loss_range": loss_range, "most": most, "privacy": privacy, "feedback": "items", "integral": True}
+    return bandit(domain, horizon, **given | {"probes": 4, "seed": 3} | choices)
 
 
 def items_of(domain, x):
@@ -336,9 +327,7 @@ def test_of_many_items_each_is_sampled_more_narrowly():
     """The best of many samples lies farther out: with one width for all, most rounds would try items by chance."""
 
     def scale(items):
-        problem = {"horizon": 10_000, "privacy": sv.PureDP(1.0), "integral": True, "feedback": "items"}
-        return sv.PrivateBandit(
-            sv.domains.Hypersimplex(items, 5), loss_range=(0.0, 1.0), **problem
-        ).plan.posterior_scale
+        domain = sv.domains.Hypersimplex(items, 5)
+        return bandit(domain, 10_000, integral=True, feedback="items").plan.posterior_scale
 
     assert scale(20) == scale(60) > scale(300) > scale(1000) > 0.4

@@ -26,11 +26,7 @@ def test_points_are_played_as_they_are():
 @every("index", [[2, 0, 2], [1, 2], [0], [2, 1, 0, 0, 2, 1, 1], []])
 def test_vertices_have_the_mean_of_their_own_point(index):
     """However many events there are for however many points. Within 6 standard errors: 1e-8 for each entry."""
-    placement, coins, index = (
-        Placement(CHOICES, integral=True),
-        np.random.default_rng(1),
-        np.array(index, dtype=np.int64),
-    )
+    placement, coins, index = Placement(CHOICES, integral=True), np.random.default_rng(1), np.array(index, dtype=int)
     draws = np.array([placement.play(POINTS, index, coins) for _ in range(1500)])
     assert set(np.unique(draws)) <= {0.0, 1.0}
     assert (draws.sum(axis=2) == 2.0).all()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce.learning.bandit.epoch import assemble
 from sottovoce.plans.choosing import make_plan
@@ -30,27 +31,24 @@ def problem(
     )
 
 
-def test_the_papers_parameters():
+def test_the_papers_parameters_and_scales_and_what_they_are_worth():
     """Line 1 of Algorithm 1 at n = 10, T = 10^6, D = 2, L = 1."""
     plan = make_plan(problem(), "paper")
     assert (plan.rounds, plan.batch_size, plan.delay, plan.baseline) == (1000, 1000, 1, 0.0)
     assert plan.radius == pytest.approx(2 * math.sqrt(10) / 10**1.5)
     assert plan.step == pytest.approx(2 / (10**4.5 * math.sqrt(10)))
     assert math.sqrt(plan.gap) == pytest.approx(2 / math.sqrt(1000))
-
-
-def test_the_papers_laplace_scale():
-    plan = make_plan(problem(privacy=sv.PureDP(1.0)), "paper")
-    assert plan.noise.family == "laplace"
-    assert in_gradient_units(plan) == pytest.approx(1000 * 10 * math.log2(10**6))
-
-
-def test_the_papers_gaussian_scale():
-    plan = make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "paper")
+    laplace = make_plan(problem(privacy=sv.PureDP(1.0)), "paper")
+    assert laplace.noise.family == "laplace"
+    assert in_gradient_units(laplace) == pytest.approx(1000 * 10 * math.log2(10**6))
+    assert laplace.vacuous
+    assert "never learning" in str(laplace)
     spread = math.log((10 + 10**6) / 1e-6)
     expected = 10**1.5 * math.sqrt(10) * math.log2(10**6) * math.log(10**6 / 1e-6)
     expected *= spread + math.sqrt((1 + 100) * spread)
-    assert in_gradient_units(plan) == pytest.approx(expected)
+    assert in_gradient_units(make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "paper")) == pytest.approx(expected)
+    for privacy in GUARANTEES:
+        assert make_plan(problem(privacy=privacy), "auto").bound <= make_plan(problem(privacy=privacy), "paper").bound
 
 
 def in_gradient_units(plan):
@@ -89,17 +87,6 @@ def test_noise_is_never_less_than_the_sensitivity_needs(privacy, choices, horizo
         assert privacy.contributions * math.sqrt(levels) * worst / plan.noise.scale <= privacy.mu
 
 
-def test_auto_is_not_worse_than_paper_by_the_bound():
-    for privacy in GUARANTEES:
-        assert make_plan(problem(privacy=privacy), "auto").bound <= make_plan(problem(privacy=privacy), "paper").bound
-
-
-def test_the_papers_plan_is_known_not_to_learn_privately():
-    plan = make_plan(problem(privacy=sv.PureDP(1.0)), "paper")
-    assert plan.vacuous
-    assert "never learning" in str(plan)
-
-
 def test_a_radius_that_does_not_fit_is_cut():
     inside = problem(horizon=100, domain=sv.domains.Simplex(10), play="inside")
     plan = make_plan(inside, "paper")
@@ -117,16 +104,11 @@ def test_single_choices_override_the_plan(name, choice, value):
     assert getattr(make_plan(problem(privacy=sv.PureDP(1.0)), name, **options), choice) == value
 
 
-@every(
-    "choice, value",
-    [("radius", -1), ("radius", float("nan")), ("batch_size", 0), ("batch_size", 10**7), ("step", 0), ("delay", -1)],
-)
-def test_bad_choices_are_refused(choice, value):
-    with pytest.raises(ValueError, match=f"{choice} must be"):
-        make_plan(problem(), "paper", **{choice: value})
-
-
-def test_unknown_choices_are_refused():
+def test_bad_and_unknown_choices_are_refused():
+    wrong = {"radius": [-1, float("nan")], "batch_size": [0, 10**7], "step": [0], "delay": [-1]}
+    for choice, value in ((choice, value) for choice, values in wrong.items() for value in values):
+        with pytest.raises(ValueError, match=f"{choice} must be"):
+            make_plan(problem(), "paper", **{choice: value})
     with pytest.raises(TypeError, match="unknown choice zeta; known are exploration, mechanism"):
         make_plan(problem(), "paper", zeta=1.0)
     with pytest.raises(ValueError, match="plan must be one of 'auto', 'worst-case', 'paper', got 'best'"):
@@ -173,59 +155,34 @@ def test_a_plan_comes_back_from_plain_data(name, losses):
     assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
 
 
-class TestPlansOfAnotherProblem:
-    """A ready plan carries its noise with it: one that was made for less privacy must be refused."""
+def test_a_plan_that_was_made_for_another_problem_is_refused_and_its_own_is_taken():
+    """A ready plan carries its noise with it: less, of another family, or for fewer rounds would break a promise."""
 
-    def build(self, plan, privacy):
+    def build(plan, privacy):
         return sv.PrivateBandit(BALL, horizon=10**6, loss_range=(0.0, 2.0), privacy=privacy, plan=plan, play="around")
 
-    def test_without_noise(self):
+    pure = problem(privacy=sv.PureDP(1.0))
+    weak = [make_plan(problem(), "auto"), make_plan(problem(privacy=sv.PureDP(1.01)), "auto")]
+    for plan in (*weak, make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "auto", mechanism="tree")):
         with pytest.raises(ValueError, match="made for another problem"):
-            self.build(make_plan(problem(), "auto"), sv.PureDP(1.0))
-
-    def test_with_less_noise(self):
-        with pytest.raises(ValueError, match="made for another problem"):
-            self.build(make_plan(problem(privacy=sv.PureDP(1.01)), "auto"), sv.PureDP(1.0))
-
-    def test_with_noise_of_another_family(self):
-        plan = make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "auto", mechanism="tree")
-        with pytest.raises(ValueError, match="made for another problem"):
-            self.build(plan, sv.PureDP(1.0))
-
-    def test_with_more_rounds_than_its_noise_allows(self):
-        plan = make_plan(problem(privacy=sv.PureDP(1.0)), "auto", mechanism="tree")
-        with pytest.raises(ValueError, match="made for another problem"):
-            assemble(problem(privacy=sv.PureDP(1.0)), dataclasses.replace(plan, batch_size=1), sv.SimulatedNoise(0))
-
-    def test_for_another_horizon(self):
-        with pytest.raises(ValueError, match=r"plan.horizon is 1000, but horizon is 1000000"):
-            self.build(make_plan(problem(horizon=1000), "auto"), sv.NoPrivacy())
-
-    def test_its_own_is_accepted(self):
-        plan = make_plan(problem(privacy=sv.PureDP(1.0)), "auto")
-        assert self.build(plan, sv.PureDP(1.0)).plan is plan
+            build(plan, sv.PureDP(1.0))
+    tree = dataclasses.replace(make_plan(pure, "auto", mechanism="tree"), batch_size=1)
+    with pytest.raises(ValueError, match="made for another problem"):
+        assemble(pure, tree, sv.SimulatedNoise(0))
+    with pytest.raises(ValueError, match=r"plan.horizon is 1000, but horizon is 1000000"):
+        build(make_plan(problem(horizon=1000), "auto"), sv.NoPrivacy())
+    own = make_plan(pure, "auto")
+    assert build(own, sv.PureDP(1.0)).plan is own
 
 
 @every("privacy", GUARANTEES)
 def test_the_bound_holds_in_simulation(privacy):
     """Not a proof, but a bound that is broken by one run is no bound."""
-    horizon = 20_000
-    optimizer = sv.PrivateBandit(
-        sv.domains.Ball(3),
-        horizon=horizon,
-        loss_range=(0.0, 2.0),
-        privacy=privacy,
-        lipschitz=1.0,
-        play="around",
-        seed=1,
-        noise=sv.SimulatedNoise(1),
-    )
-    rng = np.random.default_rng(0)
-    goal = np.array([0.5, 0.0, 0.0])
-    regret = 0.0
+    given = {"loss_range": (0.0, 2.0), "privacy": privacy, "lipschitz": 1.0, "play": "around"}
+    optimizer, goal, regret = bandit(sv.domains.Ball(3), 20_000, **given), np.array([0.5, 0.0, 0.0]), 0.0
     while optimizer.remaining:
         actions = optimizer.ask_round()
         losses = np.linalg.norm(actions.x - goal, axis=1)
         regret += losses.sum()
-        optimizer.tell(actions.ids, losses + 0.0 * rng.standard_normal(len(actions)))
+        optimizer.tell(actions.ids, losses)
     assert regret <= optimizer.plan.bound
