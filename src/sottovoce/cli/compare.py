@@ -64,7 +64,7 @@ def compare_command(
     """Run algorithms on problems, over processes or machines, and compare; what is finished is not run again."""
     out = default_folder(problems) if out is None else out
     check_writable(out)
-    for needed in ("filelock", "matplotlib"):  # before hours are spent
+    for needed in ("distributed",) * (cluster is not None) + ("filelock", "matplotlib"):  # before hours are spent
         load(needed, "`sottovoce compare`")
     names, horizons = split_names(algorithms), [parsing.count("horizon", text) for text in listed(horizon)]
     epsilons = parsing.numbers("epsilon", epsilon)
