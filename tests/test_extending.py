@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.auditing import align, audit, mechanisms_alone, shipped
 from sottovoce.cli import main
 from sottovoce.plans import EXPLORATIONS, ExplorationKind, outlook
@@ -104,8 +105,8 @@ def test_it_works_on_the_command_line(twice, command):
         assert study.plan.mechanism == "twice"
 
 
-@pytest.mark.parametrize("plan", ["auto", "worst-case", "paper"])
-@pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.NoPrivacy(), sv.LocalDP(1.0)], ids=repr)
+@every("plan", ["auto", "worst-case", "paper"])
+@every("privacy", [sv.PureDP(1.0), sv.NoPrivacy(), sv.LocalDP(1.0)])
 def test_a_mechanism_that_says_nothing_is_never_taken_unasked(monkeypatch, plan, privacy):
     better = replace(TWICE, name="better", noise=lambda guarantee, sensitivity: laplace_for(1, 1e3 * guarantee.epsilon))
     silent = replace(TWICE, name="silent", guarantees=(sv.PureDP, sv.NoPrivacy, sv.LocalDP), noised=False)
@@ -188,13 +189,12 @@ def test_a_way_of_exploring_works_on_the_command_line(toy_exploration, command):
         assert study.plan.reach == 0.2
 
 
-@pytest.mark.parametrize("losses", ["convex", "linear"])
-@pytest.mark.parametrize("plan", ["auto", "worst-case"])
-@pytest.mark.parametrize("around", [False, True], ids=["inside", "around"])
-def test_a_way_of_exploring_that_says_nothing_is_never_taken_unasked(toy_exploration, plan, losses, around):
-    domain, more = sv.domains.Box(0.0, 1.0, 2), {"losses": losses, "play": "around" if around else "inside"}
-    made = outlook.plan(domain, **box(plan=plan, **more))  # though its bound is the least there is
-    assert made.exploration != "toy"
+@every("losses", ["convex", "linear"])
+@every("plan", ["auto", "worst-case"])
+@every("play", ["inside", "around"])
+def test_a_way_of_exploring_that_says_nothing_is_never_taken_unasked(toy_exploration, plan, losses, play):
+    made = outlook.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, play=play))
+    assert made.exploration != "toy"  # though its bound is the least there is
     assert not any("toy" in other.what for other in made.alternatives)
 
 
