@@ -29,6 +29,28 @@ BLOCK = 1000
 SHARED = {"privacy": sv.PureDP(1.0)}
 
 
+class SegmentedTargets(sv.lab.SegmentedEnvironment):
+    """Losses are distances to targets: a home that all segments share, one of the segment's own, a person's jump."""
+
+    name = "segmented-targets"
+
+    def __init__(self, domain, differ, seed, jitter=0.3, people=64):
+        names = sv.Segments([f"segment {number + 1}" for number in range(SEGMENTS)])
+        super().__init__(domain, names, sv.lab.power_law(SEGMENTS), people, seed)
+        rng = self._design_rng()
+        common, *own = self._extreme_points(rng, 1 + SEGMENTS)
+        homes = (1 - differ) * common + differ * np.stack(own)
+        targets = (1 - jitter) * homes[:, None, :] + jitter * self._extreme_points(rng, people)
+        self.library = sv.lab.Distances(targets.reshape(len(homes) * people, -1))
+        self.loss_range, self.lipschitz = (0.0, domain.diameter), 1.0
+
+    def _extreme_points(self, rng, count):
+        return np.stack([self.domain.extreme_point(rng.standard_normal(self.domain.dimension)) for _ in range(count)])
+
+    def __repr__(self):
+        return f"SegmentedTargets({self.domain!r}, seed={self.seed})"
+
+
 class Targets:
     """A convex world in the guise of a problem: its losses are distances in a ball."""
 
@@ -36,7 +58,7 @@ class Targets:
 
     def __init__(self, differ, seed):
         ball = sv.domains.Ball(5)
-        self.environment = sv.lab.SegmentedTargets(ball, segments=SEGMENTS, differ=differ, seed=seed)
+        self.environment = SegmentedTargets(ball, differ, seed)
 
     def optimizer(self, *, segments=True, **options):
         world = self.environment

@@ -223,7 +223,7 @@ def test_ctrl_c_ends_the_real_program_cleanly(tmp_path):
     assert 0 < summary["runs"][0]["events"] < 10**9
 
 
-@pytest.mark.parametrize("name", ["routing", "slate:items=8,slots=3,loss=hinge", "ball:dimension=3,play=around"])
+@pytest.mark.parametrize("name", ["routing", "slate:items=8,slots=3", "ball:dimension=3,play=around"])
 def test_a_problem_is_run_with_its_own_settings_and_its_decision_is_drawn(command, tmp_path, name):
     code, out, _ = command("run", name, "--horizon", "2k", "--simulated-noise", "--out", str(tmp_path / "here"))
     assert code == 0

@@ -20,13 +20,11 @@ from sottovoce.lab.simulation import (
     Run as Run,
     RunDetails as RunDetails,
     SegmentedEnvironment as SegmentedEnvironment,
-    SegmentedTargets as SegmentedTargets,
     SegmentScores as SegmentScores,
     Switching as Switching,
     decision_of as decision_of,
     power_law as power_law,
     simulate as simulate,
-    simulate_full_information as simulate_full_information,
 )
 from sottovoce.lab.sweeps import (
     Cell as Cell,

@@ -110,8 +110,6 @@ class Algorithm:
         Whether it has an epsilon at all.
     build
         From a setting to an optimizer that `simulate` can play; raises ValueError where it does not fit.
-    full_information
-        Whether it sees gradients, and is simulated accordingly.
     without_privacy
         The name of the same algorithm without privacy, where that has one of its own.
 
@@ -125,7 +123,6 @@ class Algorithm:
     summary: str
     private: bool
     build: Callable[[AlgorithmSetting], Any]
-    full_information: bool = False
     without_privacy: str = ""
 
 
@@ -228,13 +225,11 @@ def _baseline(kind: type[Any]) -> Algorithm:
             raise ValueError(f"{kind.name} has no setting {', '.join(foreign)}")
         return kind(problem.domain, **arguments, **setting.choices)
 
-    return Algorithm(
-        kind.name, (inspect.getdoc(kind) or kind.name).splitlines()[0], kind.private, build, kind.full_information
-    )
+    return Algorithm(kind.name, (inspect.getdoc(kind) or kind.name).splitlines()[0], kind.private, build)
 
 
 def _paper(name: str, noise: str, build: Callable[[AlgorithmSetting], Any]) -> Algorithm:
-    return Algorithm(f"paper-{name}", f"Algorithm 1 with the paper's {noise}", True, build, False, "paper-no-noise")
+    return Algorithm(f"paper-{name}", f"Algorithm 1 with the paper's {noise}", True, build, "paper-no-noise")
 
 
 _HERE = (

@@ -31,7 +31,7 @@ def _found():
 
 FOUND = _found()
 TUNED = {"fkm", "chen-zhang-karbasi", "garber-kretzu", "smith-thakurta"}  # their radius can be multiplied
-BANDITS = {name: kind for name, kind in FOUND.items() if not kind.full_information}
+BANDITS = FOUND
 EXAMPLES = [(name, index) for name, kind in BANDITS.items() for index in range(len(kind.examples()))]
 
 
@@ -46,7 +46,7 @@ def losses_of(actions):
     return 0.5 + 0.4 * np.tanh(actions.x @ np.linspace(-1, 1, actions.x.shape[1]))
 
 
-SOME = {"agarwal-singh-0", "fkm-0", "linucb-0", "phased-elimination-0", "private-linucb-0"}  # one of each kind
+SOME = {"agarwal-singh-0", "fkm-0", "linucb-0", "phased-elimination-0", "zcdp-elimination-0"}  # one of each kind
 
 
 NAMED = {f"{name}-{index}": (name, index) for name, index in EXAMPLES}

@@ -8,7 +8,6 @@ from scipy import stats
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.errors import HorizonReached
 
 LOW, HIGH = -1.0, 3.0
 MIDDLE, SIZE = 1.0, 2.0  # of the range
@@ -139,34 +138,6 @@ def test_smith_thakurta_plays_the_leader_of_all_events():
         total = total + 3 / plan.radius * (loss - MIDDLE) * direction
 
 
-def test_online_frank_wolfe():
-    domain, horizon = sv.domains.Hypersimplex(6, 2), 300
-    learner = sv.lab.baselines.OnlineFrankWolfe(domain, horizon=horizon, loss_range=(0.0, 1.0), lipschitz=2.0)
-    eta = domain.diameter / (2 * 2.0 * horizon**0.75)
-    coins = np.random.default_rng(0)
-    x, total = domain.center, np.zeros(6)
-    for t in range(1, horizon + 1):
-        np.testing.assert_allclose(learner.point, x, atol=1e-12)
-        assert domain.contains(learner.point)
-        gradient = coins.standard_normal(6)
-        learner.observe(gradient)
-        share = min(1.0, 2 / math.sqrt(t))
-        x = (1 - share) * x + share * domain.extreme_point(eta * total + 2 * (x - domain.center))
-        total = total + gradient
-    assert learner.plan.bound == pytest.approx(8 * domain.diameter * 2.0 * horizon**0.75)
-    assert learner.remaining == 0
-    with pytest.raises(HorizonReached):
-        learner.observe(gradient)
-
-
-def test_online_frank_wolfe_refuses_a_bad_gradient_and_stays_as_it_was():
-    learner = sv.lab.baselines.OnlineFrankWolfe(sv.domains.Ball(2), horizon=10, loss_range=(0.0, 1.0))
-    for bad in ([1.0], [np.nan, 0.0]):
-        with pytest.raises(ValueError, match="gradient"):
-            learner.observe(bad)
-    assert learner.round == learner.oracle_calls == 0
-
-
 def test_random_vertices_follow_the_solid_angles():
     """A chi-square test at 1e-6 for the corners of a simplex; five standard errors for the mean on a ball."""
     learner = sv.lab.baselines.UniformRandom(sv.domains.Simplex(4), horizon=8_000, loss_range=(0.0, 1.0), seed=0)
@@ -178,57 +149,3 @@ def test_random_vertices_follow_the_solid_angles():
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0)
     assert np.abs(points.mean(axis=0)).max() < 5 / math.sqrt(3 * 8_000)
     assert learner.oracle_calls == 8_000
-
-
-def test_full_information_gets_the_gradients_of_the_losses_that_are_scored():
-    """Against numerical differentiation, for losses of either kind, and of a kind that is not known by name."""
-
-    class Other:
-        def __init__(self, library):
-            self._library = library
-
-        def __len__(self):
-            return len(self._library)
-
-        def __getattr__(self, name):
-            return getattr(self._library, name)
-
-    class Watched(sv.lab.baselines.OnlineFrankWolfe):
-        def __init__(self, *args, **options):
-            super().__init__(*args, **options)
-            self.seen = []
-
-        def observe(self, gradient):
-            self.seen.append((self.point, np.array(gradient)))
-            super().observe(gradient)
-
-    for environment in (
-        sv.lab.MovingTarget(sv.domains.Ball(3), seed=4),
-        sv.lab.NoisyLinear(sv.domains.Ball(3), seed=4),
-    ):
-        plain = environment.library
-        for library in (plain, Other(plain)):
-            environment.library = library
-            learner = Watched(environment.domain, horizon=50, loss_range=environment.loss_range)
-            run = sv.lab.simulate_full_information(learner, environment, record=60)
-            played = [float(environment.events(t, 1).losses(x[None])[0]) for t, (x, _) in enumerate(learner.seen)]
-            np.testing.assert_allclose(run.simulation_only_loss, np.cumsum(played)[run.events - 1])
-            for t, (x, gradient) in enumerate(learner.seen):
-                event = environment.events(t, 1)
-                nearby = [event.losses((x + 1e-6 * e)[None]) - event.losses((x - 1e-6 * e)[None]) for e in np.eye(3)]
-                np.testing.assert_allclose(gradient, np.ravel(nearby) / 2e-6, atol=1e-5)
-
-
-def test_full_information_refuses_environments_without_gradients():
-    class Bare(sv.lab.Environment):
-        name, domain, loss_range, lipschitz = "bare", sv.domains.Ball(2), (0.0, 1.0), 1.0
-
-        def events(self, start, size):
-            raise NotImplementedError
-
-        def comparator(self, horizon):
-            raise NotImplementedError
-
-    learner = sv.lab.baselines.OnlineFrankWolfe(Bare.domain, horizon=10, loss_range=(0.0, 1.0))
-    with pytest.raises(TypeError, match="gradients"):
-        sv.lab.simulate_full_information(learner, Bare())

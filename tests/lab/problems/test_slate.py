@@ -1,4 +1,4 @@
-"""Slates: the click model, both losses, the best slate, and what is played."""
+"""Slates: the click model, the best slate, and what is played."""
 
 import itertools
 import math
@@ -6,12 +6,10 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.optimize import linprog
 
 import sottovoce as sv
 from sampling import every
 from sottovoce.lab.problems import Slate
-from sottovoce.lab.problems import slate as clicks
 from sottovoce.lab.problems.slate import PEOPLE, SEASONS
 
 SMALL = {"items": 8, "slots": 3, "categories": 2, "per_category": 2, "year": 4000, "drift": 1.0}
@@ -48,67 +46,19 @@ def test_the_best_slate_is_the_best_of_all_slates(seed, horizon):
     assert mean_loss(problem, best.point, horizon) == pytest.approx(min(losses), abs=1e-12)
 
 
-@every("seed, horizon", [(0, 1), (1, 57), (2, 9000)])
-def test_the_best_point_for_the_hinge_is_the_best_mixture_of_all_slates(seed, horizon):
-    """The comparator solves a program over inequalities; here is one over all slates instead."""
-    problem = Slate(**SMALL, loss="hinge", seed=seed)
-    best = problem.environment.comparator(horizon)
-    kinds, counts = np.unique(problem.environment.kinds(0, horizon), return_counts=True)
-    likes = problem.environment.library.clicks[kinds] @ all_slates(problem).T / problem.environment.wanted
-    people, slates = likes.shape
-    solved = linprog(
-        np.concatenate([np.zeros(slates), counts / horizon]),
-        A_ub=np.hstack([-likes, -np.eye(people)]),
-        b_ub=-np.ones(people),
-        A_eq=np.concatenate([np.ones(slates), np.zeros(people)])[None],
-        b_eq=[1.0],
-    )
-    assert problem.domain.contains(best.point, 1e-7)
-    assert 0.0 <= best.certificate < 1e-8
-    assert mean_loss(problem, best.point, horizon) == pytest.approx(solved.fun, abs=1e-7)
-
-
-def test_the_certificate_of_a_poor_solver_covers_what_it_misses(monkeypatch):
-    problem = Slate(**SMALL, loss="hinge")
-    good, center = problem.environment.comparator(9000), problem.domain.center
-
-    def poor(*arguments, **options):
-        solved = linprog(*arguments, **options)
-        solved.x[:8] = center
-        solved.ineqlin.marginals[:] = -np.linspace(-1.0, 1.0, len(solved.ineqlin.marginals))  # wrong in every way
-        return solved
-
-    monkeypatch.setattr(clicks.scipy.optimize, "linprog", poor)
-    bad = problem.environment.comparator(9000)
-    missed = mean_loss(problem, bad.point, 9000) - mean_loss(problem, good.point, 9000)
-    assert bad.certificate >= missed > 0.05
-
-
-def test_both_losses_are_what_they_are_said_to_be():
-    linear, hinge = Slate(**SMALL), Slate(**SMALL, loss="hinge", wanted=1.5)
-    likes = hinge.environment.library.clicks
+def test_losses_are_what_they_are_said_to_be():
+    linear = Slate(**SMALL)
+    likes = -3 * linear.environment.library.costs
     for x in points(linear, 5):
         for event, person in enumerate(linear.environment.kinds(0, 40)):
-            clicked = sum(x[i] for i in range(8) if likes[person, i] == 1.0)
+            clicked = sum(x[i] for i in range(8) if likes[person, i] > 0.5)
             assert linear.environment.events(event, 1).losses(x)[0] == pytest.approx((3 - clicked) / 3)
-            assert hinge.environment.events(event, 1).losses(x)[0] == pytest.approx(max(0.0, 1.5 - clicked) / 1.5)
-
-
-def test_slates_drawn_by_lot_cost_more_than_their_mean_under_a_hinge_and_as_much_under_a_linear_loss():
-    """Why a hinge is played with fractions. The mean of 20 000 draws varies by 0.002: five of these, or 1e-6."""
-    for loss, least, most in (("linear", -0.01, 0.01), ("hinge", 0.03, 1.0)):
-        problem = Slate(**SMALL, loss=loss)
-        x = problem.domain.center
-        drawn = problem.domain.round(x, np.random.default_rng(0), size=20_000)
-        extra = problem.environment.events(0, 20_000).losses(drawn).mean() - mean_loss(problem, x, 20_000)
-        assert least < extra < most
-        assert problem.integral == (loss == "linear")
 
 
 def test_people_click_at_the_rates_of_the_model():
     """False alarms: 1e-6 for the squares, and 1e-6 for all items by Hoeffding's inequality."""
-    public = Slate(drift=0.7, loss="hinge", seed=3).environment
-    drawn = public.library.clicks.reshape(SEASONS, PEOPLE, 24)
+    public = Slate(drift=0.7, seed=3).environment
+    drawn = np.round(-6 * public.library.costs).reshape(SEASONS, PEOPLE, 24) + 0.0
     assert set(np.unique(drawn)) == {0.0, 1.0}
     rates = public.click_rates
     squares = (drawn.sum(axis=1) - PEOPLE * rates) ** 2 / (PEOPLE * rates * (1 - rates))
@@ -162,17 +112,6 @@ def test_every_slate_that_is_played_keeps_the_limits(privacy):
         optimizer.tell(actions.ids, problem.environment.events(int(actions.ids[0]), 500).losses(actions.x))
 
 
-def test_fractions_that_are_played_under_a_hinge_keep_the_limits():
-    problem = Slate(**SMALL, loss="hinge")
-    optimizer = problem.optimizer(horizon=3000, privacy=sv.PureDP(1.0), seed=1, noise=sv.SimulatedNoise(1))
-    actions = optimizer.ask(size=3000)
-    assert np.abs(actions.x.sum(axis=1) - 3).max() < 1e-9
-    assert actions.x.min() > -1e-9
-    assert actions.x.max() < 1 + 1e-9
-    assert max(actions.x[:, problem.labels == category].sum(axis=1).max() for category in range(2)) < 2 + 1e-9
-    assert ((actions.x > 0.1) & (actions.x < 0.9)).any()
-
-
 def test_items_are_named_by_attraction():
     problem = Slate()
     first = [item for item in range(24) if problem.item_name(item).endswith(" 1")]
@@ -195,9 +134,7 @@ def test_items_are_named_by_attraction():
         ({"slots": 24, "per_category": 6}, "slots"),
         ({"categories": 25}, "categories"),
         ({"per_category": 0}, "per_category"),
-        ({"loss": "squared"}, "loss must be one of 'linear', 'hinge'"),
         ({"drift": -0.1}, "drift"),
-        ({"wanted": 0.0}, "wanted"),
         ({"year": 3}, "year"),
         ({"seed": -1}, "seed"),
     ],

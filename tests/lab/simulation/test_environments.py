@@ -16,6 +16,7 @@ FAMILIES = [
     if inspect.isclass(thing := getattr(simulation, name))
     and issubclass(thing, Environment)
     and not inspect.isabstract(thing)
+    and thing is not FiniteEnvironment
 ]
 every_environment = every("environment", [example for family in FAMILIES for example in family.examples()])
 

@@ -157,9 +157,6 @@ def test_what_cannot_be_played_is_refused_with_what_to_call(environment, steadfa
             simulate(*swapped)
     with pytest.raises(TypeError, match=r"ask_round.*got Ball"):
         simulate(Ball(3), environment)
-    learner = sv.lab.baselines.OnlineFrankWolfe(environment.domain, horizon=100, loss_range=environment.loss_range)
-    with pytest.raises(TypeError, match=r"OnlineFrankWolfe needs gradients, not losses: use .*full_information"):
-        simulate(learner, environment)
     with pytest.raises(TypeError, match=r"got BallTracking; that of a problem is problem\.environment"):
         simulate(optimizer, sv.lab.problems.BallTracking(dimension=3))
     assert optimizer.asked == 0

@@ -9,7 +9,6 @@ import optuna
 from sottovoce._losses import as_array
 from sottovoce.errors import InvalidLoss, RefusedCall
 from sottovoce.evaluations import Evaluation
-from sottovoce.integrations.optuna._showing import Display
 
 
 class Feedback:
@@ -135,10 +134,10 @@ class Audience:
         return self.evaluation.assigned - before
 
 
-def in_turns(audiences: Sequence[Audience], feedback: Feedback, coins: np.random.Generator, display: Display) -> None:
+def in_turns(audiences: Sequence[Audience], feedback: Feedback, coins: np.random.Generator, bar: Any) -> None:
     """Serve people until all have been, some of each audience at a time, in an order that public coins decide."""
     waiting = [one for one in audiences if one.evaluation.remaining]
     while waiting:
         for index in coins.permutation(len(waiting)):
-            display.served(waiting[index].take(feedback))
+            bar.update(waiting[index].take(feedback))
         waiting = [one for one in waiting if one.evaluation.remaining]

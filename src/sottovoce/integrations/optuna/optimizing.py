@@ -8,12 +8,12 @@ import numpy as np
 import optuna
 from optuna.study import StudyDirection
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
+from tqdm.auto import tqdm  # type: ignore[import-untyped]  # as Optuna has it
 
 from sottovoce._checks import choice, whole
 from sottovoce.integrations.optuna._budget import Budget, budget_for
 from sottovoce.integrations.optuna._feedback import Audience, Feedback, in_turns
 from sottovoce.integrations.optuna._running import LOGGER, RunningTrial, shown_of
-from sottovoce.integrations.optuna._showing import Display
 from sottovoce.integrations.optuna._stopping import Loop
 from sottovoce.integrations.optuna.outcome import CONFIRMS, Estimate, PrivateOutcome, estimates
 from sottovoce.integrations.optuna.telling import attributes
@@ -129,9 +129,10 @@ def private_optimize(
         events_per_finalist=events_per_finalist,
     )
     run = _Run(study, evaluations, suggest, feedback, budget, np.random.default_rng(seed))
-    with Display(budget.events, show_progress_bar) as display, Loop(study) as loop:
-        run.search(whole("at_once", at_once), [*(callbacks or ())], loop, display)
-        confirmed = run.confirm(display)
+    shown = {"total": budget.events, "desc": "people served", "disable": not show_progress_bar}
+    with tqdm(**shown) as bar, Loop(study) as loop:
+        run.search(whole("at_once", at_once), [*(callbacks or ())], loop, bar)
+        confirmed = run.confirm(bar)
     found = sorted(estimates(study), key=lambda one: one.number not in confirmed)
     return PrivateOutcome(tuple(found), run.completed, run.served, budget.per_trial, evaluations.privacy, earlier)
 
@@ -214,23 +215,23 @@ class _Run:
         at_once: int,
         callbacks: Sequence[_Callback],
         loop: Loop,
-        display: Display,
+        bar: Any,
     ) -> None:
         """Run all trials, as many at once as is wished."""
         left = self._budget.trials
         while left and not loop.stopped:
             batch = min(at_once, left)
             left -= batch
-            self._batch(batch, callbacks, display)
+            self._batch(batch, callbacks, bar)
 
-    def _batch(self, size: int, callbacks: Sequence[_Callback], display: Display) -> None:
+    def _batch(self, size: int, callbacks: Sequence[_Callback], bar: Any) -> None:
         running: list[RunningTrial] = []
         try:
             for _ in range(size):
                 running.append(RunningTrial(self._study, self._evaluations))
                 running[-1].begin(self._suggest, self._budget.per_trial)
             audiences = [one.audience for one in running if one.audience is not None]
-            in_turns(audiences, self._feedback, self._coins, display)
+            in_turns(audiences, self._feedback, self._coins, bar)
             for one in running:
                 self._end(one, callbacks)
         except BaseException:  # Ctrl-C too
@@ -246,11 +247,11 @@ class _Run:
         for callback in callbacks:
             callback(self._study, told)
 
-    def confirm(self, display: Display) -> tuple[int, ...]:
+    def confirm(self, bar: Any) -> tuple[int, ...]:
         """Evaluate the best once more; return their numbers."""
         best = estimates(self._study)[: self._budget.finalists]
         events = self._budget.per_finalist
-        confirm(self._study, best, self._evaluations, self._suggest, events, self._feedback, self._coins, display)
+        confirm(self._study, best, self._evaluations, self._suggest, events, self._feedback, self._coins, bar)
         self.served += len(best) * events
         return tuple(one.number for one in best)
 
@@ -267,7 +268,7 @@ def confirm(
     events: int,
     feedback: Feedback,
     coins: np.random.Generator,
-    display: Display,
+    bar: Any,
 ) -> None:
     """Evaluate trials again, all at once, and add what is released to the study, each as a trial of its own."""
     audiences: list[Audience] = []
@@ -276,7 +277,7 @@ def confirm(
             shown = shown_of(FixedTrial(one.params, number=one.number), suggest)
             audiences.append(Audience(shown))
             audiences[-1].open(evaluations, events)
-        in_turns(audiences, feedback, coins, display)
+        in_turns(audiences, feedback, coins, bar)
     except BaseException:  # Ctrl-C too
         for audience in audiences:
             audience.abandon()

@@ -3,7 +3,6 @@
 from sottovoce.lab.baselines._registry import catalogue as _catalogue
 from sottovoce.lab.baselines.adap_ucb import AdaPUCB as AdaPUCB
 from sottovoce.lab.baselines.agarwal_singh import AgarwalSingh as AgarwalSingh
-from sottovoce.lab.baselines.agarwal_singh_full import AgarwalSinghFull as AgarwalSinghFull
 from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar as AsiRamanTalwar
 from sottovoce.lab.baselines.best_fixed import BestFixed as BestFixed
 from sottovoce.lab.baselines.chen_zhang_karbasi import ChenZhangKarbasi as ChenZhangKarbasi
@@ -12,10 +11,8 @@ from sottovoce.lab.baselines.dp_imed import DPKLUCB as DPKLUCB
 from sottovoce.lab.baselines.fkm import FKM as FKM
 from sottovoce.lab.baselines.garber_kretzu import GarberKretzu as GarberKretzu
 from sottovoce.lab.baselines.lin_ucb import LinUCB as LinUCB
-from sottovoce.lab.baselines.online_frank_wolfe import OnlineFrankWolfe as OnlineFrankWolfe
 from sottovoce.lab.baselines.phased_elimination import PhasedElimination as PhasedElimination
 from sottovoce.lab.baselines.plans import BaselinePlan as BaselinePlan
-from sottovoce.lab.baselines.private_lin_ucb import PrivateLinUCB as PrivateLinUCB
 from sottovoce.lab.baselines.smith_thakurta import SmithThakurta as SmithThakurta
 from sottovoce.lab.baselines.successive_elimination import SuccessiveElimination as SuccessiveElimination
 from sottovoce.lab.baselines.thompson_sampling import ThompsonSampling as ThompsonSampling
@@ -25,7 +22,7 @@ from sottovoce.lab.baselines.zcdp_thompson_sampling import ZCDPThompsonSampling 
 
 BASELINES = _catalogue(globals())
 """The algorithms that are imported above, by name. All take (domain, horizon=, loss_range=, lipschitz=, seed=); private
-ones privacy= and noise= as well, `BestFixed` point=. `private`, `linear_only` and `full_information` say what each
+ones privacy= and noise= as well, `BestFixed` point=. `private` and `linear_only` say what each
 needs."""
 
 __all__ = ["BASELINES", "BaselinePlan"]

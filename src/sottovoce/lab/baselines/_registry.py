@@ -7,7 +7,7 @@ from typing import Any
 from sottovoce.lab._catalogue import by_name
 from sottovoce.lab.baselines.plans import BaselinePlan
 
-_SAID = ("name", "private", "linear_only", "full_information")
+_SAID = ("name", "private", "linear_only")
 _COMMON = ("domain", "horizon", "loss_range", "lipschitz", "seed")
 _PRIVATE = ("privacy", "noise")
 _HINDSIGHT = ("point",)  # the best fixed point, for who asks for it
@@ -22,7 +22,7 @@ def catalogue(members: Mapping[str, Any]) -> dict[str, type[Any]]:
     ...     pass
     >>> catalogue({"Silent": Silent})
     Traceback (most recent call last):
-    TypeError: Silent is no baseline: it does not say name, private, linear_only, full_information
+    TypeError: Silent is no baseline: it does not say name, private, linear_only
     """
     return by_name(members, BaselinePlan, "baselines", _check)
 
@@ -32,8 +32,7 @@ def _check(kind: Any) -> None:
     unsaid = [one for one in _SAID if not hasattr(kind, one)]
     if unsaid:
         raise TypeError(f"{who} is no baseline: it does not say {', '.join(unsaid)}")
-    used = ("observe",) if kind.full_information else ("ask_round", "tell")
-    lacking = {one for one in (*used, "point", "privacy", "examples") if not hasattr(kind, one)}
+    lacking = {one for one in ("ask_round", "tell", "point", "privacy", "examples") if not hasattr(kind, one)}
     lacking |= getattr(kind, "__abstractmethods__", frozenset())
     if lacking:
         raise TypeError(f"{who} is no baseline yet: it lacks {', '.join(sorted(lacking))}")

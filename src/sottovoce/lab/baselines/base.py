@@ -1,7 +1,7 @@
 """Asking and telling, for algorithms that promise no privacy: they play through the same book as all others.
 
-Baselines that can be written as a `Plan` are `PrivateBandit` with that plan (planned.py); private ones all are. (What
-sees gradients, agarwal_singh_full.py, has no losses to keep.) The others keep losses as they are, clipped to their
+Baselines that can be written as a `Plan` are `PrivateBandit` with that plan (planned.py); private ones all are. The
+others keep losses as they are, clipped to their
 range, and learn from each round once at most, even if learning is cut short.
 """
 

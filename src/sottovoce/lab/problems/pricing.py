@@ -176,10 +176,6 @@ class Shoppers(FiniteEnvironment):
         self.loss_range = (0.0, 1.0)
         self.lipschitz = self.library.lipschitz
 
-    def schedule(self, start: int, size: int, rng: np.random.Generator) -> Kinds:
-        """Return the customer of each event, by lot."""
-        return rng.integers(0, KINDS, size=size, dtype=np.uint16).astype(np.intp)
-
     def __repr__(self) -> str:
         return f"{self._pricing}.environment"
 

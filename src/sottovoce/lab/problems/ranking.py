@@ -108,10 +108,6 @@ class Readers(FiniteEnvironment):
         tables: Vector = costs[:, :, None] * self.attention[:, None, :]
         return tables.reshape(PEOPLE, -1)
 
-    def schedule(self, start: int, size: int, rng: np.random.Generator) -> Kinds:
-        """Return who comes at each event, by lot."""
-        return rng.integers(0, PEOPLE, size=size, dtype=np.uint16).astype(np.intp)
-
     def __repr__(self) -> str:
         return f"Readers({self.domain!r}, types={self.types}, seed={self.seed})"
 

@@ -3,16 +3,15 @@
 from typing import ClassVar, Self
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import choice, number, vector, whole
-from sottovoce.domains import Domain, MatroidBases
+from sottovoce._checks import number, vector, whole
+from sottovoce.domains import MatroidBases
 from sottovoce.domains.matroids import Laminar
 from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems.base import DecisionProblem
-from sottovoce.lab.simulation import Comparator, FiniteEnvironment, LinearLosses
+from sottovoce.lab.simulation import FiniteEnvironment, LinearLosses
 from sottovoce.lab.simulation.loss_library import Kinds
 
 # ----------------------------------------------------------------------
@@ -21,87 +20,6 @@ from sottovoce.lab.simulation.loss_library import Kinds
 
 SEASONS, PEOPLE = 16, 128  # seasons of a year, and different people in each
 TOP_ODDS, TAIL = 4.0, 1.2  # odds of a click on the best item, and how fast they fall with rank
-
-
-class Shortfall:
-    """Hinge losses f(x) = max(0, 1 - <clicks, x> / wanted): the share that a person misses of what they came for.
-
-    Parameters
-    ----------
-    clicks : array of shape (kinds, n)
-        1 where a person would click an item, else 0.
-    wanted : float
-        Clicks that satisfy a person.
-    slates : MatroidBases
-        Of a laminar matroid: the set over which `solve` minimises.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sottovoce.domains import MatroidBases
-    >>> from sottovoce.domains.matroids import Laminar
-    >>> two_of_three = MatroidBases(Laminar([{0, 1, 2}], [2]))
-    >>> library = Shortfall(np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), 2.0, two_of_three)
-    >>> library.losses(np.array([1.0, 0.5, 0.5]), np.array([0, 1]))
-    array([0.25, 0.75])
-    """
-
-    def __init__(self, clicks: Vector, wanted: float, slates: MatroidBases) -> None:
-        self.clicks = clicks
-        self.wanted = wanted
-        self.slates = slates
-
-    def __len__(self) -> int:
-        return len(self.clicks)
-
-    def losses(self, actions: Vector, kinds: Kinds) -> Vector:
-        """Return what each person misses at their action."""
-        if actions.ndim == 1:
-            return self._missed(self.clicks @ actions).take(kinds)
-        return self._missed(np.einsum("ij,ij->i", self.clicks.take(kinds, axis=0), actions))
-
-    def _missed(self, clicks: Vector) -> Vector:
-        missed: Vector = np.maximum(0.0, 1.0 - clicks / self.wanted)
-        return missed
-
-    def best(self, domain: Domain, weights: Vector) -> Vector:
-        """Return a point where the weighted sum is least."""
-        return self.solve(weights).point
-
-    def gradient(self, point: Vector, weights: Vector) -> Vector:
-        """Return a subgradient of the weighted sum: those who have just enough do not pull."""
-        pull = np.where(self.clicks @ point < self.wanted - 1e-9, weights, 0.0)
-        slope: Vector = -(pull @ self.clicks) / self.wanted
-        return slope
-
-    def solve(self, weights: Vector) -> Comparator:
-        """Return where the weighted sum is least, from a linear program, with a certificate that trusts no solver.
-
-        The program has a variable for each item and one for what each person misses. Take its multipliers, clipped to
-        0 <= pull <= weights: a weighted loss is nowhere below pull (1 - <clicks, x> / wanted), so their sum is
-        nowhere below the least value of a linear function, which the oracle knows.
-        """
-        met = np.flatnonzero(weights)
-        clicks, weights = self.clicks[met], weights[met]
-        matroid, (people, items) = self.slates.matroid, clicks.shape
-        assert isinstance(matroid, Laminar)
-        quotas = np.hstack([matroid.family, np.zeros((len(matroid.family), people))])
-        solved = scipy.optimize.linprog(
-            np.concatenate([np.zeros(items), weights]),
-            A_ub=np.vstack([np.hstack([-clicks / self.wanted, -np.eye(people)]), quotas]),
-            b_ub=np.concatenate([-np.ones(people), matroid.capacities]),
-            A_eq=np.concatenate([np.ones(items), np.zeros(people)])[None],
-            b_eq=[matroid.rank()],
-            bounds=[(0, 1)] * items + [(0, None)] * people,
-            method="highs",
-        )
-        if solved.x is None:
-            raise RuntimeError(f"the best slate was not found: {solved.message}")
-        point = np.asarray(solved.x[:items], dtype=np.float64)
-        pull = np.clip(-solved.ineqlin.marginals[:people], 0.0, weights)
-        slope = -(pull @ clicks) / self.wanted
-        least = float(pull.sum() + slope @ self.slates.extreme_point(slope))
-        return Comparator(point, max(0.0, float(weights @ self._missed(clicks @ point)) - least))
 
 
 class Clicks(FiniteEnvironment):
@@ -115,10 +33,6 @@ class Clicks(FiniteEnvironment):
     ----------
     slates : MatroidBases
         Of a laminar matroid.
-    loss : str
-        "linear": the share of the slots that is not clicked. "hinge": the share that is missing of `wanted` clicks.
-    wanted : float
-        Clicks that satisfy a person; for the hinge.
     drift : float
         How far the logarithm of the odds swings to either side; 0 for a public that stays as it is.
     year : int
@@ -144,25 +58,18 @@ class Clicks(FiniteEnvironment):
         self,
         slates: MatroidBases,
         *,
-        loss: str = "linear",
-        wanted: float = 2.0,
         drift: float = 0.0,
         year: int = 50_000,
         seed: int = 0,
     ) -> None:
         super().__init__(slates, seed)
-        self.loss = choice("loss", loss, ("linear", "hinge"))
         self.slots = int(slates.matroid.rank())
-        self.wanted = number("wanted", wanted, above=0.0, at_most=float(self.slots))
         self.drift = number("drift", drift, above=-1e-300, at_most=3.0)
         self.year = whole("year", year, least=SEASONS)
         self.click_rates, clicks = self._public(slates.dimension)
-        scale = self.wanted if loss == "hinge" else float(self.slots)
-        self.library: LinearLosses | Shortfall = (
-            Shortfall(clicks, scale, slates) if loss == "hinge" else LinearLosses(-clicks / scale, 1.0)
-        )
+        self.library = LinearLosses(-clicks / self.slots, 1.0)
         self.loss_range = (0.0, 1.0)
-        self.lipschitz = float(np.linalg.norm(slates.tangent(clicks), axis=1).max()) / scale
+        self.lipschitz = float(np.linalg.norm(slates.tangent(clicks), axis=1).max()) / self.slots
 
     def _public(self, items: int) -> tuple[Vector, Vector]:
         """Return the chance of a click by season and item, and the clicks of all people, season after season."""
@@ -184,23 +91,14 @@ class Clicks(FiniteEnvironment):
         """Return the season, from 0, of each event."""
         return np.arange(start, start + size) % self.year * SEASONS // self.year
 
-    def comparator(self, horizon: int) -> Comparator:
-        """Return the fixed slate that is best over the first `horizon` events."""
-        if not isinstance(self.library, Shortfall):
-            return super().comparator(horizon)
-        horizon = whole("horizon", horizon)
-        counts = sum(np.bincount(kinds, minlength=len(self.library)) for kinds in self._chunks_before(horizon))
-        return self.library.solve(np.asarray(counts) / horizon)
-
     def __repr__(self) -> str:
-        hinge = f", loss='hinge', wanted={self.wanted:g}" if self.loss == "hinge" else ""
-        return f"Clicks({self.domain!r}{hinge}, drift={self.drift:g}, year={self.year}, seed={self.seed})"
+        return f"Clicks({self.domain!r}, drift={self.drift:g}, year={self.year}, seed={self.seed})"
 
     @classmethod
     def examples(cls) -> list[Self]:
         """Return a few small instances."""
         slates = MatroidBases(Laminar([{0, 1, 2}, {3, 4, 5}, set(range(6))], [2, 2, 3]))
-        return [cls(slates), cls(slates, loss="hinge", drift=1.0, year=700, seed=1)]
+        return [cls(slates), cls(slates, drift=1.0, year=700, seed=1)]
 
 
 TOPICS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "science", "fashion")
@@ -210,10 +108,7 @@ class Slate(DecisionProblem):
     """Choose which items to show, with at most so many of a category.
 
     A slate is a base of a laminar matroid: a partition matroid (a limit for each category), cut to the number of slots.
-    With `loss="linear"` the loss is the share of the slots that is not clicked, and every action is a slate of whole
-    items. With `loss="hinge"` it is the share that is missing of `wanted` clicks. A hinge is convex, not linear: slates
-    drawn by lot around a point cost more, on average, than the point itself. So items share slots over a session, and
-    an action says for how large a part of it each item is shown (`integral` is False).
+    The loss is the share of the slots that is not clicked, and every action is a slate of whole items.
 
     Parameters
     ----------
@@ -221,10 +116,6 @@ class Slate(DecisionProblem):
         So many items, in categories of nearly equal size; so many are shown, at most so many of a category.
     drift : float
         How far the logarithm of each item's odds of a click swings to either side over a year; 0 for no drift.
-    loss : str
-        "linear" or "hinge".
-    wanted : float
-        Clicks that satisfy a person; for the hinge.
     year : int
         Events until the seasons come round again.
     seed : int
@@ -250,6 +141,8 @@ class Slate(DecisionProblem):
         "changes with the season."
     )
     environment: Clicks
+    losses = "linear"
+    integral = True
 
     def __init__(
         self,
@@ -259,8 +152,6 @@ class Slate(DecisionProblem):
         categories: int = 4,
         per_category: int = 2,
         drift: float = 0.5,
-        loss: str = "linear",
-        wanted: float = 2.0,
         year: int = 50_000,
         seed: int = 0,
     ) -> None:
@@ -278,10 +169,8 @@ class Slate(DecisionProblem):
             )
         quotas = [self.per_category] * categories + [self.slots]
         slates = MatroidBases(Laminar([*groups, list(range(items))], quotas))
-        self.environment = Clicks(slates, loss=loss, wanted=wanted, drift=drift, year=year, seed=seed)
+        self.environment = Clicks(slates, drift=drift, year=year, seed=seed)
         self.environment.name_coordinates(self._item_names())
-        self.losses = "linear" if loss == "linear" else "convex"
-        self.integral = loss == "linear"
 
     @property
     def attraction(self) -> Vector:
@@ -337,7 +226,6 @@ class Slate(DecisionProblem):
         return [
             cls(items=8, slots=3, categories=3, drift=0.0),
             cls(items=8, slots=3, categories=2, drift=1.0, year=4000, seed=1),
-            cls(items=8, slots=3, categories=2, loss="hinge", wanted=1.5, seed=2),
         ]
 
 

@@ -11,7 +11,6 @@ from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems._networks import load_network
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment
-from sottovoce.lab.simulation.loss_library import Kinds
 from sottovoce.lab.simulation.noisy_linear import scaled_linear
 
 KINDS = 1024  # different events: enough that the average noise is small
@@ -42,10 +41,6 @@ class Disturbances(FiniteEnvironment):
         self.minutes = minutes.mean(axis=0)
         self.library, self.lipschitz = scaled_linear(self.domain, minutes)
         self.loss_range = (0.0, 1.0)
-
-    def schedule(self, start: int, size: int, rng: np.random.Generator) -> Kinds:
-        """Return the customer of each event, by lot."""
-        return rng.integers(0, KINDS, size=size, dtype=np.uint16).astype(np.intp)
 
     def __repr__(self) -> str:
         return f"{self._backbone}.environment"

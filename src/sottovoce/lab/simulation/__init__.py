@@ -3,14 +3,12 @@
 from sottovoce.lab.simulation._playing import decision_of, simulate
 from sottovoce.lab.simulation.environment import Comparator, Environment, Events
 from sottovoce.lab.simulation.finite import FiniteEnvironment
-from sottovoce.lab.simulation.full_information import simulate_full_information
 from sottovoce.lab.simulation.loss_library import Distances, LinearLosses, LossLibrary
 from sottovoce.lab.simulation.moving_target import MovingTarget
 from sottovoce.lab.simulation.noisy_linear import NoisyLinear
 from sottovoce.lab.simulation.run import Run, RunDetails
 from sottovoce.lab.simulation.segment_scores import SegmentScores
 from sottovoce.lab.simulation.segmented import SegmentedEnvironment, power_law
-from sottovoce.lab.simulation.segmented_targets import SegmentedTargets
 from sottovoce.lab.simulation.switching import Switching
 
 __all__ = [
@@ -27,10 +25,8 @@ __all__ = [
     "RunDetails",
     "SegmentScores",
     "SegmentedEnvironment",
-    "SegmentedTargets",
     "Switching",
     "decision_of",
     "power_law",
     "simulate",
-    "simulate_full_information",
 ]

@@ -120,8 +120,6 @@ def _check_roles(optimizer: Any, environment: Any) -> None:
         raise TypeError("the order is simulate(optimizer, environment), got them swapped or one of them twice")
     name = type(optimizer).__name__
     if not hasattr(optimizer, "ask_round"):
-        if getattr(optimizer, "full_information", False) and hasattr(optimizer, "observe"):
-            raise TypeError(f"{name} needs gradients, not losses: use sv.lab.simulate_full_information")
         raise TypeError(f"optimizer must have ask_round and tell, as PrivateBandit has; got {name}")
     if getattr(optimizer, "direction", "minimize") == "maximize":
         raise ValueError("environments have losses, and the optimizer takes rewards: leave out direction='maximize'")

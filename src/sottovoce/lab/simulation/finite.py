@@ -1,7 +1,6 @@
 """Environments made of finitely many loss functions: what happens when is random, what can happen is listed."""
 
 import itertools
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +26,7 @@ class _Stretch:
 class FiniteEnvironment(Environment):
     """An environment whose every event holds one of finitely many losses.
 
-    A subclass fills `library`, `loss_range`, `lipschitz`, and says in `schedule` which loss each event holds.
+    A subclass fills `library`, `loss_range`, `lipschitz`, and may say in `schedule` which loss each event holds.
 
     Parameters
     ----------
@@ -53,9 +52,8 @@ class FiniteEnvironment(Environment):
         self.seed = whole("seed", seed, least=0)
         self._chunk: tuple[int, Kinds] = (-1, np.empty(0, dtype=np.intp))
 
-    @abstractmethod
     def schedule(self, start: int, size: int, rng: np.random.Generator) -> Kinds:
-        """Return which loss each event of a chunk holds; `rng` is fresh for each chunk: none needs a history.
+        """Return which loss each event of a chunk holds, by lot unless a subclass says otherwise.
 
         Parameters
         ----------
@@ -64,8 +62,9 @@ class FiniteEnvironment(Environment):
         size
             How many.
         rng
-            Fresh for each chunk.
+            Fresh for each chunk: none needs a history.
         """
+        return rng.integers(0, len(self.library), size=size, dtype=np.uint16).astype(np.intp)
 
     def events(self, start: int, size: int) -> _Stretch:
         """Return events number `start` to `start + size - 1`, counted from 0."""

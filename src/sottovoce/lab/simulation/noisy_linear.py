@@ -9,7 +9,7 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import number
 from sottovoce.domains import Domain
 from sottovoce.lab.simulation.finite import FiniteEnvironment
-from sottovoce.lab.simulation.loss_library import Kinds, LinearLosses
+from sottovoce.lab.simulation.loss_library import LinearLosses
 
 KINDS = 1024  # different events: enough that the average noise is small
 
@@ -60,10 +60,6 @@ class NoisyLinear(FiniteEnvironment):
         costs = (rng.random((KINDS, domain.dimension)) < odds).astype(np.float64)
         self.library, self.lipschitz = scaled_linear(domain, costs)
         self.loss_range = (0.0, 1.0)
-
-    def schedule(self, start: int, size: int, rng: np.random.Generator) -> Kinds:
-        """Return the costs of each event, by lot."""
-        return rng.integers(0, KINDS, size=size, dtype=np.uint16).astype(np.intp)
 
     def __repr__(self) -> str:
         return f"NoisyLinear({self.domain!r}, gap={self.gap:g}, seed={self.seed})"

@@ -13,7 +13,6 @@ from sottovoce.lab.algorithms import AlgorithmSetting, find_algorithm
 from sottovoce.lab.problems.naming import make_problem
 from sottovoce.lab.seeding import streams
 from sottovoce.lab.simulation import Run, decision_of, simulate
-from sottovoce.lab.simulation.full_information import simulate_full_information
 from sottovoce.lab.sweeps.cell import Cell, Result
 from sottovoce.lab.sweeps.records import write_record
 from sottovoce.lab.sweeps.swept import Sweep
@@ -47,8 +46,7 @@ def run_cell(cell: Cell) -> Outcome:
     seeds = streams(cell.seed)
     problem = make_problem(cell.problem, seed=seeds.environment)
     optimizer = algorithm.build(AlgorithmSetting(problem, cell.epsilon, cell.horizon, seeds, choices))
-    play = simulate_full_information if algorithm.full_information else simulate
-    run = play(optimizer, problem.environment, events=cell.horizon)
+    run = simulate(optimizer, problem.environment, events=cell.horizon)
     if not run.finished:
         raise KeyboardInterrupt
     result = Result(
