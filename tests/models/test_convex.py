@@ -67,17 +67,9 @@ def test_the_best_point_is_what_a_solver_of_quadratic_programs_finds(domain):
         # min <a, z> + q |z|^2/k over z = sum of weights times vertices
         solver = piqp.DenseSolver()
         gram = 2 * coefficients[-1] / shape.size * places @ places.T + 1e-10 * np.eye(len(places))
-        solver.setup(
-            gram,
-            places @ coefficients[1:-1],
-            np.ones((1, len(places))),
-            np.ones(1),
-            None,
-            None,
-            None,
-            np.zeros(len(places)),
-            np.ones(len(places)),
-        )
+        count = len(places)
+        bounds = np.ones((1, count)), np.ones(1), None, None, None, np.zeros(count), np.ones(count)
+        solver.setup(gram, places @ coefficients[1:-1], *bounds)
         solver.solve()
         features = belief.features(np.array([found, solver.result.x @ vertices]))
         here, there = features @ coefficients
@@ -101,13 +93,13 @@ def test_a_quadratic_is_recovered(count):
 
 def test_losses_of_another_form_are_found_to_be_so():
     """Without noise, a distance is no quadratic; a quadratic is one."""
-    target = np.full(4, 0.3)
-    settings = known(noise=0.0, horizon=20_000)
-    assert play(RadialBelief(sv.domains.Ball(4), settings), lambda t: distance(target), 0).setting[0] != 0
-    quiet = [
-        play(RadialBelief(sv.domains.Ball(4), settings), lambda t: quadratic(target), s).setting[0] for s in range(3)
-    ]
-    assert MISFITS[min(quiet)] == 0.0
+    target, settings = np.full(4, 0.3), known(noise=0.0, horizon=20_000)
+
+    def misfit(world, seed):
+        return play(RadialBelief(sv.domains.Ball(4), settings), lambda t: world(target), seed).setting[0]
+
+    assert misfit(distance, 0) != 0
+    assert MISFITS[min(misfit(quadratic, seed) for seed in range(3))] == 0.0
 
 
 def test_probes_and_leader_keep_within_the_radius_that_the_model_is_trusted_in():
@@ -137,16 +129,13 @@ def test_probes_and_leader_keep_within_the_radius_that_the_model_is_trusted_in()
 def test_a_still_world_is_not_forgotten_and_a_switch_is_noticed_once():
     """Four seeds: no alarm in still worlds, and at least three of four switches noticed exactly once."""
     one, other = np.full(5, 0.3), np.full(5, -0.3)
-    settings = known(horizon=50_000)
-    still = [
-        play(RadialBelief(sv.domains.Ball(5), settings), lambda t: distance(one), seed).resets for seed in range(4)
-    ]
-    switch = [
-        play(RadialBelief(sv.domains.Ball(5), settings), lambda t: distance(one if t < 25_000 else other), seed).resets
-        for seed in range(4)
-    ]
-    assert sum(still) == 0
-    assert sum(count == 1 for count in switch) >= 3
+
+    def resets(end):
+        made = [RadialBelief(sv.domains.Ball(5), known(horizon=50_000)) for _ in range(4)]
+        return [play(b, lambda t: distance(one if t < end else other), seed).resets for seed, b in enumerate(made)]
+
+    assert sum(resets(50_000)) == 0
+    assert sum(count == 1 for count in resets(25_000)) >= 3
 
 
 @every("domain", [sv.domains.Ball(3), sv.domains.Paths(GRID, source=0, target=5), sv.domains.Simplex(120)])
@@ -175,23 +164,13 @@ def test_what_is_believed_is_a_function_of_released_numbers_alone():
     again, measurements = RadialBelief(sv.domains.Ball(4), settings), first.measurements
     for end in np.unique(measurements.ends):
         now = measurements.ends == end
+        probes, counts = measurements.decisions[measurements.index[now]], measurements.counts[now]
         before = again.knowledge()
-        again.learn(
-            Numbers(
-                measurements.decisions[measurements.index[now]], np.ones(now.sum()), measurements.counts[now], int(end)
-            )
-        )
+        again.learn(Numbers(probes, np.ones(now.sum()), counts, int(end)))
         again.go_back(before)
         again.draw(3, int(end), 0, np.random.default_rng(99))
         again.certainty(again.leader, 3)
-        again.learn(
-            Numbers(
-                measurements.decisions[measurements.index[now]],
-                measurements.means[now] + 0.5,
-                measurements.counts[now],
-                int(end),
-            )
-        )
+        again.learn(Numbers(probes, measurements.means[now] + 0.5, counts, int(end)))
     assert first.resets == 0
     assert np.allclose(again.leader, first.leader, atol=1e-7)
 
@@ -218,20 +197,16 @@ def test_an_earlier_run_counts_until_all_is_forgotten():
     assert belief.leader == pytest.approx(target, abs=0.05)
 
 
-def test_a_large_simplex_is_even_and_projected_on_by_formula():
+def test_a_large_simplex_is_even_and_coordinates_of_different_reach_have_scales_of_their_own():
     """Rare vertices differ by chance: a scale of their own would be noise, and no formula would apply."""
     shape = RadialBelief(sv.domains.Simplex(1000), known()).shape
     assert shape.even
     point, warm = shape.nearest(np.zeros(1000))
     assert warm is None
     assert point == pytest.approx(np.full(1000, 1e-3))
-
-
-def test_coordinates_of_different_reach_have_scales_of_their_own():
-    """A long box: about its own half-lengths, but for what the sample of vertices leaves open (they are exact here)."""
-    shape = RadialBelief(sv.domains.Box([-1.0, -3.0], [1.0, 3.0]), known()).shape
-    assert not shape.even
-    assert shape.scale == pytest.approx([1.0, 3.0])
+    long = RadialBelief(sv.domains.Box([-1.0, -3.0], [1.0, 3.0]), known()).shape
+    assert not long.even
+    assert long.scale == pytest.approx([1.0, 3.0])
 
 
 # ------------------------------------------------------------------ how steep losses are

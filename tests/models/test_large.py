@@ -4,6 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import sottovoce as sv
+from optimizers import bandit
 from sottovoce._records import pack, unpack
 from sottovoce.models import LinearBelief, Measurements, ModelSettings, Numbers
 from sottovoce.models.changes import MEMORIES
@@ -33,16 +34,8 @@ def test_a_history_finds_decisions_again_without_writing_them_out():
 
 
 def test_rounds_are_stored_without_zeros_and_go_on_as_they_were():
-    domain = sv.domains.Hypersimplex(MANY, 5)
-    optimizer = sv.PrivateBandit(
-        domain,
-        horizon=10_000,
-        loss_range=(0.0, 1.0),
-        privacy=sv.NoPrivacy(),
-        integral=True,
-        exploration="posterior",
-        seed=1,
-    )
+    given = {"privacy": sv.NoPrivacy(), "integral": True, "exploration": "posterior"}
+    optimizer = bandit(sv.domains.Hypersimplex(MANY, 5), 10_000, **given)
     explorer = optimizer._policy.current().explorer
     exploration = explorer.begin(explorer.belief.leader, 0, 96, np.random.default_rng(0))
     record = unpack(pack(exploration.record()))

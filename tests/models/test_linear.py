@@ -13,17 +13,9 @@ from sottovoce.models.changes import MEMORIES
 from sottovoce.models.scatter import NO_SCATTER, scatter_of, variance_of
 
 SLATE = sv.domains.Hypersimplex(8, 3)
+LAPLACE, VARIANCES = math.sqrt(2), (1 / 400, 1 / 8, 1 / 4)  # the noise of a sum at epsilon = 1; of losses
 PRIVATE = ModelSettings(
-    horizon=40_000,
-    width=1.0,
-    middle=0.5,
-    noise=math.sqrt(2),  # Laplace's at epsilon = 1
-    variances=(1 / 400, 1 / 8, 1 / 4),
-    probes=12,
-    least=32,
-    growth=0.1,
-    cap=0.02,
-    posterior_scale=1.0,
+    40_000, 1.0, 0.5, LAPLACE, VARIANCES, probes=12, least=32, growth=0.1, cap=0.02, posterior_scale=1.0
 )
 FREE = replace(PRIVATE, noise=0.0, heavy=False)
 

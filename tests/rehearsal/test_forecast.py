@@ -108,23 +108,17 @@ def test_a_long_run_is_extrapolated_and_says_so():
     assert said.share.central < 0.05
 
 
-class TestNothingToLearn:
-    def test_a_run_that_is_too_short_says_so(self):
-        made = planned(60, sv.PureDP(0.01))
-        assert made.forecast.hopeless
-        assert "expect little or nothing to be learned" in str(made)
-        assert made.forecast.half.central > 60
-
-    def test_it_is_not_said_of_a_bound(self):
-        """The bound says nothing, and most is learned."""
-        made = planned(500, plan="worst-case", domain=sv.domains.Ball(2), losses="convex", integral=False)
-        assert made.vacuous
-        assert not made.forecast.hopeless
-        assert "expect little" not in str(made)
-        assert "expect little" not in str(replace(made, forecast=None))
-
-    def test_so_little_contrast_is_hopeless(self):
-        assert planned(200, contrast=0.0005).forecast.hopeless
+def test_a_run_that_is_too_short_or_has_little_contrast_is_called_hopeless_and_a_bound_that_says_nothing_is_not():
+    made = planned(60, sv.PureDP(0.01))
+    assert made.forecast.hopeless
+    assert "expect little or nothing to be learned" in str(made)
+    assert made.forecast.half.central > 60
+    assert planned(200, contrast=0.0005).forecast.hopeless
+    vacuous = planned(500, plan="worst-case", domain=sv.domains.Ball(2), losses="convex", integral=False)
+    assert vacuous.vacuous
+    assert not vacuous.forecast.hopeless
+    assert "expect little" not in str(vacuous)
+    assert "expect little" not in str(replace(vacuous, forecast=None))
 
 
 class TestKinds:
@@ -155,24 +149,21 @@ class TestKinds:
 
     def test_a_horizon_may_be_unknown(self):
         made = planned(None)
-        assert (
-            made.horizon == sv.PrivateBandit(ARMS, horizon=None, loss_range=RANGE, privacy=ONE, **LINEAR).plan.horizon
-        )
+        own = sv.PrivateBandit(ARMS, horizon=None, loss_range=RANGE, privacy=ONE, **LINEAR).plan
+        assert made.horizon == own.horizon
         assert made.forecast.horizon == 100_000
         assert "first epoch" in made.notes[-1]
 
-    def test_a_prior_is_left_out_and_that_is_said(self, short):
+    def test_a_prior_and_segments_are_left_out_and_that_is_said(self, short):
         optimizer = sv.PrivateBandit(ARMS, horizon=300, loss_range=RANGE, privacy=ONE, **LINEAR)
         actions = optimizer.ask_round()
         optimizer.tell(actions.ids, actions.x[:, 0])
         made = planned(400, prior=optimizer.posterior())
         assert "rehearsed without the prior" in str(made)
-        assert replace(made.forecast, notes=()) == short.forecast
-
-    def test_segments_are_left_out_and_that_is_said(self, short):
-        made = planned(400, segments=["phone", "desktop"])
-        assert "rehearsed without segments" in str(made)
-        assert replace(made.forecast, notes=()) == short.forecast
+        segmented = planned(400, segments=["phone", "desktop"])
+        assert "rehearsed without segments" in str(segmented)
+        for one in (made, segmented):
+            assert replace(one.forecast, notes=()) == short.forecast
 
     def test_a_ready_plan_is_rehearsed_at_its_own_horizon(self):
         ready = planned(400, rehearse=False)
@@ -261,31 +252,22 @@ class TestBounds:
         assert "none that says anything" in dict(made.rows)["bound"]
 
 
-class TestRecord:
-    def test_it_goes_through_json(self, usual):
-        assert usual.forecast.cases
-        again = Plan.from_dict(json.loads(json.dumps(usual.to_dict())))
-        assert again.forecast == usual.forecast
-        assert again == usual == replace(usual, forecast=None)
-
-    def test_infinity_goes_through_json(self, usual):
-        endless = replace(usual.forecast, cases=(), most=Spread(math.inf, 1e6, math.inf))
-        assert Forecast.from_dict(json.loads(json.dumps(endless.to_dict(), allow_nan=False))) == endless
-        assert "more than 1,000,000 events" in str(endless)
-
-    def test_a_plan_without_one_says_how_to_get_one(self):
-        optimizer = sv.PrivateBandit(ARMS, horizon=400, loss_range=RANGE, privacy=ONE, **LINEAR)
-        assert str(optimizer.plan).splitlines()[0].startswith("Forecast: none was asked for; sv.plan(")
-        assert optimizer.plan.to_dict()["forecast"] is None
-
-    def test_an_optimizer_follows_a_plan_that_was_rehearsed(self, usual):
-        optimizer = sv.PrivateBandit(ARMS, horizon=2000, loss_range=RANGE, privacy=ONE, plan=usual, **LINEAR)
-        assert optimizer.plan is usual
-
-    def test_the_price_is_the_forecast_one(self, usual):
-        assert usual.price_of_privacy == usual.forecast.price.central
-        bare = replace(usual, forecast=None)
-        assert bare.price_of_privacy == bare.bound / bare.bound_without_privacy
+def test_a_forecast_goes_through_json_and_a_plan_without_one_says_how_to_get_one(usual):
+    assert usual.forecast.cases
+    again = Plan.from_dict(json.loads(json.dumps(usual.to_dict())))
+    assert again.forecast == usual.forecast
+    assert again == usual == replace(usual, forecast=None)
+    endless = replace(usual.forecast, cases=(), most=Spread(math.inf, 1e6, math.inf))
+    assert Forecast.from_dict(json.loads(json.dumps(endless.to_dict(), allow_nan=False))) == endless
+    assert "more than 1,000,000 events" in str(endless)
+    given = {"horizon": 2000, "loss_range": RANGE, "privacy": ONE, **LINEAR}
+    optimizer = sv.PrivateBandit(ARMS, **given)
+    assert str(optimizer.plan).splitlines()[0].startswith("Forecast: none was asked for; sv.plan(")
+    assert optimizer.plan.to_dict()["forecast"] is None
+    assert sv.PrivateBandit(ARMS, plan=usual, **given).plan is usual
+    assert usual.price_of_privacy == usual.forecast.price.central
+    bare = replace(usual, forecast=None)
+    assert bare.price_of_privacy == bare.bound / bare.bound_without_privacy
 
 
 def test_the_words_are_those_of_the_numbers():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
 from sottovoce.learning.bandit.seen_world import SeenWorld, seen_in
 
 RATES = np.linspace(0.3, 0.6, 6)
@@ -11,9 +12,8 @@ QUICK = {"rehearse": 0.03}
 
 
 def made(**more):
-    options = {"losses": "linear", "integral": True, "loss_range": (0.0, 2.0), **more}
-    return sv.PrivateBandit(
-        sv.domains.Simplex(6), horizon=8_000, privacy=sv.PureDP(1.0), seed=1, noise=sv.SimulatedNoise(1), **options
+    return bandit(
+        sv.domains.Simplex(6), 8_000, **{"losses": "linear", "integral": True, "loss_range": (0.0, 2.0)} | more
     )
 
 
