@@ -13,8 +13,6 @@ VARIANTS = {
     "step_multiplier=1": {"step_multiplier": 1},
     "step_multiplier=6": {"step_multiplier": 6},
     "decay=0": {"decay": 0.0},
-    "growth=0.2": {"growth": 0.2},
-    "control_variate=False": {"control_variate": False},
     "reuse=True": {"reuse": True},
 }
 

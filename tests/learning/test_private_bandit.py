@@ -85,7 +85,7 @@ def by_hand(domain, plan, play_mode):
     else:
         noise = plan.noise.standard_deviation * losses.step if plan.noise else 0.0
         probes = BallProbes(placement) if plan.position == "plain" else VertexProbes(placement)
-        schedule = Schedule(plan.rate, 400, plan.probe_events, plan.decay, plan.growth)
+        schedule = Schedule(plan.rate, 400, plan.probe_events, plan.decay)
         explorer = Designs(placement, probes, schedule, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)
     radius = domain.outer_radius if plan.position == "plain" else placement.working.likely_outer_radius
     step = AdaptiveStep(radius, plan.step_multiplier) if plan.step is None else plan.step

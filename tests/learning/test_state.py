@@ -24,7 +24,6 @@ KINDS = {
     "rounded": {"domain": sv.domains.Box([0.0, 0.0], [0.01, 5.0]), "position": "rounded", **WORST},
     "designs": {"domain": SLATES, "losses": "linear", "integral": True, **WORST},
     "reuse": {"domain": SLATES, "losses": "linear", "integral": True, "reuse": True, **WORST},
-    "memory": {"domain": SLATES, "losses": "linear", "memory": 200, **WORST},
     "fresh": {"domain": BALL, "mechanism": "fresh", **WORST},
     "delay": {"domain": BALL, "mechanism": "fresh", "delay": 2, **WORST},
 }

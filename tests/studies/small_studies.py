@@ -34,7 +34,6 @@ def sums(**changes):
         "rate": 0.25,
         "probe_events": 3,
         "decay": 0.0,
-        "growth": 0.0,
     } | changes
 
 

@@ -128,8 +128,6 @@ class Schedule:
         y, the exploring events of a round.
     decay
         The rate falls as t^-decay; 0 keeps it, 1/3 suits what is stationary.
-    growth
-        y grows as t^growth from `probe_events`.
 
     Examples
     --------
@@ -142,7 +140,6 @@ class Schedule:
     horizon: int
     probe_events: int
     decay: float = 0.0
-    growth: float = 0.0
 
     def __post_init__(self) -> None:
         number("rate", self.rate, above=0, at_most=1)
@@ -152,8 +149,7 @@ class Schedule:
         """Return (exploring events, stride) of the round that begins after `passed` events."""
         share = (passed + 0.5 * self.probe_events / self.rate + 1) / self.horizon  # about the middle of the round
         rate = min(0.5, (1 - self.decay) * self.rate * share**-self.decay) if self.decay else self.rate
-        events = self.probe_events * max(1.0, passed / (self.probe_events / self.rate)) ** self.growth
-        return max(1, round(events)), max(1, round(1 / rate))
+        return self.probe_events, max(1, round(1 / rate))
 
 
 class LinearModel:
@@ -165,14 +161,11 @@ class LinearModel:
         Of the working set.
     spread
         Typical spread of the mean loss over the design (G): the prior on theta.
-    memory
-        How many rounds count at most: older ones fade. Infinity forgets nothing.
     """
 
-    def __init__(self, dimension: int, spread: float, memory: float = math.inf) -> None:
+    def __init__(self, dimension: int, spread: float) -> None:
         self.theta = np.zeros(dimension)
         self.level = 0.0
-        self._keep = 1 - 1 / memory
         self._spread = spread
         self._inverse: Floats | None = None  # of the information matrix of (theta, level), whitened prior
 
@@ -188,13 +181,12 @@ class LinearModel:
             scale = self._spread**2 / max(leverage, 1e-12)
             self._inverse = np.diag(np.append(np.full(len(offset), scale), self._spread**2))
             self.level = level
-        inverse = self._inverse / self._keep if self._keep < 1 else self._inverse
-        pulled = inverse @ row
+        pulled = self._inverse @ row
         gain = pulled / (variance + float(row @ pulled))
         surprise = mean - self.predict(offset)
         self.theta = self.theta + gain[:-1] * surprise
         self.level += float(gain[-1] * surprise)
-        self._inverse = inverse - np.outer(gain, pulled)
+        self._inverse = self._inverse - np.outer(gain, pulled)
 
     def knowledge(self) -> tuple[Floats, float, Floats | None]:
         """Return what was learned, as one value: arrays are replaced, never changed."""
@@ -236,8 +228,6 @@ class Designs(Explorer):
         Variance of a loss within a probe (V), for the weights of the model.
     control_variate
         Whether theta' is used; b always is.
-    memory
-        See `LinearModel`.
     reuse
         Read the losses of exploiting events too, one number for each vertex that they play. They improve the control
         variate, and through it the estimate, which stays unbiased.
@@ -266,14 +256,13 @@ class Designs(Explorer):
         noise: float = 0.0,
         loss_variance: float = 0.0,
         control_variate: bool = True,
-        memory: float = math.inf,
         reuse: bool = False,
     ) -> None:
         self.reuse = reuse
         self.placement, self.probes, self.schedule = placement, probes, schedule
         self.middle, self.noise, self.loss_variance = middle, noise, loss_variance
         self.control_variate = control_variate
-        self.model = LinearModel(placement.working.dimension, number("spread", spread, above=0), memory)
+        self.model = LinearModel(placement.working.dimension, number("spread", spread, above=0))
 
     def round_size(self, passed: int) -> int:
         """Exploring events times the stride."""
@@ -424,23 +413,19 @@ class DesignOptions(Options, exploration="designs"):
     ----------
     rate, probe_events
         Share of events that explore, and events of a probe.
-    decay, growth
-        How the two change with time.
+    decay
+        How the share falls with time.
     control_variate
         Whether earlier releases serve as one.
     reuse
         Whether the losses of events that do not explore are read as well.
-    memory
-        How many rounds are remembered.
     """
 
     rate: float
     probe_events: int
     decay: float = 0.0
-    growth: float = 0.0
     control_variate: bool = True
     reuse: bool = False
-    memory: float = math.inf
 
     rests_on = OBLIVIOUS
 
@@ -542,7 +527,7 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     options = plan.options
     assert isinstance(options, DesignOptions)
     probes = BallProbes(placement) if placement.rounded is None else VertexProbes(placement)
-    schedule = Schedule(options.rate, plan.horizon, options.probe_events, options.decay, options.growth)
+    schedule = Schedule(options.rate, plan.horizon, options.probe_events, options.decay)
     return Designs(
         placement,
         probes,
@@ -552,7 +537,6 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         noise=plan.noise_deviation(problem.loss_range),
         loss_variance=(problem.width / 4) ** 2,
         control_variate=options.control_variate,
-        memory=options.memory,
         reuse=options.reuse,
     )
 
@@ -564,10 +548,7 @@ DESIGNS = ExplorationKind(
         "rate": lambda problem, value: number("rate", value, above=0, at_most=1),
         "probe_events": lambda problem, value: whole("probe_events", value, most=problem.horizon),
         "decay": lambda problem, value: number("decay", value, above=-1e-12, at_most=0.9),
-        "growth": lambda problem, value: number("growth", value, above=-1e-12, at_most=0.9),
-        "control_variate": kind.flag,
         "reuse": kind.flag,
-        "memory": lambda problem, value: value if value == math.inf else number("memory", value, above=1),
         "step_multiplier": kind.step_multiplier,
     },
     drafts=_drafts,

@@ -128,14 +128,10 @@ class PlanChoices(TypedDict, total=False):
         Share of the events that explore (designs).
     probe_events
         Events of one probe (designs).
-    decay, growth
-        The powers of time by which the rate falls, and probes grow (designs).
-    control_variate
-        Whether earlier releases lower the variance of later ones (designs).
+    decay
+        The power of time by which the rate falls (designs).
     reuse
         Whether losses of events that do not explore are read as well (designs).
-    memory
-        How many rounds are remembered; all by default (designs).
     step_multiplier
         What the adaptive step is multiplied by (designs, frames).
     probes
@@ -161,10 +157,7 @@ class PlanChoices(TypedDict, total=False):
     rate: float | None
     probe_events: int | None
     decay: float | None
-    growth: float | None
-    control_variate: bool | None
     reuse: bool | None
-    memory: float | None
     step_multiplier: float | None
     probes: int | None
     least_events: int | None

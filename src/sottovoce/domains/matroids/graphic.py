@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order
 
 from sottovoce._arrays import Mask
 from sottovoce.domains._edge_names import edge_labels, names_of_edges
 from sottovoce.domains._solvers.graph import read_graph
-from sottovoce.domains._subsets import Order
-from sottovoce.domains.matroids import _block_kernels, _kernels
+from sottovoce.domains._subsets import Order, components_of
+from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
 
 
@@ -45,5 +47,51 @@ class Graphic(AbstractMatroid):
     def components(self) -> Order:
         """Return the block (biconnected component) of each edge."""
         forest = self._scan(np.arange(self.ground_size))
-        labels = _block_kernels.blocks(forest, self.tails, self.heads, self.nodes)
+        labels = _blocks(forest, self.tails, self.heads, self.nodes)
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+
+
+def _blocks(forest: Mask, tails: Order, heads: Order, nodes: int) -> list[int]:
+    """Return a label for every edge, the same for edges of one block.
+
+    A node stands for the forest edge above it. An edge outside the forest closes a cycle with the path between its
+    ends: walk up from both, and merge the edges met. Edges that lie above one another and are merged are jumped over
+    later; a jump may pass the top of the cycle, but only along edges that are merged already.
+    """
+    parents, depths = _rooted(forest, tails, heads, nodes)
+    classes, jumps = list(range(nodes)), list(range(nodes))
+    for here, there in zip(tails[~forest].tolist(), heads[~forest].tolist(), strict=True):
+        below_here, below_there, last = -1, -1, -1
+        while here != there:
+            if depths[here] < depths[there]:
+                here, there, below_here, below_there = there, here, below_there, below_here
+            if below_here >= 0:
+                jumps[below_here] = here
+            if last >= 0:
+                classes[_leader(classes, last)] = _leader(classes, here)
+            last = here
+            below_here = _leader(jumps, here)
+            here = parents[below_here]
+    # The forest edge above the deeper end is on the path, or is the edge itself; a loop is alone.
+    ends = enumerate(zip(tails.tolist(), heads.tolist(), strict=True))
+    return [nodes + edge if a == b else _leader(classes, a if depths[a] > depths[b] else b) for edge, (a, b) in ends]
+
+
+def _rooted(forest: Mask, tails: Order, heads: Order, nodes: int) -> tuple[list[int], list[int]]:
+    """Return the parent and the depth of every node of a forest, its trees hung on one more node."""
+    tops = np.unique(components_of(tails[forest], heads[forest], nodes), return_index=True)[1]
+    ends = np.append(tails[forest], np.full(len(tops), nodes)), np.append(heads[forest], tops)
+    tree = csr_array((np.ones(len(ends[0])), ends), shape=(nodes + 1, nodes + 1))
+    order, parents = breadth_first_order(tree, nodes, directed=False)
+    depths = [0] * (nodes + 1)
+    for node in order[1:].tolist():
+        depths[node] = depths[parents[node]] + 1
+    return parents.tolist(), depths
+
+
+def _leader(leaders: list[int], node: int) -> int:
+    """Return the leader of a node, and shorten the way to it."""
+    while leaders[node] != node:
+        leaders[node] = leaders[leaders[node]]
+        node = leaders[node]
+    return node
