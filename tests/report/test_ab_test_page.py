@@ -7,7 +7,7 @@ import numpy as np
 import sottovoce as sv
 from sampling import every
 from sottovoce.report import ab_test_report
-from sottovoce.report._forest import Interval, forest
+from sottovoce.report._charts import Interval, forest
 
 SCHEDULE = (100, 100, 300)
 

@@ -47,7 +47,7 @@ def test_never_learning_is_the_middle_of_the_set_where_items_tell_losses_too(tmp
             actions = study.ask(1000)
             chosen = np.array([np.flatnonzero(row) for row in actions.x])
             study.tell(actions.ids, (people.random(chosen.shape) < rates[chosen]).astype(float))
-        ((never,),) = [row[2:] for row in look_learned(study).planned.table.rows if "never learning" in row[0].words]
+        ((never,),) = [row[2:] for row in look_learned(study).planned["table"].rows if "never learning" in row[0].words]
     assert abs(float(never.words.split(" ")[0]) - rates.sum() / 2) < 0.1
 
 

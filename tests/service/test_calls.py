@@ -1,6 +1,7 @@
 """What can be called over HTTP, and what comes back."""
 
 import json
+import shlex
 from functools import partial
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.rehearsal import NotRehearsed
+from sottovoce.service.dashboard.manual import manual
 from sottovoce.service.endpoints.models import Tell
 from sottovoce.studies import Study, delete_study, move_study
 
@@ -430,3 +432,14 @@ def test_a_study_that_was_moved_away_is_not_found_and_another_one_of_its_name_is
     delete_study(sqlite_url, "spring")
     service.create()
     assert service.tell(id=service.ask()["id"], loss=0.5).json()["recorded"] == 1
+
+
+def test_every_example_of_the_manual_is_understood(served):
+    """In the order of the page, with what its first examples create: nothing is malformed, or of a name that is not."""
+    for one in manual(served.app.openapi(), served.url):
+        words = shlex.split(one.curl.replace("\\\n", " "))
+        address = next(word for word in words if word.startswith(served.url))
+        body = words[words.index("--data") + 1] if "--data" in words else None
+        answer = served.client.request(one.method, address, content=body)
+        assert answer.status_code != 422, (one.curl, answer.text)
+        assert "not-found" not in answer.text or one.path == "/openapi.json", (one.curl, answer.text)

@@ -8,6 +8,7 @@ telephones.
 import io
 import itertools
 import re
+import textwrap
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -131,6 +132,14 @@ def plain(axes: Axes, *, which: Literal["major", "both"] = "major") -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", which=which, color=BELOW, linewidth=0.8)
     axes.set_axisbelow(True)
+
+
+def headed(axes: Axes, title: str, caption: str, letters: int = 104) -> None:
+    """Write a headline above axes and, below that, a caption; leave out what is not needed of the frame."""
+    lines = [part for line in caption.split("\n") for part in textwrap.wrap(line, letters)]
+    axes.set_title(title, loc="left", fontsize=15, fontweight="bold", pad=10 + 14 * len(lines))
+    axes.text(0, 1.02, "\n".join(lines), transform=axes.transAxes, fontsize=9.5, color=GREY, verticalalignment="bottom")
+    plain(axes)
 
 
 def short_ticks() -> FuncFormatter:

@@ -2,8 +2,8 @@
 
 Okabe and Ito's colours, which stay distinct for colour-blind readers, darkened so that words in them can be read on
 white, and lightened for dark pages. A number is a colour and a way of drawing a line: after the eight colours come the
-same ones dashed, then dotted, then mixed. Settings of one algorithm share its colour and differ in their dashes. What
-is no algorithm is grey, ink, or one of `WORLDS`.
+same ones dashed, dotted, mixed, then in wide dashes. Settings of one algorithm share its colour and differ in their
+dashes. What is no algorithm is grey, ink, or one of `WORLDS`.
 """
 
 import itertools
@@ -52,6 +52,7 @@ _NUMBERS = {  # those that are met most often, and their kin in the same colour;
     "paper-needed-gaussian": 8 + 4,
 }
 _DASHES: dict[str, Any] = {"": "solid", "dashed": (0, (5, 3)), "dotted": (0, (1, 2)), "mixed": (0, (6, 2, 1, 2))}
+_DASHES["wide"] = (0, (11, 4))
 
 
 def colour(number: int) -> str:
@@ -60,7 +61,7 @@ def colour(number: int) -> str:
 
 
 def dashes(number: int) -> str:
-    """Return how the line of a number is drawn: nothing for solid, "dashed", "dotted" or "mixed"."""
+    """Return how the line of a number is drawn: nothing for solid, "dashed", "dotted", "mixed" or "wide"."""
     return "dashed" if number < 0 else tuple(_DASHES)[min(number // len(SHADES), len(_DASHES) - 1)]
 
 

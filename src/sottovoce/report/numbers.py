@@ -3,6 +3,9 @@
 import math
 from collections.abc import Iterable
 
+TWO_SIDES = 1.96
+"""Deviations that hold 95% of what is believed."""
+
 
 def short(value: float) -> str:
     """Write a tick: 250000 as 250k.
@@ -67,3 +70,37 @@ def joined(words: Iterable[str]) -> str:
     """Write a list as people do: "a, b and c"."""
     every = list(words)
     return every[0] if len(every) == 1 else ", ".join(every[:-1]) + " and " + every[-1] if every else ""
+
+
+def give_or_take(value: float, deviation: float | None) -> str:
+    """Write a number with what holds 95% of it.
+
+    Examples
+    --------
+    >>> give_or_take(0.5, 0.1), give_or_take(0.5, None)
+    ('0.500 ± 0.20', '0.500')
+    """
+    return with_errors([value], [TWO_SIDES * (deviation or 0.0)])[0]
+
+
+def sentence(words: object) -> str:
+    """Begin words with a capital letter.
+
+    Examples
+    --------
+    >>> sentence("it fits")
+    'It fits'
+    """
+    said = str(words)
+    return said[:1].upper() + said[1:]
+
+
+def shortened(name: str, letters: int) -> str:
+    """Return a name that has room: so many letters at most.
+
+    Examples
+    --------
+    >>> shortened("cocoa", 10), shortened("elderflower", 5)
+    ('cocoa', 'elde…')
+    """
+    return name if len(name) <= letters else f"{name[: letters - 1]}…"

@@ -9,12 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sottovoce.lab.simulation import Run
-from sottovoce.report._canvas import GREY, canvas, plain
+from sottovoce.report._canvas import GREY, canvas, headed
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
 from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
-
-_LETTERS = 104  # of a line of the caption
 
 
 def regret_figure(
@@ -111,13 +109,4 @@ def _dress(axes: Axes, runs: Sequence[Run]) -> None:
     events = max(run.events_finished for run in runs)
     headlines = dict.fromkeys(run.details.privacy_headline for run in runs)
     caption = f"{runs[0].details.environment}\nPrivacy: {'; '.join(headlines)}"
-    lines = [part for line in caption.split("\n") for part in textwrap.wrap(line, _LETTERS)]
-    axes.set_title(
-        f"Regret per event, over {events:,} events",
-        loc="left",
-        fontsize=15,
-        fontweight="bold",
-        pad=10 + 14 * len(lines),
-    )
-    axes.text(0, 1.02, "\n".join(lines), transform=axes.transAxes, fontsize=9.5, color=GREY, verticalalignment="bottom")
-    plain(axes)
+    headed(axes, f"Regret per event, over {events:,} events", caption)

@@ -12,7 +12,7 @@ from sottovoce.lab.reproduction.evidence import Series
 from sottovoce.lab.reproduction.extent import Extent
 from sottovoce.lab.reproduction.paper_claims import WORDS, along
 from sottovoce.lab.sweeps.cell import Result
-from sottovoce.report._canvas import GREY, canvas, plain
+from sottovoce.report._canvas import canvas, headed
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
 from sottovoce.report._palette import algorithm_colours
 from sottovoce.report.numbers import short
@@ -85,10 +85,8 @@ def _dress(axes: Axes, scale: Extent, axis: str) -> None:
         "1/epsilon": f"epsilon = {base.epsilon:g}",
     }
     caption = ", ".join(words for name, words in fixed.items() if name != axis)
-    axes.set_title(_TITLES[axis][0], loc="left", fontsize=15, fontweight="bold", pad=26)
     fewer = (
         f" ({scale.longest_seeds} at {short(scale.longest[0])} events)" if axis == "horizon" and scale.longest else ""
     )
     words = f"{caption}; {scale.seeds} seeds{fewer}, mean ± standard error; simulated noise: NOT PRIVATE"
-    axes.text(0, 1.02, words, transform=axes.transAxes, fontsize=9.5, color=GREY, verticalalignment="bottom")
-    plain(axes)
+    headed(axes, _TITLES[axis][0], words, letters=120)

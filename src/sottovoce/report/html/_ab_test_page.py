@@ -5,11 +5,11 @@ from pathlib import Path
 
 from sottovoce.models.published import quantity
 from sottovoce.privacy import PrivacyStatement
-from sottovoce.report._forest import Interval, forest
+from sottovoce.report._charts import Interval, forest
 from sottovoce.report._promises import promise_of
 from sottovoce.report.html.page import write_page
 from sottovoce.report.html.pieces import Chart, Table, Tile, table, text
-from sottovoce.report.numbers import significant
+from sottovoce.report.numbers import sentence, significant
 from sottovoce.stats import ABTestResult, Difference
 from sottovoce.stats.ab_result import Look
 
@@ -70,7 +70,7 @@ def ab_test_report(
         "banner": _banner(privacy),
         "tiles": _tiles(comparison),
         "contents": _contents(comparison),
-        "levels": comparison.correction[0].upper() + comparison.correction[1:] + ".",
+        "levels": sentence(comparison.correction) + ".",
         "differences": _difference_chart(comparison),
         "difference_table": _difference_table(comparison),
         "means": _mean_chart(comparison),

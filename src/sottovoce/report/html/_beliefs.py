@@ -12,13 +12,12 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import in_words, label_text
 from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
-from sottovoce.report._charts import NAMES_ON_AXIS, Axis, Curve, line_chart, shortened
+from sottovoce.report._charts import LETTERS_ON_AXIS, NAMES_ON_AXIS, Axis, Curve, line_chart
 from sottovoce.report.html.pieces import Chart, Table, number, table
-from sottovoce.report.numbers import significant
+from sottovoce.report.numbers import TWO_SIDES, sentence, shortened, significant
 
 _MOST = 40  # coordinates, or decisions: more cannot be told apart
 _NAMED = 10  # coordinates
-_TWO_SIDES = 1.96  # deviations that hold 95%
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> Sho
     words = (
         f"{model} ({who}), from released numbers alone: {count} in {posterior.rounds:,} rounds. Bars hold 95% of what "
         "is believed.",
-        f"Does it fit? {str(posterior.fit_check)[0].upper()}{str(posterior.fit_check)[1:]}.",
+        f"Does it fit? {sentence(posterior.fit_check)}.",
     )
     charts = [_coordinates(posterior, chosen)] if posterior.deviations is not None else []
     items = _items(posterior, chosen) if by_item else None
@@ -55,7 +54,7 @@ def _items(posterior: Posterior, chosen: Floats | None) -> Table:
     inside = np.zeros(len(order), dtype=bool) if chosen is None else chosen > 0
     shown = order[np.argsort(~inside[order], kind="stable")][:_MOST].tolist()
     events = np.asarray(posterior.decisions.T @ posterior.events)
-    slopes, spread = posterior.slopes.tolist(), (_TWO_SIDES * posterior.deviations).tolist()
+    slopes, spread = posterior.slopes.tolist(), (TWO_SIDES * posterior.deviations).tolist()
     more = f" {_MOST} of {len(order):,} items are listed." if len(order) > _MOST else ""
     caption = f"Items, those of the decision first: the {told} that is expected of each, ± 95%.{more}"
     columns: dict[str, Callable[[int], Any]] = {
@@ -83,7 +82,7 @@ def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
             name,
             places[where],
             posterior.slopes[shown[where]],
-            _TWO_SIDES * posterior.deviations[shown[where]],
+            TWO_SIDES * posterior.deviations[shown[where]],
             colour,
             line=False,
             markers=True,
@@ -106,7 +105,7 @@ def _axis(shown: Integers, places: Floats, labels: tuple[Hashable, ...] | None) 
     words = [str(place) if labels is None else label_text(labels[place]) for place in shown.tolist()]
     read_out = tuple(zip(places.tolist(), words, strict=True))
     step = math.ceil(len(words) / (10 if labels is None else NAMES_ON_AXIS))
-    ticks = tuple((place, shortened(word)) for place, word in read_out[::step])
+    ticks = tuple((place, shortened(word, LETTERS_ON_AXIS)) for place, word in read_out[::step])
     return Axis("the best first" if labels else "coordinate (from 0), the best first", ticks=ticks, places=read_out)
 
 
@@ -120,7 +119,7 @@ def _decisions(posterior: Posterior) -> list[Chart]:
     expected = np.array([posterior.predict(row)[0] for row in decisions[most, :size].toarray()])
     order = np.argsort(expected, kind="stable")
     apart = posterior.means[most][order] - expected[order]
-    bars = _TWO_SIDES / np.sqrt(posterior.precisions[most][order])
+    bars = TWO_SIDES / np.sqrt(posterior.precisions[most][order])
     places = np.arange(1.0, len(most) + 1)
     curves = [
         Curve("as expected", places[[0, -1]], np.zeros(2), colour=-1),

@@ -17,11 +17,12 @@ from scipy.sparse.csgraph import shortest_path
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains import Domain, Permutahedron, Product
 from sottovoce.domains.naming import in_words, label_text
+from sottovoce.lab.problems import DecisionProblem
 from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
 from sottovoce.report._canvas import note, sized, to_svg
-from sottovoce.report._charts import shortened
-from sottovoce.report.numbers import significant
+from sottovoce.report._charts import LETTERS_ON_AXIS
+from sottovoce.report.numbers import shortened, significant
 
 # ----------------------------------------------------------------------
 # Where the nodes of a network are drawn, if nobody says: as far apart as they are by hops, the same every time.
@@ -321,7 +322,7 @@ def _network(domain: Domain, edges: Any, x: Floats, words: str, known: Places | 
         kind = "node end" if i in (pair or ()) else "node on" if i in on_the_way else "node"
         axes.plot(*at[i][:, None], "o", markersize=12 if kind == "node end" else 8, gid=f".{kind}")
         if len(nodes) <= _MOST_NAMED or i in on_the_way:
-            _name_node(axes, at[i], shortened(_node_text(node)), side, kind)
+            _name_node(axes, at[i], shortened(_node_text(node), LETTERS_ON_AXIS), side, kind)
     words = _route(edges, used, x, ends) or words
     drawn = to_svg(axes, f"The decision on its network: {words}", kind="chart network")
     shares = tuple(Bar(label_text(edges[link][:2]), _share(float(x[link]))) for link in used[:_MOST_ROWS])
@@ -381,3 +382,57 @@ def _name_node(axes: Axes, at: Floats, name: str, side: int, kind: str) -> None:
     if side < 2 and not _MARGIN + 8 < at[0] < _WIDTH - _MARGIN - 8:  # a long name must not leave the picture
         anchor, across = ("left", -8) if at[0] < _WIDTH / 2 else ("right", 8)
     axes.text(at[0] + across, at[1] + up, name, horizontalalignment=anchor, gid=f".{kind}")
+
+
+# ---------------------------------------------------------------------- decisions side by side
+
+
+_LEARNED = "Learned"
+_BEST = "Best in hindsight", "The best fixed decision, which nobody knew beforehand"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A decision as it is drawn, and in words."""
+
+    title: str
+    caption: str
+    drawing: Drawing
+    explained: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Pictures that stand side by side, and what they show."""
+
+    words: str
+    pictures: tuple[Picture, ...]
+
+
+def decide(problem: DecisionProblem, learned: Vector, best: Vector, *, who: str) -> Decision:
+    """Draw what was learned next to what is best in hindsight."""
+    distance = float(np.linalg.norm(learned - best))
+    words = (
+        f"The last decision of the run ({who}), and the best fixed one in hindsight. They are {significant(distance)} "
+        f"apart; two feasible decisions are at most {significant(problem.domain.diameter)} apart."
+    )
+    drawn = [draw_decision(problem.domain, point, places=problem.places) for point in (learned, best)]
+    return Decision(
+        words,
+        (
+            Picture(_LEARNED, f"Learned: {who}", drawn[0], problem.explain(learned)),
+            Picture(*_BEST, drawn[1], problem.explain(best)),
+        ),
+    )
+
+
+def plain_point(
+    learned: Vector, best: Vector | None, *, who: str, said: str = "", names: Sequence[Hashable] | None = None
+) -> Decision:
+    """Show a point without a story: its coordinates, and what it is in the names of the set, if it has any."""
+    words = f"The last point of the run ({who}), coordinate by coordinate." + (f" It is {said}." if said else "")
+    called = [f"coordinate {place}" for place in range(len(learned))] if names is None else names
+    pictures = [Picture(_LEARNED, f"Learned: {who}", draw_amounts(called, learned))]
+    if best is not None:
+        pictures.append(Picture(*_BEST, draw_amounts(called, best)))
+    return Decision(words, tuple(pictures))

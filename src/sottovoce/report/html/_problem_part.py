@@ -17,7 +17,7 @@ from sottovoce.lab.simulation import Run
 from sottovoce.lab.summary import Price, Summary, price_of
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
-from sottovoce.report.html._decisions import Decision, decide, plain_point
+from sottovoce.report.html._drawings import Decision, decide, plain_point
 from sottovoce.report.html.pieces import Chart, Table, Tile, epsilon_cell, number, table
 from sottovoce.report.numbers import epsilon_name, short, significant
 

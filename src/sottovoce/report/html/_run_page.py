@@ -1,9 +1,13 @@
 """The page of one run, or of a few runs in one environment."""
 
+import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sottovoce._arrays import Vector
 from sottovoce.lab.grouping import gather
@@ -12,13 +16,44 @@ from sottovoce.lab.simulation import Run
 from sottovoce.learning import Plan
 from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior
-from sottovoce.report._promises import Promise, Rows, plan_rows, promise_of_run, statement_rows
+from sottovoce.report._charts import Axis, Curve, line_chart, swatch
+from sottovoce.report._palette import run_colours
+from sottovoce.report._per_event import per_event
+from sottovoce.report._promises import Promise, Rows, budget_words, plan_rows, promise_of_run, statement_rows
 from sottovoce.report.html._beliefs import show_belief
-from sottovoce.report.html._decisions import decide, plain_point
-from sottovoce.report.html._run_parts import ShownRun, figures_of, legend_of, predictions_of, table_of, tiles_of
+from sottovoce.report.html._drawings import decide, plain_point
 from sottovoce.report.html._segments import ShownSegments, show_segments
 from sottovoce.report.html.page import write_page
+from sottovoce.report.html.pieces import Chart, Table, Tile, number, table
 from sottovoce.report.numbers import significant
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownRun:
+    """A run with what else is known of it."""
+
+    label: str
+    run: Run
+    plan: Plan | None
+    point: Vector | None
+    posterior: Posterior | None = None
+    segments: SegmentedRecommendation | None = None
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised."""
+        return promise_of_run(self.run.details)
+
+    @property
+    def without_privacy(self) -> bool:
+        """Whether nothing is promised at all."""
+        guarantee = self.run.details.guarantee
+        return guarantee is not None and not guarantee.private
+
+    @property
+    def predicted(self) -> float:
+        """The plan's bound per event; NaN if there is none, or if the run was cut short."""
+        return math.nan if self.plan is None or not self.run.finished else self.plan.bound / self.plan.horizon
 
 
 def run_report(
@@ -95,12 +130,12 @@ def run_report(
     for name, count in counts.items():
         if count != len(every):
             raise ValueError(f"{name} must be as many as runs, got {count} for {len(every)}")
-    entries = [ShownRun(*row) for row in zip(names, every, plans, points, posteriors, segments, strict=True)]
+    entries = [_ShownRun(*row) for row in zip(names, every, plans, points, posteriors, segments, strict=True)]
     return write_page(path, "run.html", _content(entries, best, problem, command))
 
 
 def _content(
-    entries: list[ShownRun], best: Vector | None, problem: DecisionProblem | None, command: str
+    entries: list[_ShownRun], best: Vector | None, problem: DecisionProblem | None, command: str
 ) -> dict[str, Any]:
     first = entries[0]
     decision = _decision(first, best, problem)
@@ -120,11 +155,11 @@ def _content(
         "title": problem.title if problem else f"Regret over {first.run.events_finished:,} events",
         "lead": _lead(entries, problem),
         "banner": _banner(entries),
-        "tiles": tiles_of(entries),
+        "tiles": _tiles_of(entries),
         "contents": contents,
-        "legend": legend_of(entries),
-        "figures": figures_of(entries),
-        "runs": table_of(entries),
+        "legend": _legend_of(entries),
+        "figures": _figures_of(entries),
+        "runs": _table_of(entries),
         "decision": decision,
         "segments": segments,
         "belief": belief,
@@ -132,7 +167,7 @@ def _content(
         if first.run.segments is None
         else "the decisions that are best in hindsight, one for each segment",
         "promises": _promises(entries),
-        "predictions": predictions_of(entries),
+        "predictions": _predictions_of(entries),
         "plans": [(one.label, plan_rows(one.run.details)) for one in entries],
         "details": _details(entries),
         "command": command,
@@ -140,7 +175,7 @@ def _content(
     }
 
 
-def _lead(entries: list[ShownRun], problem: DecisionProblem | None) -> list[str]:
+def _lead(entries: list[_ShownRun], problem: DecisionProblem | None) -> list[str]:
     run = entries[0].run
     count = "One simulated run" if len(entries) == 1 else f"{len(entries)} simulated runs"
     words = (
@@ -152,7 +187,7 @@ def _lead(entries: list[ShownRun], problem: DecisionProblem | None) -> list[str]
     return [*([problem.story] if problem else []), words]
 
 
-def _banner(entries: list[ShownRun]) -> str:
+def _banner(entries: list[_ShownRun]) -> str:
     simulated = [one.label for one in entries if one.run.details.simulated_noise]
     if simulated:
         return (
@@ -166,7 +201,7 @@ def _banner(entries: list[ShownRun]) -> str:
     return ""
 
 
-def _promises(entries: list[ShownRun]) -> list[tuple[str, Promise, list[tuple[str, Rows]]]]:
+def _promises(entries: list[_ShownRun]) -> list[tuple[str, Promise, list[tuple[str, Rows]]]]:
     """Return each promise once, with the runs that it holds for and their full statements."""
     found = []
     for under in gather(entries, lambda one: one.promise).values():
@@ -175,7 +210,7 @@ def _promises(entries: list[ShownRun]) -> list[tuple[str, Promise, list[tuple[st
     return found
 
 
-def _decision(first: ShownRun, best: Vector | None, problem: DecisionProblem | None) -> Any:
+def _decision(first: _ShownRun, best: Vector | None, problem: DecisionProblem | None) -> Any:
     if first.point is None:
         return None
     if problem is None:
@@ -186,14 +221,14 @@ def _decision(first: ShownRun, best: Vector | None, problem: DecisionProblem | N
     return decide(problem, first.point, best, who=first.label)
 
 
-def _segments(first: ShownRun, problem: DecisionProblem | None) -> ShownSegments | None:
+def _segments(first: _ShownRun, problem: DecisionProblem | None) -> ShownSegments | None:
     if first.segments is None:
         return None
     names = None if problem is None else problem.domain.labels
     return show_segments(first.segments, names=names, who=first.label, scores=first.run.segments)
 
 
-def _details(entries: list[ShownRun]) -> list[tuple[str, str]]:
+def _details(entries: list[_ShownRun]) -> list[tuple[str, str]]:
     details = entries[0].run.details
     return [
         ("Environment", details.environment),
@@ -204,10 +239,166 @@ def _details(entries: list[ShownRun]) -> list[tuple[str, str]]:
     ]
 
 
-def _again(entries: list[ShownRun]) -> str:
+def _again(entries: list[_ShownRun]) -> str:
     details = [one.run.details for one in entries]
     if any(one.seed is None for one in details):
         return "The public coins came from the operating system: another run differs."
     if any(promise_of_run(one).private is not False for one in details):
         return "The noise is real, and differs every time: another run gives similar figures, not the same."
     return "It gives the same figures again, except for the times."
+
+
+# ---------------------------------------------------------------------- headline numbers, charts, tables
+
+
+def _tiles_of(entries: list[_ShownRun]) -> list[Tile]:
+    """Return the headline numbers."""
+    first = entries[0]
+    run = first.run
+    tiles = []
+    if run.no_learning_per_event > 1e-9:
+        share = 1 - run.final_regret / run.final_no_learning
+        words = "of what the best fixed decision gains over never learning"
+        if share < 0:
+            words = f"the regret is {1 - share:.1f} times that of never learning"
+        tiles.append(Tile("Learned", f"{share:.0%}" if share >= 0 else "nothing", words))
+    tiles.append(
+        Tile(
+            "Regret per event",
+            significant(run.regret_per_event),
+            f"{first.label}; never learning loses {significant(run.no_learning_per_event)}",
+        )
+    )
+    free = _without_privacy(entries)
+    if free is not None and not first.without_privacy:
+        price = _price(first, free)
+        if not math.isnan(price):
+            tiles.insert(
+                0,
+                Tile(
+                    f"At {budget_words(run.details.guarantee)} the price of privacy is",
+                    f"{price:.2f}×",
+                    "the regret without privacy, in one run each",
+                ),
+            )
+    promised = first.plan is not None and not (first.plan.order_only or first.plan.vacuous)
+    if promised and math.isfinite(first.predicted):
+        tiles.append(_bound_tile(first))
+    return tiles
+
+
+def _bound_tile(first: _ShownRun) -> Tile:
+    """Say what the plan promised before the first event, and how much of it came true."""
+    happened = first.run.regret_per_event
+    share = f"{happened / first.predicted:.0%} of that" if happened > 0 else "less than nothing"
+    return Tile(
+        "At worst, the plan promised, at most",
+        significant(first.predicted),
+        f"lost per event beyond the best fixed decision. It came to {significant(happened)}: {share}.",
+    )
+
+
+def _without_privacy(entries: list[_ShownRun]) -> _ShownRun | None:
+    return next((one for one in entries if one.without_privacy), None)
+
+
+def _price(one: _ShownRun, free: _ShownRun | None) -> float:
+    """Regret relative to that without privacy; NaN where there is nothing to compare with."""
+    if free is None or not (one.run.finished and free.run.finished) or free.run.final_regret <= 0:
+        return math.nan
+    return one.run.final_regret / free.run.final_regret
+
+
+def _legend_of(entries: list[_ShownRun]) -> list[tuple[str, str]]:
+    """Return keys and names of the lines."""
+    keys = zip(_colours(entries), entries, strict=True)
+    return [*((swatch(number), one.label) for number, one in keys), (swatch(-1), "never learning")]
+
+
+def _colours(entries: list[_ShownRun]) -> list[int]:
+    return run_colours([one.run for one in entries])
+
+
+def _figures_of(entries: list[_ShownRun]) -> list[Chart]:
+    """Return the regret per event, and in all."""
+    longest = max((one.run for one in entries), key=lambda run: run.events_finished)
+    keys = zip(_colours(entries), entries, strict=True)
+    shown = [(one.label, one.run, one.run.regret, number) for number, one in keys]
+    shown.append(("never learning", longest, longest.no_learning, -1))
+    each = [_each(*one) for one in shown]
+    total = [_total(*one) for one in shown]
+    below = any(np.any(line.y <= 0) for line in each)
+    note = " Below zero less was lost than by any fixed decision: the world changed." if below else ""
+    return [
+        Chart(
+            "Per event",
+            line_chart(
+                each,
+                Axis("events", log=True),
+                Axis("regret per event", signed=True),
+                "Regret per event so far, on logarithmic axes",
+            ),
+            f"What was lost per event so far, on logarithmic axes: a straight line is a power of the events.{note}",
+        ),
+        Chart(
+            "In all",
+            line_chart(total, Axis("events"), Axis("cumulative regret"), "Cumulative regret over events"),
+            "The same added up: what learns lies close to the bottom wherever something beside it does not.",
+        ),
+    ]
+
+
+def _each(name: str, run: Run, regret: Vector, colour: int) -> Curve:
+    x, y = per_event(run.events, regret)
+    kept = np.unique(np.geomspace(1, len(x), min(160, len(x))).round().astype(int)) - 1
+    return Curve(name, x[kept], y[kept], colour=colour)
+
+
+def _total(name: str, run: Run, regret: Vector, colour: int) -> Curve:
+    kept = np.unique(np.linspace(0, len(run.events) - 1, 160).astype(int))
+    return Curve(name, np.append(0.0, run.events[kept]), np.append(0.0, regret[kept]), colour=colour)
+
+
+def _table_of(entries: list[_ShownRun]) -> Table:
+    """Return what came of each run."""
+    free = _without_privacy(entries)
+    return table(
+        "runs",
+        "What came of each run. Against no privacy: regret relative to that of the run without it.",
+        entries,
+        {
+            "run": lambda one: one.label + ("" if one.run.finished else " (interrupted)"),
+            "events": lambda one: one.run.events_finished,
+            "regret": lambda one: one.run.final_regret,
+            "regret per event": lambda one: one.run.regret_per_event,
+            "never learning per event": lambda one: one.run.no_learning_per_event,
+            "against no privacy": lambda one: number(_price(one, free), times=True),
+            "rounds": lambda one: one.run.details.rounds,
+            "oracle calls": lambda one: one.run.details.oracle_calls,
+            "seconds": lambda one: one.run.details.seconds,
+        },
+    )
+
+
+def _predictions_of(entries: list[_ShownRun]) -> Any:
+    """Return what plans said against what happened; None if none said anything."""
+    told = [(one, one.plan) for one in entries if one.plan is not None and math.isfinite(one.predicted)]
+    if not told:
+        return None
+    words = (
+        "Before the first event the plan states a bound on the regret, for the worst losses it was told to expect. "
+        "What happens is usually well below it."
+    )
+    found = table(
+        "predictions",
+        "The plan's prediction against what happened",
+        told,
+        {
+            "run": lambda one: one[0].label,
+            "the plan said": lambda one: "of the order of" if one[1].order_only else "at most",
+            "predicted per event": lambda one: one[0].predicted,
+            "happened per event": lambda one: one[0].run.regret_per_event,
+            "happened / predicted": lambda one: number(one[0].run.regret_per_event / one[0].predicted, times=True),
+        },
+    )
+    return {"words": words, "table": found}

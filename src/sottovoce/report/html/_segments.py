@@ -20,10 +20,9 @@ from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
 from sottovoce.report._canvas import note, sized, to_svg
-from sottovoce.report._charts import WIDTH
-from sottovoce.report._forest import Interval, forest
+from sottovoce.report._charts import WIDTH, Interval, forest
 from sottovoce.report.html.pieces import Chart, Table, TableCell, number, table, text
-from sottovoce.report.numbers import joined, significant
+from sottovoce.report.numbers import joined, sentence, shortened, significant
 
 _INTERVALS, _STRIPS = 12, 30  # segments that are drawn, the largest first: more cannot be told apart
 _COORDINATES = 40
@@ -62,8 +61,9 @@ def show_segments(
     charts = []
     if same < len(order):
         charts = [_gains(found, order), _differences(found, order, names)]
-    verdict = found.verdict[0].upper() + found.verdict[1:] + "."
-    return ShownSegments(verdict, found.helps, words, tuple(charts), _table(found, order, names, scores))
+    return ShownSegments(
+        sentence(found.verdict) + ".", found.helps, words, tuple(charts), _table(found, order, names, scores)
+    )
 
 
 def _decision(mine: Recommendation) -> str:
@@ -233,7 +233,6 @@ _LETTER = 9.4  # units of a letter of a column's name, which stands upright belo
 _ROOM = 14.0  # units that a cell must have for its name below
 _LETTERS = 14  # of a name, at the size that phones get
 _MARKED = 9.0  # units that a cell must have for a sign in it
-_ALIKE = 1e-9
 
 
 def strips(rows: Sequence[str], columns: Sequence[str], values: Floats, title: str) -> Markup:
@@ -256,7 +255,7 @@ def strips(rows: Sequence[str], columns: Sequence[str], values: Floats, title: s
     True
     """
     wide = (WIDTH - _NAMES) / len(columns)
-    below = [_shortened(one) for one in columns] if wide >= _ROOM else []
+    below = [shortened(one, _LETTERS) for one in columns] if wide >= _ROOM else []
     room = _BOTTOM + round(_LETTER * max(map(len, below), default=0))
     axes = sized(WIDTH, _TOP + _ROW * len(rows) + room, _NAMES, 0, _TOP, room)
     axes.spines["bottom"].set_visible(False)
@@ -267,29 +266,25 @@ def strips(rows: Sequence[str], columns: Sequence[str], values: Floats, title: s
     largest = max(1e-12, float(abs(values).max()))
     for line, (name, row) in enumerate(zip(rows, values, strict=True)):
         words = note(axes, "tick" if line else "name", name)
-        axes.text(-8 / wide, line + 0.65, _shortened(name), horizontalalignment="right", gid=words)
+        axes.text(-8 / wide, line + 0.65, shortened(name, _LETTERS), horizontalalignment="right", gid=words)
         for place, (column, value, first) in enumerate(zip(columns, row, values[0], strict=True)):
             _cell(axes, f"{name}, {column}", (float(value), float(first)), largest, (place, line), wide)
     return to_svg(axes, title)
-
-
-def _shortened(name: str) -> str:
-    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
 
 
 def _cell(axes: Axes, name: str, values: tuple[float, float], largest: float, at: tuple[int, int], wide: float) -> None:
     """A cell, darker the larger its value; with a sign where it differs, so that colours are not needed."""
     value, first = values
     said, style, sign = f"{name}: {significant(value)}", "c0", ""
-    if value > first + _ALIKE:
+    if value > first + _SAME:
         said, style, sign = f"{said}, more than {significant(first)}", "c2", "+"
-    elif value < first - _ALIKE:
+    elif value < first - _SAME:
         said, style, sign = f"{said}, less than {significant(first)}", "c1 hollow", "−"
     strength = max(abs(value), abs(value - first)) / largest if sign else abs(value) / largest
     gap = min(2.0, wide / 8) / wide
     box = (at[0] + gap / 2, at[1] + 2 / _ROW), 1 - gap, 1 - 4 / _ROW
     axes.add_patch(Rectangle(*box, gid=note(axes, "cell", said)))
-    if strength > _ALIKE:
+    if strength > _SAME:
         axes.add_patch(Rectangle(*box, gid=note(axes, f"bar {style}", said, fill_opacity=f"{strength:.2f}")))
     if sign and wide >= _MARKED:
         ink = "sign" if sign == "+" else "sign minus"

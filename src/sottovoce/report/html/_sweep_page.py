@@ -7,20 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sottovoce._written import bare_name
 from sottovoce.lab import Result, Sweep
 from sottovoce.lab.grouping import gather
 from sottovoce.lab.slopes import Fit, Slope, slopes
 from sottovoce.lab.summary import Summary, summarise
 from sottovoce.lab.sweeps.records import COLUMNS, columns_of
-from sottovoce.report._charts import Axis, Curve, line_chart
 from sottovoce.report._palette import algorithm_colours
 from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run, statement_rows
 from sottovoce.report.html._problem_part import problem_part
 from sottovoce.report.html.page import write_page
-from sottovoce.report.html.pieces import Chart, Table, TableCell, epsilon_cell, number, table, text
+from sottovoce.report.html.pieces import Table, TableCell, epsilon_cell, number, table, text
 from sottovoce.report.numbers import epsilon_name, joined, short, significant
 
 _WORDY = ("error", "privacy")
@@ -60,7 +57,7 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
         for i, mine in enumerate(gather(groups, lambda one: one.problem).values())
     ]
     promises = _promises(sweep, groups)
-    predicted, sloped = _predictions(groups, colours), _slopes(results)
+    predicted, sloped = _predictions(groups), _slopes(results)
     content = {
         "title": _title(sweep, parts),
         "lead": [_lead(sweep, results)],
@@ -152,8 +149,8 @@ def _promise(sweep: Sweep, one: Summary) -> tuple[Promise, Rows]:
     return promise_of_run(details), statement_rows(details)
 
 
-def _predictions(groups: list[Summary], colours: dict[str, int]) -> dict[str, Any] | None:
-    """Return words, a chart and a table; None if no algorithm predicts anything."""
+def _predictions(groups: list[Summary]) -> dict[str, Any] | None:
+    """Return words and a table; None if no algorithm predicts anything."""
     told = [one for one in groups if math.isfinite(one.predicted) and one.predicted > 0]
     if not told:
         return None
@@ -162,7 +159,7 @@ def _predictions(groups: list[Summary], colours: dict[str, int]) -> dict[str, An
         "Before the first event a plan states a bound on the regret, for the worst losses it was told to expect (for "
         f"linear losses its order). In {kept} of {len(told)} settings the mean regret stayed below it."
     )
-    return {"words": words, "chart": _predictions_chart(told, colours), "table": _predictions_table(told)}
+    return {"words": words, "table": _predictions_table(told)}
 
 
 def _predictions_table(told: list[Summary]) -> Table:
@@ -181,23 +178,6 @@ def _predictions_table(told: list[Summary]) -> Table:
         },
         sortable=True,
     )
-
-
-def _predictions_chart(told: list[Summary], colours: dict[str, int]) -> Chart | None:
-    shown = [one for one in told if one.regret > 0]
-    if not shown:
-        return None
-    happened = [one.regret for one in shown]
-    ends = np.array([min(happened) / 1.3, 2 * max(happened)])
-    series = [Curve("as predicted", ends, ends, colour=-1)]
-    for name in dict.fromkeys(one.algorithm for one in shown):
-        mine = sorted((one for one in shown if one.algorithm == name), key=lambda one: one.predicted)
-        across, up = np.array([one.predicted for one in mine]), np.array([one.regret for one in mine])
-        errors = np.array([one.regret_error for one in mine])
-        series.append(Curve(name, across, up, errors, colours[name], line=False, markers=True))
-    title = "Predicted and measured regret per event"
-    chart = line_chart(series, Axis("predicted per event", log=True), Axis("happened per event", log=True), title)
-    return Chart(title, chart, "Below the dashed line less was lost than the plan had said.")
 
 
 def _slopes(results: Sequence[Result]) -> dict[str, Any] | None:

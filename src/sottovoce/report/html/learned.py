@@ -1,12 +1,15 @@
 """What a study has learned: its recommendation, what is believed, what its rounds released. Released values only."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from sottovoce._arrays import Floats
+from sottovoce._arrays import Floats, Vector
+from sottovoce.learning import Plan
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.bandit.stopping import enough_for
 from sottovoce.learning.segmented import SegmentedRecommendation
@@ -15,14 +18,12 @@ from sottovoce.models.published import quantity
 from sottovoce.report._charts import Axis, Curve, line_chart
 from sottovoce.report.html._beliefs import ShownBelief, show_belief
 from sottovoce.report.html._drawings import Drawing, draw_decision
-from sottovoce.report.html._planned import Planned, planned_of
 from sottovoce.report.html._segments import ShownSegments, show_segments
 from sottovoce.report.html.pieces import Chart, Mark, Table, table
-from sottovoce.report.numbers import significant
+from sottovoce.report.numbers import TWO_SIDES, give_or_take, sentence, significant
 from sottovoce.studies import History, Study
 from sottovoce.studies.history import NO_HISTORY
 
-_TWO_SIDES = 1.96  # deviations that hold 95%
 _BEYOND = 0.25  # of the range of losses: noise can put a mean outside of it, and a chart ends there
 _DOUBTFUL = 0.01  # probability, if the model is right, of residuals as large: too small to praise it
 _NOTHING = 1e-9  # a loss that is none
@@ -76,7 +77,7 @@ class Learned:
     rounds: Chart | None
     no_rounds: str
     table: Table | None
-    planned: Planned
+    planned: dict[str, Any]
     histories: Histories
     segments: ShownSegments | None = None
 
@@ -104,7 +105,7 @@ def look_learned(study: Study, earlier: Histories | None = None) -> Learned:
         rounds=chart,
         no_rounds="" if chart else _no_rounds(histories),
         table=_rounds_table(histories, study.direction),
-        planned=planned_of(study.plan, study.domain.center, beliefs.get(None), found, history),
+        planned=_planned_of(study.plan, study.domain.center, beliefs.get(None), found, history),
         histories=histories,
         segments=_segments(study, found),
     )
@@ -157,10 +158,9 @@ def _no_rounds(histories: Histories) -> str:
 
 def _sure(found: Recommendation) -> Any:
     yield "Rests on", f"{found.rounds:,} released rounds" if found.rounds else "nothing: no round was released yet"
-    yield "Why", f"{found.why[0].upper()}{found.why[1:]}"
+    yield "Why", sentence(found.why)
     if found.loss is not None:
-        give_or_take = "" if found.deviation is None else f" ± {significant(_TWO_SIDES * found.deviation, 2)}"
-        yield f"Expected {quantity(found.direction)}", f"{significant(found.loss)}{give_or_take} per event (95%)"
+        yield f"Expected {quantity(found.direction)}", f"{give_or_take(found.loss, found.deviation)} per event (95%)"
     if found.share is not None:
         yield "Still the best in", f"{found.share:.0%} of the worlds that fit what was released"
     if found.shortfall is not None:
@@ -183,10 +183,10 @@ def _alarms(found: Recommendation, histories: Histories) -> Any:
     checks = [one.fit_check for one in each if one.fit_check is not None and one.rounds]
     if cautions:
         for caution in cautions:
-            yield Mark("bad", "The model does not fit", f"{caution[0].upper()}{caution[1:]}.")
+            yield Mark("bad", "The model does not fit", f"{sentence(caution)}.")
     elif checks:
         worst = min(checks, key=lambda one: one.probability)
-        words = f"{str(worst)[0].upper()}{str(worst)[1:]}."
+        words = f"{sentence(worst)}."
         if worst.probability < _DOUBTFUL / len(checks):
             yield Mark("note", "The model may not fit", f"{words} Watch whether that stays so.")
         else:
@@ -237,7 +237,7 @@ def _line(history: History, low: float, high: float, name: str, colour: int) -> 
     bottom, top = low - room, high + room
     kept = np.unique(np.linspace(0, len(history.means) - 1, _POINTS).astype(int))
     ends, means = history.ends[kept].astype(np.float64), np.clip(history.means[kept], bottom, top)
-    noise = _TWO_SIDES * history.deviations[kept]
+    noise = TWO_SIDES * history.deviations[kept]
     bands = np.minimum(noise, np.minimum(means - bottom, top - means))
     cut = bool((history.means[kept] != means).any() or (bands < noise - 1e-12).any())
     return Curve(name, ends, means, np.maximum(bands, 0.0), colour), cut
@@ -259,8 +259,63 @@ def _rounds_table(histories: Histories, direction: str) -> Table | None:
         "round": lambda row: int(row[1].rounds[row[2]]),
         "up to event": lambda row: int(row[1].ends[row[2]]),
         f"released mean {quantity(direction)} per event": lambda row: float(row[1].means[row[2]]),
-        "noise, 95%": lambda row: float(_TWO_SIDES * row[1].deviations[row[2]]),
+        "noise, 95%": lambda row: float(TWO_SIDES * row[1].deviations[row[2]]),
     }
     if None in histories:
         del columns["segment"]
     return table("rounds-table", f"Released rounds, the newest first.{left_out}", shown, columns)
+
+
+# ---------------------------------------------------------------------- the plan, and what happened
+
+
+def _planned_of(
+    plan: Plan, middle: Vector, belief: Posterior | None, found: Recommendation, history: History
+) -> dict[str, Any]:
+    """Compare a plan with what happened; whoever never learns plays the `middle` of the set."""
+    rows = _compared(plan, middle, belief, found, history)
+    words = (
+        "What happened is estimated from released values alone; true losses are not kept."
+        if plan.forecast is not None
+        else 'This study was created without a forecast; with "rehearse": true the service makes one, and the command '
+        '"sottovoce plan" does. What happened is estimated from released values alone.'
+    )
+    columns = {"what": itemgetter(0), "planned or forecast": itemgetter(1), "so far": itemgetter(2)}
+    compared = table("planned-table", "Planned, and so far", rows, columns) if rows else None
+    shown = () if plan.forecast is None else plan.forecast.rows
+    return {"words": words, "table": compared, "forecast": shown, "rows": plan.rows}
+
+
+def _compared(
+    plan: Plan, middle: Vector, belief: Posterior | None, found: Recommendation, history: History
+) -> list[tuple[str, str, str]]:
+    """Return what is compared, what was planned of it, and what happened."""
+    if not len(history.means):
+        return []
+    rows = [("events", f"{plan.horizon:,}", f"{int(history.ends[-1]):,} in released rounds")]
+    mean, deviation = _mean_so_far(history)
+    told = quantity(found.direction)
+    rows.append((f"mean {told} per event", "", give_or_take(mean, deviation)))
+    if belief is None or found.loss is None:
+        return rows
+    never, unsure = belief.predict(middle)
+    rows.append((f"{told} per event of never learning", "", give_or_take(never, unsure)))
+    rows.append((f"{told} per event of the recommendation", "", give_or_take(found.loss, found.deviation)))
+    forecast = "" if plan.forecast is None else plan.forecast.learned.words(lambda one: f"{one:.0%}")
+    sign = -1.0 if found.direction == "maximize" else 1.0
+    gain, spread = sign * (never - found.loss), math.hypot(unsure or 0.0, found.deviation or 0.0)
+    if gain <= TWO_SIDES * spread or gain <= 0:
+        learned = "too early to say: the gain is within what is unsure"
+    else:
+        learned = f"about {np.clip(sign * (never - mean) / gain, 0.0, 1.0):.0%} on average over all events"
+    rows.append(("learned, of what a fixed decision can gain", forecast or "no forecast", learned))
+    return rows
+
+
+def _mean_so_far(history: History) -> tuple[float, float]:
+    """Return the mean loss of all events in released rounds, and the deviation of the noise in that."""
+    sizes = np.diff(np.append(0, history.ends)).astype(np.float64)
+    # The first that is at hand may not be the first.
+    sizes[0] = sizes[0] if history.rounds[0] == 0 else np.median(sizes)
+    shares = sizes / sizes.sum()
+    return float(shares @ history.means), float(np.sqrt(((shares * history.deviations) ** 2).sum()))

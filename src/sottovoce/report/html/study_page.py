@@ -6,6 +6,7 @@ from typing import Any
 
 from sottovoce.report.html.learned import look_learned
 from sottovoce.report.html.page import page_of, write_page
+from sottovoce.report.numbers import sentence
 from sottovoce.studies import Study
 
 _CONTENTS = {
@@ -58,7 +59,7 @@ def _content(study: Study) -> dict[str, Any]:
     bare = "" if privacy.guarantee.private and not privacy.simulated else privacy.headline
     return {
         "title": f"Study {study.name!r}",
-        "lead": [f"{privacy.headline[0].upper()}{privacy.headline[1:]}."],
+        "lead": [f"{sentence(privacy.headline)}."],
         "banner": bare,
         "tiles": [],
         "contents": [(name, words) for name, words in _CONTENTS.items() if name != "segments" or found.segments],

@@ -51,9 +51,10 @@ def manual(document: Mapping[str, Any], base: str) -> tuple[Endpoint, ...]:
 
 def _endpoint(document: Mapping[str, Any], path: str, method: str, about: Mapping[str, Any], base: str) -> Endpoint:
     content = about.get("requestBody", {}).get("content", {})
-    lines = [
-        shlex.join(["curl", *(["-X", "POST"] if method == "post" else []), base + path.replace("{name}", "spring")])
-    ]
+    place = path.replace("{name}", "prices" if path.startswith("/evaluations") else "spring")  # as examples create them
+    needed = [one["name"] for one in about.get("parameters", ()) if one["in"] == "query" and one.get("required")]
+    asked = f"?{'&'.join(f'{name}=0' for name in needed)}" if needed else ""
+    lines = [shlex.join(["curl", *(["-X", "POST"] if method == "post" else []), base + place + asked])]
     lines += ['-H "Authorization: Bearer $KEY"'] if about.get("security") else []
     for one in _alternatives(document, content.get("application/json", {}).get("schema", {})):
         if "example" in one:
