@@ -1,6 +1,6 @@
 """Algorithms to compare with, under one interface; `BASELINES` has them by name."""
 
-from sottovoce.lab.baselines._registry import catalogue as _catalogue
+from sottovoce.lab._catalogue import by_name as _by_name
 from sottovoce.lab.baselines.adap_ucb import AdaPUCB as AdaPUCB
 from sottovoce.lab.baselines.agarwal_singh import AgarwalSingh as AgarwalSingh
 from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar as AsiRamanTalwar
@@ -20,7 +20,7 @@ from sottovoce.lab.baselines.uniform_random import UniformRandom as UniformRando
 from sottovoce.lab.baselines.zcdp_elimination import ZCDPElimination as ZCDPElimination
 from sottovoce.lab.baselines.zcdp_thompson_sampling import ZCDPThompsonSampling as ZCDPThompsonSampling
 
-BASELINES = _catalogue(globals())
+BASELINES = _by_name(globals(), BaselinePlan)
 """The algorithms that are imported above, by name. All take (domain, horizon=, loss_range=, lipschitz=, seed=); private
 ones privacy= and noise= as well, `BestFixed` point=. `private` and `linear_only` say what each
 needs."""

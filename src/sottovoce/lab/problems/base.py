@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self, Unpack
 
 from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
-from sottovoce.lab._catalogue import by_name
 from sottovoce.lab.simulation import Environment
 from sottovoce.learning import PrivateBandit
 from sottovoce.plans.options import OptimizerOptions
@@ -124,32 +123,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return repr(value) if isinstance(value, str) else str(value)
-
-
-def catalogue(members: Mapping[str, Any]) -> dict[str, type[DecisionProblem]]:
-    """Return the problems among what a module holds, by name; one that would not work everywhere is refused.
-
-    Examples
-    --------
-    >>> class Nameless(DecisionProblem):
-    ...     pass
-    >>> catalogue({"Nameless": Nameless})
-    Traceback (most recent call last):
-    TypeError: Nameless is no problem yet: it lacks explain, name, sized, story, title
-    """
-    return by_name(members, DecisionProblem, "problems", _check)
-
-
-def _check(kind: type[Any]) -> None:
-    """Refuse what the command line, sweeps and reports could not use, and say why."""
-    if not issubclass(kind, DecisionProblem):
-        raise TypeError(f"{kind.__name__} is no problem: it must be a subclass of DecisionProblem")
-    lacking = {*kind.__abstractmethods__, *(one for one in ("name", "title", "story") if not hasattr(kind, one))}
-    if lacking:
-        raise TypeError(f"{kind.__name__} is no problem yet: it lacks {', '.join(sorted(lacking))}")
-    for name, one in inspect.signature(kind).parameters.items():
-        if one.kind is not one.KEYWORD_ONLY or one.default is one.empty:
-            raise TypeError(
-                f"{kind.__name__} must be built from keywords with defaults, so that {kind.name} alone names one; "
-                f"{name} is none"
-            )
