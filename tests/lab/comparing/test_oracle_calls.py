@@ -2,12 +2,11 @@
 
 import math
 
-from sottovoce.lab.sweeps._running import run_cell
-
 from sampling import every
 from sottovoce.lab import Cell, Result
 from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN
 from sottovoce.lab.reproduction.oracle_calls import OPEN_LOOP, POLYTOPE, judge_calls
+from sottovoce.lab.sweeps.running import run_cell
 
 
 def counted(calls, horizons=(1_000, 10_000, 100_000), seeds=3):
