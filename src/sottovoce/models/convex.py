@@ -44,7 +44,9 @@ _LONGER, _SHORTER, _LONGEST = 1.4, 0.6, 10.0  # what the radius is multiplied by
 _HOLDS, _FAILS = 0.5, 1.0  # deviations by which a round's mean may exceed what was predicted
 _MANY = 100  # coordinates from which one choice is judged a round, in turn
 _EARLY = 4  # power of the cooling by which the least distance falls: what is learned early is of use for longer
-_WARY = 1.2  # what the distance of the best point, times the slope around, is multiplied by
+_SURE = 2.6  # what a shortfall is multiplied by, as it is drawn from what is believed
+_SLOPED = 3.0  # and the distance of the best point times the slope around, where the model errs
+_UNKNOWN = 0.25  # a shortfall, in B, from which it is not multiplied
 _NEWEST, _NEAREST = 0.2, 0.9  # of events, and of their numbers, those by which the loss of a decision is judged
 _CURVED = 1.75  # of what the model's curvature adds to those numbers: how far off that may be
 _SAME = 0.1  # distance at which two points count as one, for how sure a recommendation is
@@ -317,21 +319,32 @@ class RadialBelief(RadialFits):
     def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
         """Say how sure it is that a decision is the best, by a model that is trusted less than probes trust it.
 
-        What the model errs by is not independent between numbers, so that its own posterior is too sure. And it takes
-        losses to be flat around the best point, which they need not be: a convex loss falls towards it no faster than
-        it rises beyond, so that the shortfall is at most its distance times the slope of released numbers. The loss is
-        judged by the newest numbers near the decision, and by what the model had expected of them.
+        What the model errs by is not independent between numbers, so that its own posterior is too sure, by a factor
+        that was measured. Where released numbers show that it errs, losses need not be flat around the best point: a
+        convex loss falls towards it no faster than it rises beyond, so that the shortfall is about its distance times
+        the slope of released numbers, and that is believed within a factor. The loss is judged by the newest numbers
+        near the decision, and by what the model had expected of them.
         """
-        misfit, *others = self.setting
-        wary = self.fit((min(misfit + 1, len(MISFITS) - 1), *others))
-        worse, far = self._from_best(decision, wary.sample(np.random.default_rng(1), draws))
+        worse, far = self._from_best(decision, self._may_be(draws))
         mean, variance = self.best_fit.predict(self.features(decision[None, :]))
         shift, off = self._off(decision)
         loss, deviation = float(mean[0]) + shift, math.sqrt(max(0.0, float(variance[0, 0])) + off)
-        likely = max(_quantile(worse), _WARY * self._slope_around(decision, loss) * _quantile(far))
-        most = max(0.0, loss + 2 * deviation + self.settings.width / 2)  # no loss is less
-        shortfall = min(most, float(np.maximum(0.0, worse).mean())), min(most, likely)
+        expected, likely, times = float(np.maximum(0.0, worse).mean()), _quantile(worse), _SURE
+        if MISFITS[self.setting[0]] and likely:
+            times = max(times, _SLOPED * self._slope_around(decision, loss) * _quantile(far) / likely)
+        # No loss is less than all; and of what is hardly known at all nobody is too sure.
+        least = max(0.0, loss + 2 * deviation + self.settings.width / 2)
+        most = min(least, max(likely, _UNKNOWN * self.settings.width))
+        shortfall = min(most, times * expected), min(most, times * likely)
         return Certainty(float((far < _SAME).mean()), shortfall, self.settings.middle + loss, deviation)
+
+    def _may_be(self, draws: int) -> Floats:
+        """Draw coefficients that may be true, whatever the scale of slopes."""
+        coins = np.random.default_rng(1)
+        if self.slopes is None:
+            return self.best_fit.sample(coins, draws)
+        rows, weights, pulls = self._weighed_rows(self.setting)
+        return self._scales.sample(self._prior, (rows * weights[:, None]).T @ rows, rows.T @ pulls, coins, draws)
 
     def _slope_around(self, decision: Floats, loss: float) -> float:
         """By how much released numbers exceed the loss of a decision, per distance from it."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.models.gaussian import ByCoefficients
+from sottovoce.models.gaussian import ByCoefficients, by_lower
 from sottovoce.models.pace import ModelSettings
 from sottovoce.models.shape import Shape
 
@@ -84,6 +84,38 @@ class SlopeScales:
         precision, pull
             sum w x x^T and sum w y x over all released numbers.
         """
+        means, precisions, _, likelihoods = self._fits(prior, precision, pull)
+        likelihoods += _PRICE / self._bold**2 * np.arange(len(likelihoods))
+        weights = np.exp(likelihoods - likelihoods.max())
+        mean = weights @ means / weights.sum()
+        chosen = int(np.argmax(likelihoods))
+        farthest = _BEYOND * self._bold * float(self._reach(self.scales[chosen]))
+        return Slopes(mean, ByCoefficients(precisions[chosen], precisions[chosen] @ mean), farthest)
+
+    def sample(
+        self, prior: tuple[Floats, Floats], precision: Floats, pull: Floats, coins: np.random.Generator, size: int
+    ) -> Floats:
+        """Draw what may be true, in rows: a scale, by how likely it makes what was released, then what it has.
+
+        Parameters
+        ----------
+        prior, precision, pull
+            As for `weigh`.
+        coins, size
+            Public ones, and how many to draw.
+        """
+        means, _, roots, likelihoods = self._fits(prior, precision, pull)
+        weights = np.exp(likelihoods - likelihoods.max())
+        chosen = coins.choice(len(weights), size, p=weights / weights.sum())
+        normal = coins.standard_normal((size, len(pull)))
+        return np.array(
+            [means[one] + by_lower(roots[one], row, trans=1) for one, row in zip(chosen, normal, strict=True)]
+        )
+
+    def _fits(
+        self, prior: tuple[Floats, Floats], precision: Floats, pull: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Of each scale: posterior mean, precision and its root, and the log-likelihood of what was released."""
         center, variances = prior[0], np.tile(prior[1], (len(self.scales), 1))
         variances[:, 1:-1] *= self.scales[:, None] ** 2
         precisions = np.array([precision + np.diag(1 / row) for row in variances])
@@ -92,12 +124,7 @@ class SlopeScales:
         means = np.linalg.solve(roots.transpose(0, 2, 1), half)[:, :, 0]
         likelihoods = ((half[:, :, 0] ** 2).sum(axis=1) - (center**2 / variances).sum(axis=1)) / 2
         likelihoods -= np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1) + np.log(variances).sum(axis=1) / 2
-        likelihoods += _PRICE / self._bold**2 * np.arange(len(likelihoods))
-        weights = np.exp(likelihoods - likelihoods.max())
-        mean = weights @ means / weights.sum()
-        chosen = int(np.argmax(likelihoods))
-        farthest = _BEYOND * self._bold * float(self._reach(self.scales[chosen]))
-        return Slopes(mean, ByCoefficients(precisions[chosen], precisions[chosen] @ mean), farthest)
+        return means, precisions, roots, likelihoods
 
     def least_distance(self, precision: float, curvature: float) -> float:
         """Return how far from the leader probes are at least: what they cost and what they teach are in balance.
