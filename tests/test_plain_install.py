@@ -3,6 +3,7 @@
 Programs run where nothing that is installed can be imported but what the plain dependencies bring.
 """
 
+import functools
 import json
 import os
 import re
@@ -60,6 +61,7 @@ for one in seen:
 """
 
 
+@functools.cache
 def left_out():
     """What is installed here and is not brought by the plain dependencies, nor by theirs: names of modules."""
     found, new = {"sottovoce"}, [Requirement(one) for one in PROJECT["dependencies"]]
@@ -73,12 +75,9 @@ def left_out():
     return sorted(name for name, by in brought.items() if not found & by)
 
 
-LEFT_OUT = left_out()
-
-
 def run(program, folder, *arguments):
     return subprocess.run(
-        [sys.executable, "-c", PLAIN + program, json.dumps(LEFT_OUT), *arguments],
+        [sys.executable, "-c", PLAIN + program, json.dumps(left_out()), *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "500"},
         capture_output=True,
@@ -93,7 +92,7 @@ def hint(extra):
 
 def test_asking_and_telling_need_the_plain_dependencies_alone(tmp_path):
     """Graphs and linear programs are slower so, which is said once, with what to do about it."""
-    assert {"numba", "highspy", "matplotlib", "jinja2", "fastapi", "psycopg", "optuna", "dask"} <= set(LEFT_OUT)
+    assert {"numba", "highspy", "matplotlib", "jinja2", "fastapi", "psycopg", "optuna", "dask"} <= set(left_out())
     done = run(TOUR, tmp_path)
     assert done.returncode == 0, done.stderr
     graphs, programs = done.stdout.splitlines()

@@ -8,7 +8,6 @@ import random
 
 import numpy as np
 import pytest
-from dp_accounting.pld import privacy_loss_distribution as pld
 
 import sottovoce as sv
 from sampling import every
@@ -101,6 +100,8 @@ def test_the_noise_is_the_least_that_keeps_the_guarantee(guarantee):
     if noise.family == "laplace":
         assert moved / noise.scale == pytest.approx(guarantee.epsilon)
         return
+    from dp_accounting.pld import privacy_loss_distribution as pld  # which takes its time to import
+
     accounted = pld.from_gaussian_mechanism(noise.scale / moved, value_discretization_interval=1e-4)
     assert accounted.get_delta_for_epsilon(guarantee.epsilon) == pytest.approx(guarantee.delta, rel=0.02)
 

@@ -11,7 +11,6 @@ import random
 import shutil
 import signal
 import time
-from functools import partial
 
 import psycopg
 import pytest
@@ -22,8 +21,7 @@ from tallying import tally
 
 import sottovoce as sv
 from children import Child
-from sampling import sampled
-from sottovoce.errors import ForkRefused, StorageError, StudyBehind, UnknownAction
+from sottovoce.errors import StorageError, StudyBehind, UnknownAction
 from sottovoce.rounds.stores.sql import postgresql
 from sottovoce.rounds.stores.sql._files import FileReplaced
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
@@ -61,58 +59,6 @@ def persistent(call, tries=40):
         except StorageError:
             pass
     return call()
-
-
-# ---------------------------------------------------------------------- forks
-
-
-def forking(url, seed, opens, end):
-    """Return the work of a parent that forks two workers, with or without the study open, and then ends somehow."""
-
-    def parent(report):
-        study = persistent(lambda: sv.Study.open(url, name="study", repeat="ignore")) if opens else None
-        if study is not None:
-            ids = persistent(lambda: study.ask(4)).ids.tolist()
-            report("asked", ids)
-            report("telling", ids)
-            persistent(lambda: study.tell(ids, losses_of(ids)))
-            report("told", ids)
-
-        def child(report, which):
-            try:
-                stubborn(url, f"{seed} {which}")(report)
-            except ForkRefused:
-                report("refused", [])
-
-        children = [Child(partial(child, which=which)) for which in range(2)]
-        if study is not None and end != "waits":
-            study.close()
-        if end == "opens":
-            stubborn(url, f"{seed} parent")(report)
-        said = [one for child in children for one in child.finish()[0]]
-        for kind, what in said:
-            report(kind, what)
-        if end == "dies":
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return parent
-
-
-@pytest.mark.parametrize("opens", sampled([True, False], 1))
-def test_parents_that_fork_lose_nobodys_losses(opens, url):
-    sv.Study.open(url, name="study", **sums()).close()
-    account, told = Account(url), 0
-    for turn in range(times(url)):
-        end = ("closes", "opens", "waits", "dies")[turn % 4]
-        said, _ = Child(forking(url, 1 + turn, opens, end)).finish()
-        refused = sum(kind == "refused" for kind, _ in said)
-        assert refused == (2 if opens and url.startswith("sqlite") else 0)
-        told += sum(kind == "told" for kind, _ in said)
-        account.hear([one for one in said if one[0] != "refused"])
-        account.recover()
-        kind = f"forked with the study {'open' if opens else 'closed'}"
-        tally(kind, url, "children refused, nothing lost" if refused else "nothing lost")
-    assert told >= times(url)
 
 
 # ---------------------------------------------------------------------- stops

@@ -13,7 +13,7 @@ from killing import arm
 from study_tools import Look, ball, believing, connected, curved, execute, losses_of, path_of, probing, rows, sums
 
 import sottovoce as sv
-from children import Child, is_refused_after_a_fork
+from children import Child
 from sampling import sampled
 from sottovoce.errors import StateRefused, StorageError
 from sottovoce.rounds.stores.sql.errors import Deadlock
@@ -139,17 +139,6 @@ def test_what_is_told_beyond_what_was_promised_changes_nothing(plan):
     assert not np.array_equal(rising, falling)
 
 
-def test_sums_are_of_the_losses_that_are_wanted(opened, sqlite_url):
-    study = opened(sqlite_url, **believing(privacy=FREE))
-    for turn in range(12):
-        actions = study.ask(person=["often"] * 12 if turn % 2 else [f"{turn} {number}" for number in range(12)])
-        study.tell(actions.ids, np.where(actions.wants_loss, 0.5, 1.0))
-    found = study.history()
-    assert len(found.means) > 2
-    np.testing.assert_allclose(found.means, 0.5, atol=1e-5)
-    assert study.verify().ok
-
-
 # ---------------------------------------------------------------------- at once, killed, cut short
 
 
@@ -258,15 +247,6 @@ def test_slots_that_were_given_back_before_people_were_counted_are_of_use(opened
     again.tell(actions.ids, [0.5] * 12)
     assert again.status().round == 1
     assert again.verify().ok
-
-
-def test_a_forked_child_is_refused(sqlite_url, opened):
-    optimizer = sv.PrivateBandit(**believing(privacy=sv.PureDP(1.0)))
-    optimizer.ask(person="one")
-    assert is_refused_after_a_fork(lambda: optimizer.ask(person="two"))
-    study = opened(sqlite_url, **believing())
-    study.ask(person="one")
-    assert is_refused_after_a_fork(lambda: study.ask(person="two"))
 
 
 # ---------------------------------------------------------------------- counted or not
