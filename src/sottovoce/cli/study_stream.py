@@ -1,15 +1,12 @@
 """Losses from a stream: CSV or JSON lines, told to a study in blocks. An error names the line, never what it holds."""
 
-import csv
-import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from itertools import chain
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sottovoce.cli.rows import LineError, is_empty, number_in, read_rows
 from sottovoce.errors import (
     AlreadyTold,
     InvalidLoss,
@@ -31,14 +28,6 @@ class Line(NamedTuple):
     number: int
     id: str
     value: Any
-
-
-class LineError(ValueError):
-    """A line that cannot be read, or whose loss is refused: where, and why."""
-
-    def __init__(self, where: str, why: str) -> None:
-        super().__init__(f"{where}: {why}")
-        self.why = why
 
 
 class StreamReport:
@@ -73,67 +62,12 @@ def read_lines(source: Iterable[str], column: str, report: StreamReport, *, item
     >>> list(read_lines(["id,loss", "1.0.0.ab,0.5"], "loss", StreamReport()))
     [Line(number=2, id='1.0.0.ab', value=0.5)]
     """
-    for number, fields in _fields(iter(source), column):
+    for number, fields in read_rows(source, ("id", column), unless="wants_loss"):
         line = _line(number, fields, column, items)
         if line is None:
             report.without_loss += 1
         else:
             yield line
-
-
-def _fields(lines: Iterator[str], column: str, *, bare: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number of each line and what it holds by name; `bare` lines may be ids and nothing else."""
-    # Errors are raised outside `except`: what was caught holds the line, and would travel along as their context.
-    try:
-        for number, first in enumerate(lines, start=1):
-            if first.strip():
-                if first.lstrip().startswith("{"):
-                    yield from _json_lines(first, lines, number)
-                elif bare and "id" not in [name.strip().lower() for name in first.split(",")]:
-                    numbered = enumerate(chain([first], lines), start=number)
-                    yield from ((place, {"id": line}) for place, line in numbered if line.strip())
-                else:
-                    yield from _csv_lines(first, lines, number, column)
-                return
-        return
-    except UnicodeDecodeError:
-        pass
-    raise LineError("the file", "it is not text in UTF-8")
-
-
-def _json_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    for shift, text in enumerate(chain([first], rest)):
-        if not text.strip():
-            continue
-        try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError):
-            fields = None
-        if not isinstance(fields, dict):
-            raise LineError(f"line {number + shift}", 'it is not a JSON object such as {"id": ..., "loss": ...}')
-        yield number + shift, fields
-
-
-def _csv_lines(first: str, rest: Iterator[str], number: int, column: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(chain([first], rest), skipinitialspace=True)
-    names = [name.strip().lower() for name in reader.fieldnames or ()]
-    if "id" not in names:
-        raise LineError(f"line {number}", "the first line must name the columns, such as id,loss")
-    reader.fieldnames = names
-    try:
-        for fields in reader:
-            if column not in names and not _wants_none(fields):
-                raise LineError(f"line {number}", f"no column {column}; columns are {_columns(names)}")
-            yield number + reader.line_num - 1, fields
-        return
-    except csv.Error:
-        pass
-    raise LineError(f"line {number + reader.line_num}", "it is not CSV")
-
-
-def _columns(names: list[str]) -> str:
-    """Show names of columns; what does not look like a name may be a loss, and is not shown."""
-    return ", ".join(name if re.fullmatch(r"[a-z_][a-z_ ]*[0-9]{0,2}", name) else "(not a name)" for name in names)
 
 
 def _wants_none(fields: dict[str, Any]) -> bool:
@@ -160,7 +94,7 @@ def read_ids(source: Iterable[str]) -> Iterator[tuple[int, str]]:
     >>> list(read_ids(["1.0.0.ab", "", "1.0.1.cd"]))
     [(1, '1.0.0.ab'), (3, '1.0.1.cd')]
     """
-    for number, fields in _fields(iter(source), "id", bare=True):
+    for number, fields in read_rows(source, ("id",), bare=True):
         yield number, _id(number, fields)
 
 
@@ -174,15 +108,15 @@ def _id(number: int, fields: dict[str, Any]) -> str:
 def _line(number: int, fields: dict[str, Any], column: str, items: bool) -> Line | None:
     """Return what a line says; None if it has no loss, and none is wanted."""
     name, value = _id(number, fields), fields.get(column)
-    if value is None or value == "":
+    if is_empty(value):
         if _wants_none(fields):
             return None
         raise LineError(f"line {number}", f"it has no {column}")
     if items and isinstance(value, list | dict):
         return Line(number, name, value)
-    if not isinstance(value, bool | list | dict):
-        with suppress(ValueError, OverflowError):
-            return Line(number, name, float(value))
+    told = number_in(value)
+    if told is not None:
+        return Line(number, name, told)
     raise LineError(f"line {number}", f"its {column} is not a number")
 
 

@@ -9,8 +9,9 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from sottovoce.cli.rows import LineError
 from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
-from sottovoce.cli.study_stream import LineError, StreamReport, opened, read_lines, tell_stream
+from sottovoce.cli.study_stream import StreamReport, opened, read_lines, tell_stream
 from sottovoce.studies import Study
 
 INTERRUPTED = 130

@@ -8,9 +8,10 @@ import typer
 
 from sottovoce.cli import parsing
 from sottovoce.cli.options import Deadline, Options, Patience, with_options
+from sottovoce.cli.rows import LineError
 from sottovoce.cli.study_output import Output
 from sottovoce.cli.study_shared import AsJson, Name, Url, look_at, show, storage_url
-from sottovoce.cli.study_stream import LineError, opened, read_ids
+from sottovoce.cli.study_stream import opened, read_ids
 from sottovoce.errors import UnknownAction
 from sottovoce.options import OPTIONS
 from sottovoce.studies import Study

@@ -9,7 +9,8 @@ import pytest
 
 from sampling import sampled
 from sottovoce.cli import study_stream
-from sottovoce.cli.study_stream import LineError, StreamReport, read_lines
+from sottovoce.cli.rows import LineError
+from sottovoce.cli.study_stream import StreamReport, read_lines
 
 SECRET = 0.123456789  # a loss that nothing may echo
 
@@ -71,9 +72,14 @@ def test_a_negative_loss_is_no_option(found):
 @pytest.mark.parametrize(
     ("header", "option", "words"),
     [
-        ("id,value", (), "line 1: no column loss; columns are id, value."),
-        ("id,loss", ("--report",), "line 1: no column report; columns are id, loss."),
-        (f"id,{SECRET},wants_loss", (), "line 1: no column loss; columns are id, (not a name), wants_loss."),
+        (
+            "id,value,more",
+            (),
+            "line 1: the first line must name the columns, with one loss, such as id,loss; there are id",
+        ),
+        ("id,loss,more", ("--report",), "with one report, such as id,report; there are id, loss, more."),
+        (f"id,{SECRET},more", (), "with one loss, such as id,loss; there are id, (not a name), more."),
+        (f"id,{SECRET},wants_loss", (), "line 2: it has no loss."),
     ],
 )
 def test_a_missing_column_is_blamed_on_the_line_that_names_them(header, option, words, command, found, place):

@@ -14,7 +14,8 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.cli import main
-from sottovoce.cli.study_stream import LineError, read_ids
+from sottovoce.cli.rows import LineError
+from sottovoce.cli.study_stream import read_ids
 
 URL = "sqlite:///study.db"
 SECRET = "0.123456789"
