@@ -68,16 +68,6 @@ def test_positions_of_the_same_call_do_not_count():
     assert optimizer.round == 20
 
 
-def test_telling_closes_nothing():
-    optimizer = bandit(patience=0)
-    actions = optimizer.ask_round()
-    tell(optimizer, actions.ids[1:])
-    assert optimizer.round == 0
-    assert optimizer.outstanding().ids.tolist() == [0]
-    tell(optimizer, [0])  # in time: nobody has asked since
-    assert optimizer.round == 1
-
-
 def test_what_is_missing_counts_as_the_middle_exactly_as_forgotten():
     impatient, forgetful = bandit(patience=5), bandit(patience=None)
     for optimizer in (impatient, forgetful):
@@ -102,14 +92,17 @@ def test_patience_does_not_change_a_run_that_answers_in_time():
             tell(optimizer, block.ids)
     assert np.array_equal(blocks[0].x, blocks[1].x)
     assert np.array_equal(blocks[0].x, blocks[2].x)
-
-
-def test_for_ever_is_for_ever():
-    optimizer = bandit(patience=None)
-    optimizer.ask()
-    tell(optimizer, optimizer.ask(999).ids)
-    assert optimizer.round == 0
-    assert "waits for ever" in str(optimizer.outstanding())
+    waits = bandit(patience=None)
+    waits.ask()
+    tell(waits, waits.ask(999).ids)
+    assert waits.round == 0
+    assert "waits for ever" in str(waits.outstanding())
+    hasty = bandit(patience=0)
+    actions = hasty.ask_round()
+    tell(hasty, actions.ids[1:])
+    assert (hasty.round, hasty.outstanding().ids.tolist()) == (0, [0])  # telling closes nothing
+    tell(hasty, [0])  # in time: nobody has asked since
+    assert hasty.round == 1
 
 
 def test_late_losses_are_refused_with_their_whole_call_or_dropped():
@@ -184,13 +177,8 @@ def test_what_is_outstanding_has_an_id_a_round_and_an_age():
 
 
 def test_the_default_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one():
-    assert [default_patience(planned) for planned in (5, 100, 100_000, 500_000, 10**7)] == [
-        0,
-        10,
-        10_000,
-        10_000,
-        10**5,
-    ]
+    planned = {5: 0, 100: 10, 100_000: 10_000, 500_000: 10_000, 10**7: 10**5}
+    assert {events: default_patience(events) for events in planned} == planned
     assert bandit(horizon=500).patience == 50
     unknown = bandit(horizon=None)
     assert unknown.patience == 1000

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
+from sampling import every
 from sottovoce.errors import ConfigurationMismatch
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 
@@ -56,12 +58,6 @@ def test_what_contradicts_the_numbers_is_dropped_and_what_fits_is_kept(season):
         assert optimizer._policy.current().explorer.belief.remembers_earlier == kept
 
 
-def test_before_anything_is_released_the_last_season_decides(season):
-    _, prior = season
-    optimizer = make(seed=3, prior=prior)
-    assert optimizer.ask().x @ COSTS < SLATES.center @ COSTS - 0.3
-
-
 def test_features_let_few_events_say_something_of_many_items():
     """Items whose losses follow from four numbers each: a cold start learns these, and not a hundred of its own."""
     world = np.random.default_rng(4)
@@ -86,8 +82,8 @@ def test_many_coordinates_take_features_and_priors_too():
 
 def distance(target, seed, prior=None):
     """Mean regret per event where losses grow with the squared distance from a target in a ball."""
-    given = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "noise": sv.SimulatedNoise(seed), "seed": seed}
-    optimizer = sv.PrivateBandit(sv.domains.Ball(3), horizon=12_000, exploration="posterior", prior=prior, **given)
+    given = {"exploration": "posterior", "prior": prior, "seed": seed, "noise": sv.SimulatedNoise(seed)}
+    optimizer = bandit(sv.domains.Ball(3), 12_000, **given)
     world, lost = np.random.default_rng(seed), 0.0
     while optimizer.remaining:
         actions = optimizer.ask_round()
@@ -110,13 +106,17 @@ def test_convex_losses_take_a_prior_and_drop_one_that_is_wrong():
     assert not optimizer._policy.current().explorer.belief.remembers_earlier
 
 
-def test_a_posterior_survives_its_file(season, tmp_path):
+def test_a_posterior_survives_its_file_and_predicts_within_its_deviations(season, tmp_path):
+    """Of 40 slates, none is off by five standard deviations: 2e-5 by chance."""
     _, posterior = season
     again = sv.Posterior.load(posterior.save(tmp_path / "season.posterior"))
     assert again == posterior
     assert str(again) == str(posterior)
-    x = np.array(SLATES.extreme_point(COSTS))
-    assert again.predict(x) == posterior.predict(x)
+    for seed in range(40):
+        x = SLATES.extreme_point(np.random.default_rng(seed).normal(size=20))
+        loss, deviation = again.predict(x)
+        assert (loss, deviation) == posterior.predict(x)
+        assert abs(loss - x @ COSTS / 5) < 5 * deviation
     data = bytearray((tmp_path / "season.posterior").read_bytes())
     data[-1] ^= 1
     (tmp_path / "damaged").write_bytes(data)
@@ -124,16 +124,7 @@ def test_a_posterior_survives_its_file(season, tmp_path):
         sv.Posterior.load(tmp_path / "damaged")
 
 
-def test_predictions_are_within_their_deviations(season):
-    """Of 40 slates, none is off by five standard deviations: 2e-5 by chance."""
-    _, posterior = season
-    for seed in range(40):
-        x = SLATES.extreme_point(np.random.default_rng(seed).normal(size=20))
-        loss, deviation = posterior.predict(x)
-        assert abs(loss - x @ COSTS / 5) < 5 * deviation
-
-
-@pytest.mark.parametrize(
+@every(
     ("options", "error"),
     [
         ({"features": np.ones((19, 2))}, "a row for each of the 20 coordinates"),
@@ -147,7 +138,7 @@ def test_predictions_are_within_their_deviations(season):
         ({"prior": "season", "domain": sv.domains.Hypersimplex(21, 5)}, "decisions with 20 coordinates"),
     ],
 )
-@pytest.mark.parametrize("build", [sv.PrivateBandit, sv.plan], ids=lambda one: one.__name__)
+@every("build", [sv.PrivateBandit, sv.plan])
 def test_what_does_not_apply_is_refused(build, options, error, season):
     given = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), **LINEAR, **options}
     if "prior" in given:
@@ -156,15 +147,19 @@ def test_what_does_not_apply_is_refused(build, options, error, season):
         build(given.pop("domain", SLATES), horizon=1000, **given)
 
 
-def test_a_prior_is_a_posterior_and_nothing_else():
-    with pytest.raises(TypeError, match=r"sv\.Posterior\.load"):
-        make(prior=b"bytes")
-
-
-def test_the_statement_says_whom_the_prior_came_from(season):
-    said = " ".join(str(make(prior=season[1]).privacy).split())
+def test_a_prior_decides_before_anything_is_released_and_the_statement_says_whom_it_came_from(season):
+    optimizer = make(seed=3, prior=season[1])
+    assert optimizer.ask().x @ COSTS < SLATES.center @ COSTS - 0.3
+    said = " ".join(str(optimizer.privacy).split())
     assert "people whose losses are in the prior" in said
     assert season[1].privacy in said
+    with pytest.raises(TypeError, match=r"sv\.Posterior\.load"):
+        make(prior=b"bytes")
+    named = after(SLATES.labelled(ITEMS), COSTS, 1000)
+    assert f"best       {ITEMS[int(np.argmin(named.slopes))]}: " in str(named)
+    assert make(SLATES, prior=named).remaining  # without names, what stands in its place is meant
+    assert season[1].labels is None
+    assert make(SLATES.labelled(ITEMS), prior=season[1]).remaining
 
 
 def test_configurations_with_arrays_are_kept_and_compared(season):
@@ -261,19 +256,6 @@ def test_a_prior_about_other_things_is_refused_where_losses_are_convex():
         convex(["tea", "coffee", "milk"], prior=prior)
     with pytest.raises(ValueError, match="found by names where both have some"):
         make(sv.domains.Hypersimplex(19, 5), prior=after(SLATES, COSTS, 1000))
-
-
-def test_without_names_coordinates_are_the_same_in_their_order():
-    prior = after(SLATES.labelled(ITEMS), COSTS, 1000)
-    assert make(SLATES, prior=prior).remaining  # without names, what stands in its place is meant
-    nameless = after(SLATES, COSTS, 1000)
-    assert nameless.labels is None
-    assert make(SLATES.labelled(ITEMS), prior=nameless).remaining
-
-
-def test_a_posterior_says_names():
-    believed = after(SLATES.labelled(ITEMS), COSTS, 1000)
-    assert f"best       {ITEMS[int(np.argmin(believed.slopes))]}: " in str(believed)
 
 
 def test_a_study_is_created_with_a_prior_in_another_order_and_opened_again(tmp_path):

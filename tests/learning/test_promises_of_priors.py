@@ -69,12 +69,9 @@ def test_a_prior_that_protects_nobody_is_refused_where_noise_is_real(open_book):
     for privacy in (STRONG, sv.ZCDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.LocalDP(1.0)):
         with pytest.raises(ValueError, match="accept_prior='not private'"):
             sv.PrivateBandit(DOMAIN, **GIVEN, privacy=privacy, prior=open_book)
-
-
-def test_it_is_refused_after_any_number_of_runs_in_between(open_book):
     middle = bandit(STRONG, prior=open_book, accept_prior="not private").posterior()
     assert not middle.private
-    with pytest.raises(ValueError, match="accept_prior='not private'"):
+    with pytest.raises(ValueError, match="accept_prior='not private'"):  # after any number of runs in between
         sv.PrivateBandit(DOMAIN, **GIVEN, privacy=STRONG, prior=middle)
 
 

@@ -94,36 +94,6 @@ def test_a_study_goes_where_the_optimizer_in_memory_goes(case, opened, sqlite_ur
     assert not np.allclose(study.point, arguments["domain"].center, atol=1e-6)  # it has gone somewhere
 
 
-@given(steps=st.lists(st.tuples(st.sampled_from(["ask", "tell", "forget"]), st.integers(1, 20)), max_size=16))
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@pytest.mark.parametrize("case", ["frames", "designs", "probes", "doubling probes on a ball"])
-def test_any_split_of_asks_and_tells_gives_the_same(case, steps, tmp_path_factory):
-    arguments = dict(CASES[case])
-    url = f"sqlite:///{tmp_path_factory.mktemp('split') / 'study.db'}"
-    with sv.Study.open(url, name="study", noise=sv.SimulatedNoise(2), seed=3, **arguments) as study:
-        memory = sv.PrivateBandit(arguments.pop("domain"), noise=sv.SimulatedNoise(2), seed=3, **arguments)
-        waiting = []
-        for what, size in [*steps, ("tell", 10**6)]:
-            if what == "ask":
-                a, b = same_blocks(memory, study, size)
-                waiting += list(zip(a.ids.tolist(), b.ids.tolist(), (0.5 + 0.1 * a.x[:, 0]).tolist(), strict=True))
-                continue
-            mine, waiting = waiting[-size:], waiting[:-size]  # the newest first
-            if mine:
-                ids, names, losses = zip(*mine, strict=True)
-                if what == "tell":
-                    memory.tell(np.array(ids), losses)
-                    study.tell(names, losses)
-                else:
-                    memory.forget(np.array(ids))
-                    study.forget(names)
-            assert study.round == memory.round
-        assert np.array_equal(memory.ask().x, study.ask().x)
-        status = study.status()
-        assert status.outstanding == len(memory.outstanding())
-        assert np.array_equal(status.point, memory.point)
-
-
 STEPS = st.lists(
     st.tuples(st.sampled_from(["ask", "block", "round", "tell", "lose", "forget", "restart"]), st.integers(1, 30)),
     min_size=8,
