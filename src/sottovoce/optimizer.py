@@ -1,7 +1,8 @@
 """Ask and tell over rounds in a store: what `PrivateBandit` and `Study` have in common."""
 
 import importlib
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,7 @@ from sottovoce.learning.bandit.item_losses import in_items, with_zeros
 from sottovoce.learning.bandit.outstanding import Outstanding, outstanding_of
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.learning.bandit.pooled_policy import POOL, PooledPolicy, shares_rounds
 from sottovoce.learning.bandit.recommendation import (
     Recommendation,
     believed,
@@ -91,13 +93,18 @@ class Optimizer(Book):
         self._itemised = configuration.feedback == "items"
         self._attentive = self._local or self._itemised
         kind = BanditPolicy if configuration.segments is None else SegmentPolicy
+        if shares_rounds(problem):
+            kind = PooledPolicy
         policy = kind(configuration, problem, source, entropy)
         policy.refresh, policy.read_changes = self._refresh, self._read_changes
         horizon = None if configuration.horizon is None else problem.horizon
         super().__init__(store(policy.shape), policy, horizon=horizon)
+        self._pooling = isinstance(policy, PooledPolicy)  # whether events of several segments may be of one stream
         self._streams: dict[Any, int] = {None: 0} if configuration.segments is None else {}
         if configuration.segments is None:
             self._store.stream("")
+        elif isinstance(policy, PooledPolicy):
+            self._store.stream(policy.name_of(None))
         self._refresh()
 
     # ------------------------------------------------------------------ asking
@@ -131,24 +138,55 @@ class Optimizer(Book):
         if size is None and person is None and (segment is None or type(segment) is str):
             stream = self._streams.get(segment)
             if stream is not None:
+                if self._pooling:
+                    with self._lock: return self._ask_counted(stream, segment)  # noqa: E701  # fmt: skip
                 with self._lock: return self._ask_one(stream)  # type: ignore[no-any-return]  # noqa: E701  # fmt: skip
         with self._lock: return self._ask_for(size, segment, person)  # noqa: E701  # fmt: skip
 
+    def _ask_counted(self, stream: int, segment: Any) -> Action:
+        """Return the next action of a stream, and note whom it is for if the stream does not say it."""
+        action: Action = self._ask_one(stream)
+        if stream == POOL and isinstance(self._policy, PooledPolicy):
+            self._policy.count((segment,))
+        return action
+
     def _ask_for(self, size: int | None, segment: Any, person: Any) -> Action | Actions:
         if size is None and not are_several(segment) and (person is None or isinstance(person, str)):
+            if person is not None:
+                return next(iter(self._block_for(1, segment, people=self._hashed([person]))))
             stream = self._stream_of(segment)
-            if person is None:
-                one: Action = self._ask_one(stream)
-                return one
-            return next(iter(self._actions(self._ask_block(1, stream, people=self._hashed([person])))))
+            if isinstance(self._policy, PooledPolicy):
+                return self._ask_counted(stream, self._policy.segments.key(segment))
+            one: Action = self._ask_one(stream)
+            return one
         if segment is not None and not isinstance(self._policy, SegmentPolicy):
             raise no_segments()
         if size is None:
             size = len(people_of(person) or several(segment))
         count = whole("size", size)
         people = people_for(count, person)
-        streams = self._streams_of(count, segment)
-        return self._actions(self._ask_block(count, streams, people=self._hashed(people)))
+        return self._block_for(count, segment, people=self._hashed(people))
+
+    def _block_for(
+        self, size: int, segment: Any, more: int = 0, streams: Integers | int | None = None, **asking: Any
+    ) -> Actions:
+        """Return a block of actions for a segment, or for one each; of `streams`, if that is decided."""
+        streams = self._streams_of(size, segment) if streams is None else streams
+        handed = self._ask_block(size, streams, more, **asking)
+        if isinstance(self._policy, PooledPolicy):
+            self._policy.count(self._of_pool(size, segment, streams))
+        return self._actions(handed)
+
+    def _of_pool(self, size: int, segment: Any, streams: Integers | int) -> Iterable[Segment]:
+        """Return the segments of those events of a block that are of the pool."""
+        assert isinstance(self._policy, SegmentPolicy)
+        whom = segment
+        if not _are_names(segment, size):
+            keys, index = segments_of_block(self._policy.segments, size, segment)
+            whom = [keys[place] for place in index.tolist()]
+        if isinstance(streams, int):
+            return whom if streams == POOL else ()
+        return itertools.compress(whom, (streams == POOL).tolist())
 
     def _hashed(self, people: Sequence[str] | None) -> list[bytes] | None:
         if people is not None and self._policy.resumed:
@@ -196,7 +234,7 @@ class Optimizer(Book):
             most = len(people) if most is None else min(most, len(people))
         size = self._rest_of_round(stream, most, None if people is None else people[0])
         size = size if self.remaining is None else min(size, self.remaining)
-        return self._actions(self._ask_block(size, stream, people=people and people[:size]))
+        return self._block_for(size, segment, people=people and people[:size])
 
     def _ask_until_an_end(self, segments: list[Any], people: list[bytes] | None) -> Actions:
         if not isinstance(self._policy, SegmentPolicy):
@@ -206,15 +244,29 @@ class Optimizer(Book):
         size = len(segments) if self.remaining is None else min(len(segments), self.remaining)
         keys, index = segments_of_block(self._policy.segments, size, segments[:size])
         self._policy.check_room(keys)
-        left = [0 if key not in self._streams else self._left_of_begun(self._streams[key]) for key in keys]
+        # Segments that have no stream yet will have one each, unless there is a pool.
+        streams = [self._streams.get(key, POOL if self._pooling else -1 - place) for place, key in enumerate(keys)]
+        numbers, first, group = np.unique(streams, return_index=True, return_inverse=True)
+        group = group[index]
 
         def rest(place: int) -> int:
-            person = None if people is None else people[int(np.argmax(index == place))]
-            return self._rest_of_round(self._stream_of(keys[place]), person=person)
+            person = None if people is None else people[int(np.argmax(group == place))]
+            return self._rest_of_round(self._stream_of(keys[first[place]]), person=person)
 
-        size = events_before_an_end(index, left, rest)
-        streams = self._streams_of(size, segments[:size])
-        return self._actions(self._ask_block(size, streams, people=people and people[:size]))
+        left = [0 if one < 0 else self._left_of_begun(one) for one in numbers.tolist()]
+        apart = self._apart
+        size = events_before_an_end(group, left, rest)
+        if not self._pooling:
+            return self._block_for(size, segments[:size], people=people and people[:size])
+        if self._apart is not apart:  # with the event that has begun a round of the pool, some have left it
+            size = min(size, 1 + int(np.argmax(numbers[group] == POOL)))
+        self._streams_of_keys(keys[: int(index[:size].max()) + 1])  # now they are opened
+        return self._block_for(size, segments[:size], streams=numbers[group[:size]], people=people and people[:size])
+
+    @property
+    def _apart(self) -> Any:
+        """The segments that share no rounds, where others do: another value if there is one more."""
+        return self._policy.own if isinstance(self._policy, PooledPolicy) else None
 
     def _stream_of(self, segment: Any) -> int:
         """Return the stream of a segment, opened if it has none."""
@@ -231,14 +283,14 @@ class Optimizer(Book):
         """Return the streams of segments, opened if they have none: all of them, or none."""
         policy = self._policy
         assert isinstance(policy, SegmentPolicy)
-        if not all(key in policy.numbers for key in keys):
+        if not all(key in policy.routes for key in keys):
             self._store.check()
             self._refresh()
             policy.check_room(keys)
             for key in keys:
-                if key not in policy.numbers:
+                if key not in policy.routes:
                     self._stream_named(policy.name_of(key))
-        return [policy.numbers[key] for key in keys]
+        return [policy.routes[key] for key in keys]
 
     def _catch_up(self) -> set[int]:
         learned = super()._catch_up()
@@ -250,7 +302,7 @@ class Optimizer(Book):
         """Take over what other processes have begun and learned."""
         super()._refresh()
         if isinstance(self._policy, SegmentPolicy):
-            self._streams = self._policy.numbers
+            self._streams = self._policy.routes
 
     def _admit(self, name: str) -> None:
         self._refresh()
@@ -262,13 +314,14 @@ class Optimizer(Book):
         if not isinstance(self._policy, SegmentPolicy):
             return self._stream_of(segment)
         given = segment.tolist() if isinstance(segment, np.ndarray) else segment
-        if type(given) is list and len(given) == size and set(map(type, given)) == {str}:  # plain names, as is usual
+        if _are_names(given, size):
             with suppress(KeyError):
-                return np.fromiter(map(self._streams.__getitem__, given), np.int64, size)
+                found = np.fromiter(map(self._streams.__getitem__, given), np.int64, size)
+                return found if found.any() else 0
         self._check_remaining(size)
         keys, index = segments_of_block(self._policy.segments, size, segment)
-        found = np.array(self._streams_of_keys(keys))
-        return int(found[0]) if len(found) == 1 else found[index]
+        streams = np.array(self._streams_of_keys(keys))
+        return int(streams[0]) if len(streams) == 1 else streams[index]
 
     def _actions(self, handed: HandedOut) -> Actions:
         if len(self._policy.problems) > 1:
@@ -484,7 +537,7 @@ class Optimizer(Book):
     @property
     def sizes(self) -> dict[Segment, int]:
         """Events that were asked, by segment, in the order in which segments were first asked for."""
-        return {segment: self._asked_of(stream) for segment, stream in self._streams.items() if segment is not None}
+        return self._policy.counts(self._asked_of) if isinstance(self._policy, SegmentPolicy) else {}
 
     @property
     def channel(self) -> Any:
@@ -523,7 +576,8 @@ class Optimizer(Book):
         with self._lock: return self._outstanding(limit)  # noqa: E701  # fmt: skip
 
     def _outstanding(self, limit: int | None) -> Outstanding:
-        names = {stream: segment for segment, stream in self._streams.items()}
+        numbers = self._policy.numbers if isinstance(self._policy, SegmentPolicy) else {}
+        names = {stream: segment for segment, stream in numbers.items()}
         found = outstanding_of(self._store, self.patience, self.asked, limit, names)
         return replace(found, ids=self._shown(found.ids))
 
@@ -635,9 +689,7 @@ class Optimizer(Book):
     def _recommended(self, segment: Any) -> Recommendation:
         self._learn()
         if isinstance(self._policy, SegmentPolicy):
-            return (
-                self._recommended_for_all() if segment is None else for_segment(self._belief_of(segment), self._problem)
-            )
+            return self._recommended_for_all() if segment is None else self._recommended_for(segment)
         self._stream_of(segment)
         epoch = self._informed()
         return self._policy.current().counting(lambda: recommended(epoch, self._problem))
@@ -646,7 +698,14 @@ class Optimizer(Book):
         policy = self._policy
         assert isinstance(policy, SegmentPolicy)
         beliefs = {segment: policy.informed_belief(stream) for segment, stream in policy.numbers.items()}
-        return for_all(beliefs, self.sizes, policy.hierarchy, policy.template, self._problem)
+        shared = policy.shared_rounds, [one for one in beliefs if policy.shares(one)]
+        return for_all(beliefs, self.sizes, policy.hierarchy, policy.template, self._problem, shared)
+
+    def _recommended_for(self, segment: Any) -> Recommendation:
+        policy, belief = self._policy, self._belief_of(segment)
+        assert isinstance(policy, SegmentPolicy)
+        shares = policy.shares(policy.segments.key(segment))
+        return for_segment(belief, self._problem, policy.shared_rounds if shares else 0)
 
     def _believed(self, segment: Any) -> Posterior:
         self._learn()
@@ -667,7 +726,7 @@ class Optimizer(Book):
         if segment is not None:
             found: FitCheck = self._belief_of(segment).fit_check()
             return found
-        each = [self._policy.informed_belief(stream).fit_check() for stream in self._policy.numbers.values()]
+        each = [self._policy.informed_belief(stream).fit_check() for stream in self._policy.streams]
         worst = min(each, key=lambda one: one.probability, default=None)
         return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
 
@@ -709,6 +768,11 @@ class Optimizer(Book):
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
         counted = self._store.counts_people
         return describe(self._problem, self.plan, self._source, doubling=self.horizon is None, counted=counted)
+
+
+def _are_names(given: Any, size: int) -> bool:
+    """Whether events are given by plain names, as is usual."""
+    return type(given) is list and len(given) == size and set(map(type, given)) == {str}
 
 
 def no_segments() -> TypeError:

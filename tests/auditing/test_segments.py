@@ -15,6 +15,7 @@ from sottovoce.auditing.playing._silence import Silence
 from sottovoce.auditing.playing.neighbours import neighbours
 from sottovoce.auditing.playing.survey import survey
 from sottovoce.auditing.subjects.catalogue import shipped
+from sottovoce.learning.bandit import pooled_policy
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
 from sottovoce.models import HierarchicalPrior
 
@@ -99,3 +100,42 @@ def test_segments_of_convex_losses_align():
         sv.domains.Ball(2), sv.PureDP(1.0), 12, choices, loss_range=(0.0, 2.0), segments=["a", "b"], label="convex"
     )
     assert align(convex, most=6).passed
+
+
+@pytest.fixture
+def crowd(monkeypatch):
+    """Fourteen segments that share rounds; two events are enough to have rounds of one's own."""
+    monkeypatch.setattr(pooled_policy, "_EVENTS", 2)
+    monkeypatch.setattr(pooled_policy, "_WORTH", 1e-3)
+    choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
+    names = [f"segment {number}" for number in range(14)]
+    settings = {"loss_range": (0.0, 2.0), "losses": "linear", "segments": names, "label": "crowd"}
+    return Configuration(sv.domains.Hypersimplex(3, 1), sv.PureDP(1.0), 42, choices, **settings)
+
+
+def test_segments_that_share_rounds_align(crowd):
+    made = crowd(0, sv.SimulatedNoise(0))
+    assert isinstance(made._policy, pooled_policy.PooledPolicy)
+    for _ in range(3):
+        actions = made.ask(segment=["segment 0", "segment 1"] * 6)
+        made.tell(actions.ids, [1.0] * 12)
+    assert made._policy.own, "what is aligned below has rounds of both kinds"
+    found = align(crowd, most=6)
+    assert found.passed, found.words
+
+
+def test_a_pool_without_noise_is_caught(crowd, monkeypatch):
+    right = SegmentPolicy._epoch
+
+    def make(self, number, *rest):
+        source = self.source
+        self.source = Silence() if number == pooled_policy.POOL else source
+        try:
+            return right(self, number, *rest)
+        finally:
+            self.source = source
+
+    monkeypatch.setattr(SegmentPolicy, "_epoch", make)
+    found = align(crowd, most=6)
+    assert not found.passed
+    assert "no noise of its own" in found.words

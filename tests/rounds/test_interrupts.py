@@ -15,6 +15,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
+from sottovoce.learning.bandit import pooled_policy
 
 from .interrupting import Call, Cut, NoNoise, Run, Scene
 
@@ -38,6 +39,9 @@ SUBJECTS = {
     "posterior, convex": in_memory(BALL, probes=2, least_events=2),
     "segments": in_memory(SLATE, losses="linear", probes=2, least_events=2, segments=PEOPLE, horizon=120),
     "segments, doubling": in_memory(SLATE, losses="linear", probes=2, least_events=2, segments=PEOPLE, horizon=None),
+    "segments that share rounds": in_memory(
+        SLATE, losses="linear", probes=2, least_events=2, segments=sv.Segments(PEOPLE.names, limit=20), horizon=120
+    ),
     "designs": in_memory(SLATE, **LINEAR),
     "reuse": in_memory(SLATE, **LINEAR, reuse=True),
     "tree": in_memory(SIMPLEX, mechanism="tree", batch_size=4, step=0.05),
@@ -138,10 +142,13 @@ def test_a_call_may_be_cut_short_at_any_line_of_the_book(what: str) -> None:
 
 
 @pytest.mark.long
-def test_so_it_may_with_segments() -> None:
+@pytest.mark.parametrize("name", ["segments", "segments that share rounds"])
+def test_so_it_may_with_segments(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line that calls share is tried in one of them: segments take their time."""
+    monkeypatch.setattr(pooled_policy, "_EVENTS", 4)  # so that some have rounds of their own
+    monkeypatch.setattr(pooled_policy, "_WORTH", 0.01)
     tried = set[Any]()
-    assert sum(cut_in_the_book("segments", what, tried) for what in ALL_CALLS) > 300
+    assert sum(cut_in_the_book(name, what, tried) for what in ALL_CALLS) > 300
 
 
 def cut_in_the_book(name: str, what: str, tried: set[Any]) -> int:

@@ -13,7 +13,8 @@ Tests: tests/models/test_hierarchical_prior.py compares it with the joint Gaussi
 """
 
 from collections.abc import Callable
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ _MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that se
 _WORTH_A_TRY = 10.0  # nats by which a place may be worse, and is still climbed from
 _SOME = 5  # numbers of a segment, on average, before it is tried elsewhere at all
 _AGAIN = 1.5  # as many numbers as at the last time, and shares are learned again
+_DOUBT = 2.0  # nats by which what segments have of their own, at least or at most, is less likely
 _KNOWN = attrgetter("known")
 
 
@@ -55,6 +57,7 @@ class _Members(NamedTuple):
 
     rows: Floats
     members: tuple[HasStatistics, ...]
+    parts: Floats  # of the variance of what one segment has of its own: 1, and less for a mean of several
 
 
 class HierarchicalPrior:
@@ -79,7 +82,10 @@ class HierarchicalPrior:
     def _begin(self, segments: Segments) -> None:
         self._groups = segments.groups
         self.variance_shares = VarianceShares.first(len(self._groups) - 1)
-        self._members = _Members(np.empty((0, sum(size for _, size in self._groups))), ())
+        self._members = _Members(np.empty((0, sum(size for _, size in self._groups))), (), np.empty(0))
+        # What segments have of their own at least and at most, as places in `SHARES`: what was released speaks against
+        # less, and more.
+        self.apart = 0, len(SHARES) - 1
         self.learned = 0  # numbers that there were when the shares was learned
 
     def join(self, row: Floats, member: HasStatistics, place: int | None = None) -> None:
@@ -94,9 +100,27 @@ class HierarchicalPrior:
         place
             Of the segment, if a call that was cut short may have put one there; the next one by default.
         """
-        rows, members = self._members
+        rows, members, parts = self._members
         place = len(members) if place is None else place
-        self._members = _Members(np.vstack([rows[:place], row]), (*members[:place], member))
+        parts = np.append(parts[:place], 1.0)
+        self._members = _Members(np.vstack([rows[:place], row]), (*members[:place], member), parts)
+
+    def mix(self, place: int, shares: Floats) -> None:
+        """Let a member speak for several segments: what they have of their own is averaged, and so varies less.
+
+        Parameters
+        ----------
+        place
+            Of the member.
+        shares
+            Which share of its events each of the members has.
+        """
+        rows, members, parts = self._members
+        mixed, parts = rows.copy(), parts.copy()
+        mixed[place], parts[place] = shares @ rows, float(shares @ shares)
+        if place < len(self._statistics.stale):
+            self._statistics.stale[place] = True  # first: what is cut short below is computed again for nothing
+        self._members = _Members(mixed, members, parts)
 
     def replace(self, place: int, member: HasStatistics) -> None:
         """Let another speak for a segment.
@@ -108,8 +132,8 @@ class HierarchicalPrior:
         member
             What it has to say.
         """
-        rows, members = self._members
-        self._members = _Members(rows, (*members[:place], member, *members[place + 1 :]))
+        rows, members, parts = self._members
+        self._members = _Members(rows, (*members[:place], member, *members[place + 1 :]), parts)
 
     @property
     def count(self) -> int:
@@ -136,31 +160,51 @@ class HierarchicalPrior:
         sizes
             Events of each segment: those of most decide how many resets count. Equal ones by default.
         """
+        return self._said_of(place, row, sizes, self.variance_shares)
+
+    def prior_of_scout(self, place: int, sizes: Floats, apart: int) -> Prior:
+        """Return what all other segments say of one that is to find out how much they differ.
+
+        Parameters
+        ----------
+        place, sizes
+            As for `prior`.
+        apart
+            How much it may have of its own, as a place in `SHARES`.
+        """
+        return self._said_of(place, None, sizes, replace(self.variance_shares, residual=apart))
+
+    def _said_of(self, place: int, row: Floats | None, sizes: Floats | None, mine: VarianceShares) -> Prior:
         statistics = self._refreshed()
         self._reduce(statistics)
         counts = statistics.reset_counts
         most = resets_of_most(counts, np.ones(len(counts)) if sizes is None else sizes)
         resets = max(int(counts[place]), most) if place >= 0 else most
-        others = (counts == resets).astype(np.float64)
+        others = ((counts == resets) & (statistics.numbers > 0)).astype(np.float64)
         if place >= 0:
             others[place] = 0.0
-        precision, pull = self._expected(statistics, others, self._members.rows[place] if row is None else row)
+        its, part = (self._members.rows[place], self._members.parts[place]) if row is None else (row, 1.0)
+        precision, pull = self._expected(statistics, others, its, part * self._own_shares(mine))
         precision = self._inverse.T @ precision @ self._inverse
         precision = (precision + precision.T) / 2
         pull = precision @ self._mean + self._inverse.T @ pull
         scatter, scores = others @ statistics.scatter, statistics.summed_scores(others)
         return Prior(precision, pull, scatter, resets=most, scores=scores)
 
-    def _expected(self, statistics: SegmentStatistics, others: Floats, row: Floats) -> tuple[Floats, Floats]:
+    def _expected(
+        self, statistics: SegmentStatistics, others: Floats, row: Floats, variances: Floats
+    ) -> tuple[Floats, Floats]:
         """Return precision and pull of what some segments say of one, in units of the prior: common parts, and its own.
 
         With P and p those of the common part, and D the variances of what it has of its own, (P^-1 + D)^-1 is
         D^-1 - D^-1 (P + D^-1)^-1 D^-1, and the pull is D^-1 (P + D^-1)^-1 p: one inverse.
         """
-        precision, pull = self._added_up(self._members.rows, statistics.informs, statistics.says, others)
-        variances = self._variances_of(self.variance_shares)
-        precision.flat[:: len(precision) + 1] += 1 / variances.common
-        own = 1 / variances.own
+        said = np.flatnonzero(others)
+        precision, pull = self._added_up(
+            self._members.rows[said], statistics.informs[said], statistics.says[said], others[said]
+        )
+        precision.flat[:: len(precision) + 1] += 1 / self._variances_of(self.variance_shares).common
+        own = 1 / variances
         if len(row) > 1:
             across = np.kron(row, np.eye(self._size))
             solved = np.linalg.solve(precision, np.column_stack([across.T, pull]))
@@ -214,20 +258,24 @@ class HierarchicalPrior:
         if statistics.variance_shares != self.variance_shares:
             statistics.stale[:] = True
             statistics.variance_shares = self.variance_shares
-        stale = np.flatnonzero(statistics.stale)
+        stale = np.flatnonzero(statistics.stale & (statistics.numbers > 0))
         if len(stale):
-            found = self._integrated(statistics.precisions[stale], statistics.pulls[stale], self.variance_shares)
+            found = self._integrated(statistics, stale, self.variance_shares)
             statistics.informs[stale], statistics.says[stale] = found.informs, found.says
             statistics.stale[stale] = False
 
-    def _integrated(self, precisions: Floats, pulls: Floats, variance_shares: VarianceShares) -> "_Integrated":
+    def _integrated(
+        self, statistics: SegmentStatistics, places: Integers, variance_shares: VarianceShares
+    ) -> "_Integrated":
         """What segments say of their common parts, residuals integrated out: (A^-1 + own)^-1, as in `_expected`."""
-        own = 1 / self._variances_of(variance_shares).own
-        inner = precisions + np.diag(own)
+        precisions, pulls = statistics.precisions[places], statistics.pulls[places]
+        own = 1 / (self._members.parts[places, None] * self._variances_of(variance_shares).own)
+        diagonal = own[:, :, None] * np.eye(self._size)
+        inner = precisions + diagonal
         inverse = np.linalg.inv(inner)
         solved = (inverse @ pulls[:, :, None])[:, :, 0]
         return _Integrated(
-            np.diag(own) - own[:, None] * inverse * own, own * solved, float((pulls * solved).sum()), inner
+            diagonal - own[:, :, None] * inverse * own[:, None, :], own * solved, float((pulls * solved).sum()), inner
         )
 
     # ------------------------------------------------------------------ how alike they are
@@ -240,11 +288,14 @@ class HierarchicalPrior:
         variance_shares
             How alike segments are taken to be.
         """
+        return self._evidence_of(np.flatnonzero(self._refreshed().numbers), variance_shares)  # others add nothing
+
+    def _evidence_of(self, said: Integers, variance_shares: VarianceShares) -> float:
         statistics = self._refreshed()
-        said = np.flatnonzero(statistics.numbers)  # by whom: the others add nothing
-        found = self._integrated(statistics.precisions[said], statistics.pulls[said], variance_shares)
+        found = self._integrated(statistics, said, variance_shares)
         roots = np.diagonal(np.linalg.cholesky(found.inner), axis1=1, axis2=2)
-        scale = len(said) * float(np.log(self._variances_of(variance_shares).own).sum())
+        owns = self._members.parts[said, None] * self._variances_of(variance_shares).own
+        scale = float(np.log(owns).sum())
         own = (found.quadratic - scale) / 2 - float(np.log(roots).sum())
         precision, pull = self._added_up(self._members.rows[said], found.informs, found.says, np.ones(len(said)))
         root = np.sqrt(self._variances_of(variance_shares).common)
@@ -253,21 +304,46 @@ class HierarchicalPrior:
         quadratic = float(pull @ np.linalg.solve(inner, pull))
         return own + (quadratic - float(np.linalg.slogdet(inner)[1])) / 2
 
-    def learn(self) -> None:
-        """Take steps of each share to where what was released is more likely; now and then."""
-        numbers = int(self._refreshed().numbers.sum())
-        if len(self._members.members) < 2 or numbers < max(2.0, _AGAIN * self.learned):
+    def learn(self, given: int | None = None) -> None:
+        """Take steps of each share to where what was released is more likely; now and then.
+
+        Parameters
+        ----------
+        given
+            The place of a member whose numbers are taken as given, if there is one that speaks for many: how well
+            others are predicted by it tells how alike they are, and how much it has to say itself does not.
+        """
+        numbers = self._refreshed().numbers
+        total = int(numbers.sum() - (0 if given is None else numbers[given]))
+        least = max(2.0 if given is None else 1.0, _AGAIN * self.learned)
+        if len(self._members.members) < 2 or total < least:
             return
         here, *elsewhere = self.variance_shares.starts()
-        judge = cache(self._posterior_of)  # a step back leads to where it was
+        judge = cache(partial(self._posterior_of, given=given))  # a step back leads to where it was
         ends = [_climbed(here, judge)]
-        if numbers >= _SOME * self.count:
+        if total >= _SOME * np.count_nonzero(numbers):
             least = ends[0][1] - _WORTH_A_TRY
             ends += [_climbed(start, judge) for start in elsewhere if judge(start) > least]
-        self.variance_shares, self.learned = max(ends, key=lambda end: end[1])[0], numbers
+        best = max(ends, key=lambda end: end[1])[0]
+        if given is not None:
+            values = np.array([judge(replace(best, residual=own)) for own in range(len(SHARES))])
+            likely = np.flatnonzero(values >= values.max() - _DOUBT)
+            self.apart = int(likely[0]), int(likely[-1])
+        self.variance_shares, self.learned = best, total
 
-    def _posterior_of(self, variance_shares: VarianceShares) -> float:
-        return self.log_evidence(variance_shares) + variance_shares.log_prior()
+    def precision_of(self, place: int) -> float:
+        """Return how precisely a segment's coefficients are measured, on average over them, in units of the prior.
+
+        Parameters
+        ----------
+        place
+            Of the segment.
+        """
+        return float(np.delete(np.diagonal(self._refreshed().precisions[place]), self._level).mean())
+
+    def _posterior_of(self, variance_shares: VarianceShares, given: int | None = None) -> float:
+        found = self.log_evidence(variance_shares) + variance_shares.log_prior()
+        return found if given is None else found - self._evidence_of(np.array([given]), variance_shares)
 
     # ------------------------------------------------------------------ in units of the prior
 

@@ -304,7 +304,7 @@ class LinearBelief(GaussianBelief):
 
         Earlier runs and other segments are taken in by one form alone.
         """
-        if self._earlier is not None or self.settings.segments:
+        if self._earlier is not None or self.settings.segments or self._shared_prior is not None:
             return self.many
         measured: int = self.measurements.decisions.shape[0]
         return measured**3 + _AROUND < self.dimension**3

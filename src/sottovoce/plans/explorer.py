@@ -156,8 +156,8 @@ class Explorer(ABC):
     belief: Belief | None = None
     """What is believed of losses, if decisions are drawn from that."""
 
-    ask_others: Callable[[], tuple[Prior, ModelSettings]] | None = None
-    """Of one segment of several: returns what others say of it, and what holds for it among them."""
+    ask_others: Callable[[], tuple[Prior, ModelSettings] | None] | None = None
+    """Of one segment of several: returns what others say of it, and what holds for it among them; None if nothing."""
 
     def fresh_copy(self) -> "Explorer":
         """Return the same for another segment, knowing nothing."""
@@ -177,8 +177,9 @@ class Explorer(ABC):
 
     def prepare(self) -> None:
         """See to what has to be known before a round begins: let other segments say what they know."""
-        if self.ask_others is not None and self.belief is not None:
-            self.belief.use_prior(*self.ask_others())
+        said = None if self.ask_others is None else self.ask_others()
+        if said is not None and self.belief is not None:
+            self.belief.use_prior(*said)
 
     @abstractmethod
     def round_size(self, passed: int) -> int:

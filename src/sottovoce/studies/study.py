@@ -196,7 +196,7 @@ class Study(Optimizer):
             begins = False
 
     def _ask_part(self, size: int, segment: Any, left: int, *, begins: bool) -> Actions:
-        return self._actions(self._ask_block(size, self._streams_of(size, segment), left, begins=begins))
+        return self._block_for(size, segment, left, begins=begins)
 
     def keyed_hash(self, person: str | Sequence[str]) -> str:
         """Return a text that is the same for the same people, and says nothing of them without the study's key.

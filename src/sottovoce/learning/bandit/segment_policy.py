@@ -6,6 +6,7 @@ each other is computed from released numbers. So the promise is that of one opti
 
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -57,10 +58,15 @@ class SegmentPolicy(BanditPolicy):
 
     # ------------------------------------------------------------------ streams
 
+    @property
+    def routes(self) -> dict[Any, int]:
+        """The streams that segments are asked for in."""
+        return self.numbers
+
     def check_room(self, segments: list[Segment]) -> None:
         """Refuse segments that were not named, beyond the limit; those that were have their room."""
         named = set(self.segments.names)
-        room = self.segments.most - len(named) - sum(one not in named for one in self.names)
+        room = self.segments.most - len(named) - sum(one not in named for one in self.numbers)
         unnamed = [one for one in segments if one not in named and one not in self.numbers]
         if len(unnamed) > room:
             raise UnknownSegment(
@@ -72,8 +78,8 @@ class SegmentPolicy(BanditPolicy):
         """Forget all segments."""
         kind: Any = ItemHierarchy if self.template.model == "items" else HierarchicalPrior
         self.streams, self.hierarchy = {}, kind(self.segments, self.template)
-        self.names: list[Segment] = []
-        self.numbers: dict[Any, int] = {}
+        self.names: list[Any] = []  # of the streams
+        self.numbers: dict[Any, int] = {}  # the streams of segments
 
     def stream(self, stream: int) -> Stream:
         """Return a stream; of one that another process has opened, read what it is."""
@@ -95,11 +101,11 @@ class SegmentPolicy(BanditPolicy):
         return self.segments.key(segment_of(json.loads(name)))
 
     @staticmethod
-    def name_of(segment: Segment) -> str:
+    def name_of(segment: Any) -> str:
         """Return a segment as a text."""
         return json.dumps(plain_segment(segment))
 
-    def _epoch(self, number: int, segment: Segment, previous: Epoch | None, planned: int) -> Epoch:
+    def _epoch(self, number: int, segment: Any, previous: Epoch | None, planned: int) -> Epoch:
         length = next_length(self.horizon, planned)
         like = self._templates.get(length)
         if like is None:
@@ -113,7 +119,7 @@ class SegmentPolicy(BanditPolicy):
     def _like(self, plan: Plan, like: Epoch) -> Epoch:
         return Epoch(replace(self.problem, horizon=plan.horizon), plan, self.source, like=like.explorer)
 
-    def _among_others(self, epoch: Epoch, number: int, segment: Segment, length: int) -> Epoch:
+    def _among_others(self, epoch: Epoch, number: int, segment: Any, length: int) -> Epoch:
         epoch.explorer.ask_others = partial(self._said_of, number, segment, length)
         if number < self.hierarchy.count and epoch.explorer.belief is not None:
             self.hierarchy.replace(number, epoch.explorer.belief)
@@ -166,15 +172,18 @@ class SegmentPolicy(BanditPolicy):
         stream, number, position
             As for `Policy.begin`.
         """
-        self.hierarchy.learn()
+        self._learn_alike()
         return super().begin(stream, number, position)
+
+    def _learn_alike(self) -> None:
+        self.hierarchy.learn()
 
     def belief(self, stream: int) -> Any:
         """What is believed of a segment by now, which tells others what was released of it."""
         explorer: Any = self.current(stream).explorer
         return explorer.belief
 
-    def _said_of(self, number: int, segment: Segment, length: int) -> tuple[Prior, ModelSettings]:
+    def _said_of(self, number: int, segment: Any, length: int) -> tuple[Prior, ModelSettings] | None:
         """Return what other segments say of one, and what holds for it among them."""
         explorer: Any = self._templates[length].explorer
         template: Belief = explorer.belief
@@ -203,8 +212,24 @@ class SegmentPolicy(BanditPolicy):
         explorer: Any = (self.informed(stream) or self.current(stream)).explorer
         said = explorer.ask_others()  # first: asking settles how the segment's own numbers count
         belief: Belief = copy.copy(explorer.belief)
-        belief.use_prior(*said)
+        if said is not None:
+            belief.use_prior(*said)
         return belief
+
+    # ------------------------------------------------------------------ how many events each has
+
+    def counts(self, asked: Callable[[int], int]) -> dict[Segment, int]:
+        """Return how many events each segment has, by how many were `asked` of each stream."""
+        return {segment: asked(stream) for segment, stream in self.numbers.items()}
+
+    @property
+    def shared_rounds(self) -> int:
+        """Rounds that were learned from which segments share."""
+        return 0
+
+    def shares(self, segment: Segment) -> bool:
+        """Whether a segment is asked for in rounds that it shares with others."""
+        return False
 
     def unseen_belief(self, segment: Segment) -> Belief:
         """Return what others say of a segment that was never asked for."""

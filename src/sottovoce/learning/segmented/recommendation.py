@@ -1,6 +1,6 @@
 """Decisions to take home for several segments: one for all beside one for each, with what telling them apart gains."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -153,10 +153,10 @@ class SegmentedRecommendation(Recommendation):
         return [(heading.replace("Recommendation", "Recommendation for all segments", 1), rows)]
 
 
-def for_segment(belief: Belief, problem: Problem) -> Recommendation:
-    """Return the decision to take home for one segment."""
+def for_segment(belief: Belief, problem: Problem, shared: int = 0) -> Recommendation:
+    """Return the decision to take home for one segment, which has its part in so many `shared` rounds."""
     found = shown(from_belief(belief), problem)
-    return replace(found, why=f"{found.why}, of the segment and of those like it")
+    return replace(found, why=f"{found.why}, of the segment and of those like it", rounds=found.rounds + shared)
 
 
 def for_all(
@@ -165,15 +165,22 @@ def for_all(
     hierarchy: HierarchicalPrior,
     blank: Belief,
     problem: Problem,
+    shared: tuple[int, Sequence[Segment]] = (0, ()),
 ) -> SegmentedRecommendation:
-    """Return the decision that is best for all segments together, by how many events they have; and that of each."""
+    """Return the decision that is best for all segments together, by how many events they have; and that of each.
+
+    Some segments have their part in so many `shared` rounds.
+    """
+    rounds, sharing = shared
     shares = np.array([float(sizes[one]) for one in beliefs])
     shares = shares / shares.sum() if shares.sum() else np.full(len(shares), 1 / max(1, len(shares)))
     x = np.array(blank.leader)
     if beliefs:
         mean = np.einsum("s,sp->p", shares, np.array([one.coefficients() for one in beliefs.values()]))
         x = np.array(blank.best_for(mean))
-    found = {segment: for_segment(one, problem) for segment, one in beliefs.items()}
+    found = {
+        segment: for_segment(one, problem, rounds if segment in sharing else 0) for segment, one in beliefs.items()
+    }
     drawn = {segment: _gaps(one, x, found[segment].x) for segment, one in beliefs.items()}
     gains = {segment: _gain(one, bool(np.abs(found[segment].x - x).max() > 1e-9)) for segment, one in drawn.items()}
     losses = [one.expected_loss(x) for one in beliefs.values()]
@@ -182,7 +189,7 @@ def for_all(
         Recommendation(
             x,
             "the best decision for the mean of what is believed of all segments, by their events",
-            sum(one.rounds for one in found.values()),
+            rounds + sum(one.measurements.rounds for one in beliefs.values()),
             float(shares @ losses) if losses else None,
             float(shares @ unsure) if losses else None,
         ),

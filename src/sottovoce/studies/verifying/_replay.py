@@ -9,6 +9,7 @@ import numpy as np
 from sottovoce._records import Record, part
 from sottovoce.errors import SottovoceError
 from sottovoce.learning.bandit.doubling import next_length
+from sottovoce.learning.bandit.pooled_policy import POOL, shares_rounds
 from sottovoce.plans.checking import check_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import MECHANISMS
@@ -18,6 +19,7 @@ from sottovoce.studies.verifying._epochs import EpochReplay, ReplaySetting
 _POSITIONS = ("plain", "rounded")
 _FACTS = ("passed", "begun", "learned", "finished_calls", "stretches", "played", "point", "planned")
 _OF_SEGMENTS = ("variance_shares", "variance_shares_learned")
+_OF_POOL = ("pooled", "own")
 
 
 def check_design(book: CheckedBook, made: Record, plan: Plan) -> None:
@@ -121,6 +123,8 @@ class StreamReplay:
         row, expect, newest = self.row, self.book.expect, self._rounds[-1]
         own = {name for name in record if not name.startswith(("stretch", "prior.")) or name == "stretches"}
         expected = {*_FACTS, *(() if self.setting.problem.segments is None else _OF_SEGMENTS)}
+        if shares_rounds(self.setting.problem):
+            expected |= {"apart", *(_OF_POOL if row.stream == POOL else ())}
         expect(own == expected, "what is believed is incomplete")
         expect(
             row.learned == record["begun"] + record["learned"], "how new a belief is does not follow from its rounds"

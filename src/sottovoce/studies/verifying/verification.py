@@ -11,6 +11,7 @@ from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StudyDamaged, UnknownSegment
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.epoch import loss_grid
+from sottovoce.learning.bandit.pooled_policy import shares_rounds
 from sottovoce.learning.bandit.public_records import adopt
 from sottovoce.learning.bandit.set_changes import problems_of
 from sottovoce.learning.segmented.plain import segment_of
@@ -199,11 +200,14 @@ def _problems(book: CheckedBook, first: Problem) -> list[Problem]:
 
 
 def _check_streams(book: CheckedBook, setting: ReplaySetting) -> None:
-    """Check that there is one stream, or one for each segment."""
+    """Check that there is one stream, or one for each segment and one that small ones share."""
     segments, rows = setting.problem.segments, book.rows.streams
     if segments is None:
         book.expect([row.name for row in rows] in ([], [""]), "segments are stored of a study that was made without")
         return
+    if shares_rounds(setting.problem):
+        pool, rows = rows[:1], rows[1:]
+        book.expect([row.name for row in pool] == ["null"], "the rounds that segments share are not stored first")
     book.expect(len(rows) <= segments.most, f"{len(rows)} segments are stored, and there may be {segments.most}")
     for row in rows:
         try:

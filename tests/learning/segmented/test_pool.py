@@ -1,0 +1,159 @@
+"""Many segments share rounds, until some have events enough, and differ, to have rounds of their own."""
+
+import numpy as np
+import pytest
+from families import SLATE, family, play
+
+import sottovoce as sv
+from sottovoce.learning.bandit.pooled_policy import POOL
+
+MANY = [f"segment {number}" for number in range(14)]
+SHARES = np.array([6.0, 4.0, *[0.5] * 12])
+ALIKE = np.array([0.05, 0.1, 0.4, 0.45])
+APART = {name: ALIKE[::-1] if name == MANY[0] else ALIKE for name in MANY}
+
+
+def many(**options):
+    return family(segments=MANY, least_events=None, probes=None, **{"horizon": 60_000, **options})
+
+
+def crowd(optimizer, events, costs=APART, block=250, seed=0):
+    """Let people come by, most of them of two large segments; return whom each action was for, with its loss."""
+    coins, told = np.random.default_rng(seed), []
+    for _ in range(events // block):
+        came = coins.choice(MANY, size=block, p=SHARES / SHARES.sum()).tolist()
+        actions = optimizer.ask(segment=came)
+        means = np.array([costs[name] @ x for name, x in zip(came, actions.x, strict=True)])
+        losses = (coins.random(block) < means).astype(float)
+        optimizer.tell(actions.ids, losses)
+        told += zip(actions.ids.tolist(), came, losses.tolist(), strict=True)
+    return told
+
+
+def test_the_pool_plays_what_an_optimizer_without_segments_plays():
+    """To the last bit, as long as nobody has left it: 70 events of each are too few."""
+    options = {"privacy": sv.NoPrivacy(), "noise": None, "horizon": 4000}
+    shared, plain = many(**options), family(segments=None, least_events=None, probes=None, **options)
+    coins = np.random.default_rng(1)
+    for size in (1, 7, 300, 450, 222):
+        came = coins.choice(MANY, size=size).tolist()
+        one, other = shared.ask(segment=came), plain.ask(size)
+        assert np.array_equal(one.x, other.x)
+        losses = coins.random(size)
+        shared.tell(one.ids, losses)
+        plain.tell(other.ids, losses)
+    assert shared.round == plain.round > 1
+    assert np.array_equal(shared.ask(segment=MANY[3]).x, plain.ask().x)
+
+
+def test_who_has_events_enough_and_differs_gets_rounds_of_its_own():
+    optimizer = many()
+    crowd(optimizer, 16_000, seed=1)
+    assert MANY[0] in optimizer._policy.own
+    assert MANY[-1] not in optimizer._policy.own
+    found = optimizer.recommend()
+    assert found[MANY[0]].chosen == ["cocoa", "milk"]
+    assert found[MANY[1]].chosen == found[MANY[-1]].chosen == ["tea", "coffee"]
+    actions = optimizer.ask(segment=[MANY[0], MANY[-1]] * 50)
+    costs = actions.x @ ALIKE
+    assert costs[0::2].mean() > costs[1::2].mean() + 0.2, "each is served by its own"
+
+
+def test_few_leave_where_all_are_alike():
+    """Two scouts at most: what they find speaks for all."""
+    optimizer = many(horizon=200_000)
+    crowd(optimizer, 20_000, costs=dict.fromkeys(MANY, ALIKE))
+    assert len(optimizer._policy.own) <= 2
+    assert "segments help" not in optimizer.recommend().verdict
+
+
+@pytest.mark.parametrize("way", ["single", "block", "round", "list"])
+def test_events_are_counted_for_whom_they_were(way):
+    optimizer, coins, counts = many(), np.random.default_rng(3), dict.fromkeys(MANY, 0)
+    while sum(counts.values()) < 6000:
+        came = coins.choice(MANY, size=60, p=SHARES / SHARES.sum()).tolist()
+        if way == "single":
+            ids = [optimizer.ask(segment=name).id for name in came]
+        elif way == "block":
+            ids = optimizer.ask(segment=np.array(came)).ids
+        elif way == "round":
+            came = came[:1] * len(ids := optimizer.ask_round(most=100, segment=came[0]).ids)
+        else:
+            came = came[: len(ids := optimizer.ask_round(segment=came).ids)]
+        optimizer.tell(np.array(ids), np.array([float(name == MANY[0]) for name in came]))
+        for name in came:
+            counts[name] += 1
+    assert {name: count for name, count in optimizer.sizes.items() if count} == {
+        name: count for name, count in counts.items() if count
+    }
+    assert optimizer._policy.own, "some have left"
+
+
+def test_the_same_by_single_actions_and_by_lists():
+    """How they are asked for changes nothing, while segments leave the pool as well."""
+    came = np.random.default_rng(4).choice(MANY, size=4000, p=SHARES / SHARES.sum()).tolist()
+    one, other = many(horizon=8000), many(horizon=8000)
+    played, at = [], 0
+    while at < len(came):
+        actions = other.ask_round(segment=came[at : at + 300])
+        other.tell(actions.ids, actions.x[:, 0])
+        played += list(actions.x)
+        at += len(actions.ids)
+    for name, x in zip(came, played, strict=True):
+        action = one.ask(segment=name)
+        one.tell(action.id, float(action.x[0]))
+        assert np.array_equal(action.x, x)
+    assert one._policy.own == other._policy.own != frozenset()
+    assert one.sizes == other.sizes
+
+
+def test_every_loss_is_in_one_number_of_one_round():
+    optimizer = many(privacy=sv.NoPrivacy(), noise=None)
+    told = {one: loss for one, _, loss in crowd(optimizer, 8000)}
+    store, seen = optimizer._store, 0
+    assert optimizer._policy.own
+    for stream in optimizer._policy.streams:
+        for release in store.releases(stream, 0):
+            one = release.round
+            mine = [told.pop(one.first + place) for place in range(one.size)]
+            steps = optimizer._policy.grid.steps
+            assert release.numbers[0].sum() == pytest.approx(sum(mine) * steps)
+            seen += one.size
+    assert seen > 6000
+    assert len(told) == 8000 - seen
+
+
+@pytest.mark.parametrize("horizon", [60_000, None])
+def test_a_state_goes_on_with_who_shares_rounds(horizon):
+    optimizer = many(horizon=horizon)
+    crowd(optimizer, 9000)
+    again = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(9))
+    assert again.sizes == optimizer.sizes
+    assert again._policy.own == optimizer._policy.own != frozenset()
+    crowd(again, 1000)
+    assert again.recommend(segment=MANY[0]).chosen == ["cocoa", "milk"]
+
+
+def test_the_pool_has_no_name_and_takes_no_room():
+    optimizer = family(segments=sv.Segments(limit=13))
+    for number in range(13):
+        optimizer.ask(segment=f"segment {number}")
+    with pytest.raises(sv.errors.UnknownSegment, match="one more than the 13"):
+        optimizer.ask(segment="another")
+    assert list(optimizer.sizes) == [f"segment {number}" for number in range(13)]
+    assert {one.segment for one in optimizer.outstanding().waiting} == {None}
+    assert optimizer.recommend(segment="another").rounds == 0
+
+
+def test_factors_and_features_of_a_pool():
+    """The pool stands for a mean of rows: what is learned of a device goes on to speak for it."""
+    segments = {"device": ["phone", "desktop"], "country": [f"country {number}" for number in range(8)]}
+    optimizer = sv.PrivateBandit(
+        SLATE, horizon=60_000, loss_range=(0, 1), privacy=sv.PureDP(1.0), losses="linear", segments=segments, seed=1,
+        noise=sv.SimulatedNoise(1),
+    )  # fmt: skip
+    costs = {(device, country): ALIKE for device in segments["device"] for country in segments["country"]}
+    play(optimizer, costs, 20_000, block=250)
+    pool = optimizer._policy.hierarchy._members.rows[POOL]
+    assert pool[:3] == pytest.approx([1, 0.5, 0.5], abs=0.02)
+    assert optimizer.recommend(segment=("phone", "country 3")).chosen == ["tea", "coffee"]

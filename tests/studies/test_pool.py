@@ -1,0 +1,161 @@
+"""Studies of many segments: small ones share rounds, in every process and after every restart."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+from damaging import faults, rewrite
+from killing import arm
+from study_tools import Look, believing, losses_of
+
+import sottovoce as sv
+from children import Child
+from sottovoce.errors import AlreadyTold
+from sottovoce.learning.bandit import pooled_policy
+
+MANY = [f"segment {number}" for number in range(14)]
+SHARES = np.array([6.0, 4.0, *[0.5] * 12]) / 16
+
+
+def crowded(**changes):
+    return believing(segments=MANY, probes=None, least_events=None, horizon=20_000, seed=3) | changes
+
+
+def came(coins, size):
+    return coins.choice(MANY, size=size, p=SHARES).tolist()
+
+
+def loss(name, x):
+    return 0.9 - 0.4 * x[2 if name == MANY[0] else 0] - 0.05 * x[3]
+
+
+def tell(optimizer, names, actions):
+    optimizer.tell(actions.ids, [loss(name, x) for name, x in zip(names, actions.x, strict=True)])
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """A few dozen events are enough to leave."""
+    monkeypatch.setattr(pooled_policy, "_EVENTS", 60)
+
+
+def test_a_study_plays_what_memory_plays_and_goes_on_after_a_restart(opened, sqlite_url, soon):
+    options = crowded(privacy=sv.PureDP(1.0))
+    study = opened(sqlite_url, noise=sv.SimulatedNoise(2), **options)
+    memory = sv.PrivateBandit(options.pop("domain"), noise=sv.SimulatedNoise(2), **options)
+    coins, ways = np.random.default_rng(0), ("block", "list", "single")
+    for turn in range(60):
+        names, way = came(coins, 40), ways[turn % 3]
+        if way == "single":
+            pairs = [(memory.ask(segment=name), study.ask(segment=name)) for name in names]
+            assert all(np.array_equal(a.x, b.x) for a, b in pairs)
+            for name, (a, b) in zip(names, pairs, strict=True):
+                memory.tell(a.id, loss(name, a.x))
+                study.tell(b.id, loss(name, b.x))
+            continue
+        a, b = (one.ask(segment=names) if way == "block" else one.ask_round(segment=names) for one in (memory, study))
+        assert np.array_equal(a.x, b.x)
+        tell(memory, names[: len(a)], a)
+        tell(study, names[: len(b)], b)
+    assert study._policy.own == memory._policy.own != frozenset()
+    assert study.sizes == memory.sizes
+    assert study.round == memory.round
+    study.close()
+    again = opened(sqlite_url, noise=sv.SimulatedNoise(7))
+    assert again._policy.own == memory._policy.own
+    assert sum(again.sizes.values()) == memory.asked
+    for name in MANY[:3]:
+        assert np.array_equal(again.recommend(segment=name).x, memory.recommend(segment=name).x)
+    found = again.verify()
+    assert found.ok, str(found)
+
+
+def test_processes_agree_on_who_shares_rounds(opened, url, soon):
+    one, coins = opened(url, **crowded()), np.random.default_rng(1)
+    other, asked = opened(url), 0
+    for _ in range(20):
+        for study in (one, other):
+            names = came(coins, 30)
+            tell(study, names, study.ask(segment=names))
+            asked += 30
+    last = opened(url)
+    assert last._policy.own
+    assert one._policy.own <= last._policy.own
+    known = [study.posterior(segment=MANY[0]).slopes for study in (one, other, last)]
+    assert np.array_equal(known[0], known[1])
+    assert np.array_equal(known[0], known[2])
+    for study in (one, other):
+        study.close()  # and gives back what it has leased ahead
+    again = opened(url)
+    assert sum(again.sizes.values()) == again.asked == asked
+    assert sum(count for _, count in again.status().segments) == asked
+    assert again.verify().ok
+
+
+def test_what_is_released_of_the_pool_are_losses_of_all_who_share_it(opened, sqlite_url, soon):
+    study, coins, told = opened(sqlite_url, **crowded()), np.random.default_rng(2), 0.0
+    for _ in range(30):
+        names = came(coins, 40)
+        actions = study.ask(segment=names)
+        losses = losses_of(actions.ids)
+        study.tell(actions.ids, losses)
+        told += float(np.sum(losses))
+    found = study.export()["rounds"]
+    assert {one.get("segment") for one in found} > {None}, "rounds of the pool are nobody's, others are somebody's"
+    released = sum(sum(one["released"]) for one in found) / 2**18
+    study.forget(study.outstanding().ids)
+    held = sum(row.reserved for row in Look(sqlite_url).rounds) - sum(one["size"] for one in found)
+    assert 0 <= told - released <= held
+
+
+def test_damage_to_who_shares_rounds_is_found(tmp_path, soon):
+    from damaging import open_in
+
+    with open_in(tmp_path, **crowded()) as study:
+        coins = np.random.default_rng(3)
+        for _ in range(20):
+            names = came(coins, 40)
+            tell(study, names, study.ask(segment=names))
+        assert study._policy.own
+        assert study.verify().ok
+    path = tmp_path / "study.db"
+    sound = path.read_bytes()
+    connection = sqlite3.connect(path, isolation_level=None)
+    rewrite(connection, "sottovoce_streams", "believed", lambda record: record.pop("own"), "stream = 0")
+    connection.close()
+    assert "is incomplete" in faults(tmp_path)
+    path.write_bytes(sound)
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("UPDATE sottovoce_streams SET name = '\"nobody\"' WHERE stream = 0")
+    connection.close()
+    assert "that segments share are not stored first" in faults(tmp_path)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("way", "after", "late"), [("statement", 150, False), ("commit", 14, True)])
+def test_a_process_that_is_killed_leaves_the_pool_sound(way, after, late, opened, url, soon):
+    opened(url, **crowded()).close()
+
+    def go(report):
+        coins = np.random.default_rng(after)
+        arm(way, after, late)
+        with sv.Study.open(url, name="study") as study:
+            while True:
+                ids = study.ask(segment=came(coins, 1 + int(coins.integers(8)))).ids.tolist()
+                report("asked", ids)
+                study.tell(ids, losses_of(ids))
+                report("told", ids)
+
+    said, killed = Child(go).finish()
+    assert killed
+    told = [one for kind, ids in said if kind == "told" for one in ids]
+    study = opened(url)
+    status = study.status()
+    assert len(told) <= status.told
+    assert sum(study.sizes.values()) == status.asked
+    for one in told[-20:]:
+        with pytest.raises(AlreadyTold):
+            study.tell(one, 0.5)
+    ids = study.ask(segment=MANY * 5).ids
+    study.tell(ids, losses_of(ids))
+    assert study.verify().ok
