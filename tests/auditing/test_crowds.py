@@ -4,8 +4,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import Configuration, shipped
-from sottovoce.auditing.playing.crowds import crowds
-from sottovoce.auditing.playing.neighbours import neighbours
+from sottovoce.auditing.playing.neighbours import crowds, neighbours
 from sottovoce.auditing.playing.survey import survey
 
 ONE_OF_EACH = [

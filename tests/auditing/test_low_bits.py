@@ -6,10 +6,10 @@ import pytest
 import sottovoce as sv
 from sampling import sampled
 from sottovoce.auditing import Configuration, MechanismAlone, audit
-from sottovoce.auditing._experiments import BanditExperiment
-from sottovoce.auditing._pooled import secure_pool
+from sottovoce.auditing._sources import secure_pool
 from sottovoce.auditing.attacks.observations import Observations, lowest_bits
-from sottovoce.auditing.playing.crowds import Crowd
+from sottovoce.auditing.parallel import BanditExperiment
+from sottovoce.auditing.playing.neighbours import Crowd
 from sottovoce.auditing.playing.worlds import Neighbours
 from sottovoce.privacy import MECHANISMS
 

@@ -11,7 +11,7 @@ import pytest
 import sottovoce as sv
 from sampling import sampled
 from sottovoce.auditing import Configuration, align, run_all
-from sottovoce.auditing.playing._silence import Silence
+from sottovoce.auditing._sources import Silence
 from sottovoce.auditing.playing.neighbours import neighbours
 from sottovoce.auditing.playing.survey import survey
 from sottovoce.auditing.subjects.catalogue import shipped

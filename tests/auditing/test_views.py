@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import align, shipped
-from sottovoce.auditing._scripted import Scripted
+from sottovoce.auditing._sources import Scripted
 from sottovoce.auditing.playing.public_views import PUBLIC, listening, look, plain, public_names
 from sottovoce.auditing.playing.schedules import play
 from sottovoce.auditing.playing.transcripts import harness_for

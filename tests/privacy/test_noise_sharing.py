@@ -16,7 +16,7 @@ import numpy as np
 
 import sottovoce
 from sampling import every
-from sottovoce.auditing._pooled import secure_pool
+from sottovoce.auditing._sources import secure_pool
 from sottovoce.errors import ForkRefused
 from sottovoce.privacy import Noise, SecureNoise, SimulatedNoise, noise
 from sottovoce.privacy.local import CHANNELS

@@ -13,7 +13,7 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.auditing import Findings, findings_record, read_audit
-from sottovoce.auditing.results.check import Check
+from sottovoce.auditing.results import Check
 from sottovoce.cli.app import main
 from sottovoce.privacy import read_ledger
 from sottovoce.report import statement, statement_page

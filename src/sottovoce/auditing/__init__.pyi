@@ -4,13 +4,13 @@ from sottovoce.auditing.alignment import align as align
 from sottovoce.auditing.noise_checks import check_noise as check_noise
 from sottovoce.auditing.parallel import Workers as Workers
 from sottovoce.auditing.procedure import audit as audit
-from sottovoce.auditing.results.audited import Audit as Audit
-from sottovoce.auditing.results.check import Check as Check
-from sottovoce.auditing.results.findings import (
+from sottovoce.auditing.results import Audit as Audit
+from sottovoce.auditing.results import Check as Check
+from sottovoce.auditing.results import (
     Findings as Findings,
     summary as summary,
 )
-from sottovoce.auditing.results.record import (
+from sottovoce.auditing.record import (
     AuditRecord as AuditRecord,
     findings_record as findings_record,
     read_audit as read_audit,
@@ -21,11 +21,11 @@ from sottovoce.auditing.subjects.catalogue import (
     shipped as shipped,
 )
 from sottovoce.auditing.subjects.configurations import Configuration as Configuration
-from sottovoce.auditing.subjects.counted import CountedConfiguration as CountedConfiguration
+from sottovoce.auditing.subjects.configurations import CountedConfiguration as CountedConfiguration
 from sottovoce.auditing.subjects.evaluated import (
     EvaluationConfiguration as EvaluationConfiguration,
     evaluations_shipped as evaluations_shipped,
 )
-from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone as MechanismAlone
-from sottovoce.auditing.subjects.owners import OwnersChannel as OwnersChannel
+from sottovoce.auditing.subjects.alone import MechanismAlone as MechanismAlone
+from sottovoce.auditing.subjects.alone import OwnersChannel as OwnersChannel
 from sottovoce.auditing.subjects.studied import StudyConfiguration as StudyConfiguration

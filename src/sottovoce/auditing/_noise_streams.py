@@ -67,8 +67,7 @@ def collect(
 
 def _samplers(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     """Two samplers of each distribution, side by side: what one draws must say nothing about the other."""
-    source = SecureNoise() if make_source is None else make_source()
-    other = SecureNoise() if make_source is None else make_source()
+    source, other = (_source(make_source) for _ in range(2))
     found = []
     for noise in (Noise("laplace", 1000.0), Noise("gaussian", 1000.0), Noise("laplace", _FINE), Noise("gaussian", 9.0)):
         both = [one.sampler(noise).draw(draws) for one in (source, other)]
@@ -79,7 +78,7 @@ def _samplers(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
 def _threads(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     """One sampler, and one channel, that several threads draw from: nothing may be handed out twice."""
     noise = Noise("laplace", _FINE)
-    sampler = (SecureNoise() if make_source is None else make_source()).sampler(noise)
+    sampler = _source(make_source).sampler(noise)
     channel = LaplaceChannel((0.0, 1.0), 1e-6, bits=20)
     return [
         NoiseStream("noise drawn by threads", _at_once(lambda: int(sampler.draw(1)[0]), draws), noise),
@@ -108,7 +107,7 @@ def _forks(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     if not hasattr(os, "fork"):  # nothing to look at, where nothing forks
         return []
     noise = Noise("laplace", _FINE)
-    source = SecureNoise() if make_source is None else make_source()
+    source = _source(make_source)
     sampler = source.sampler(noise)
     sampler.draw(1)  # so that there is a block to inherit
     reading, writing = os.pipe()
@@ -145,18 +144,14 @@ def _channels(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
 def _optimizers(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     """Releases of optimizers that nobody passed a source to: two numbers a round, many rounds."""
     rounds = max(8, draws // 40)
-    frames = Configuration(
-        Simplex(3), PureDP(1.0), 4 * rounds + 4, {"exploration": "frames", "batch_size": 4, "directions": 2}
-    )
-    tree = Configuration(
-        Box(0.0, 1.0, 2), PureDP(1.0), 2 * rounds + 2, {"exploration": "sphere", "mechanism": "tree", "batch_size": 2}
-    )
+    frames, tree = _frames(rounds), {"exploration": "sphere", "mechanism": "tree", "batch_size": 2}
+    nodes = Configuration(Box(0.0, 1.0, 2), PureDP(1.0), 2 * rounds + 2, tree)
     found = []
-    for label, configuration in (("numbers of an optimizer", frames), ("nodes of an optimizer's tree", tree)):
+    for label, configuration in (("numbers of an optimizer", frames), ("nodes of an optimizer's tree", nodes)):
         source: Any = None if make_source is None else make_source()
         made = configuration._make(0, source, **configuration.planned)
         released = np.array(play(harness_for(made, source), _NOBODY, 0).released)
-        if configuration is tree:
+        if configuration is nodes:
             sums, count = np.concatenate([np.zeros_like(released[:1]), released]), np.arange(1, len(released) + 1)
             released = sums[1:] - sums[count & (count - 1)]
         found.append(NoiseStream(label, released.astype(np.int64), configuration.plan.noise))
@@ -165,13 +160,19 @@ def _optimizers(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
 
 def _studies(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     """Releases of a study that nobody passed a source to."""
-    rounds = max(8, draws // 100)
-    small = Configuration(
-        Simplex(3), PureDP(1.0), 4 * rounds + 4, {"exploration": "frames", "batch_size": 4, "directions": 2}
-    )
+    small = _frames(max(8, draws // 100))
     source: Any = None if make_source is None else make_source()
     released = play(StudyConfiguration(small, "study")(0, source), _NOBODY, 0).released
     return [NoiseStream("numbers of a study", np.array(released).astype(np.int64), small.plan.noise)]
+
+
+def _frames(rounds: int) -> Configuration:
+    choices = {"exploration": "frames", "batch_size": 4, "directions": 2}
+    return Configuration(Simplex(3), PureDP(1.0), 4 * rounds + 4, choices)
+
+
+def _source(make_source: Any) -> Any:
+    return SecureNoise() if make_source is None else make_source()
 
 
 _PARTS: dict[str, Callable[[str, Any, int], list[NoiseStream]]] = {

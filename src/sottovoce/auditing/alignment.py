@@ -29,14 +29,14 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.auditing._scripted import Scripted
-from sottovoce.auditing.attacks.claims import Claim, claim_of
+from sottovoce.auditing._sources import Scripted
+from sottovoce.auditing.attacks.claims import claim_by
 from sottovoce.auditing.playing.neighbours import neighbours
 from sottovoce.auditing.playing.schedules import play
 from sottovoce.auditing.playing.survey import survey
 from sottovoce.auditing.playing.transcripts import Transcript, harness_for
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
-from sottovoce.auditing.results.check import Check
+from sottovoce.auditing.results import Check
 from sottovoce.errors import SottovoceError
 from sottovoce.privacy import Guarantee, LocalDP, mechanism_named
 
@@ -90,10 +90,12 @@ def align(
     >>> print(align(small, label="small"))
     small: a person costs at most 1 of epsilon = 1, and nothing else shows, in 40 pairs of worlds
     """
-    claim, mechanism = _claim(subject, claimed, seed)
+    claim, statement, plan = claim_by(lambda: subject(seed, Scripted(seed)), claimed)
+    if isinstance(statement.guarantee, LocalDP) or not can_be_aligned(plan):
+        raise ValueError(f"{plan.what} adds noise that cannot be moved number by number: audit it by its runs")
     found = survey(subject, seed, local=False, schedules=schedules)
     pairs = neighbours(found, claim.guarantee.contributions, most)
-    if mechanism == "honaker":  # whose nodes all move alike only if the person is in one round
+    if plan.mechanism == "honaker":  # whose nodes all move alike only if the person is in one round
         pairs = [worlds for worlds in pairs if len(worlds.rounds) == 1]
     allowed = claim.epsilon if claim.mu is None else claim.mu
     most_allowed = allowed * (1 + _ROUNDING)
@@ -117,19 +119,6 @@ def align(
         words = f"a person costs at most {worst.cost:.4g} of {name} = {allowed:.4g}, and nothing else shows"
         words, passed = f"{words}, in {len(pairs)} pairs of worlds", True
     return Check(label or getattr(subject, "label", None) or "subject", "alignment", passed, words, len(findings), 0.0)
-
-
-def _claim(subject: Callable[[int, Any], Any], claimed: Guarantee | None, seed: int) -> tuple[Claim, str]:
-    made = subject(seed, Scripted(seed))
-    try:
-        statement, plan = made.privacy, made.plan
-    finally:
-        if hasattr(made, "close"):
-            made.close()
-    if isinstance(statement.guarantee, LocalDP) or not can_be_aligned(plan):
-        raise ValueError(f"{plan.what} adds noise that cannot be moved number by number: audit it by its runs")
-    gaussian_noise = statement.noise is not None and statement.noise.family == "gaussian"
-    return claim_of(claimed or statement.guarantee, gaussian_noise=gaussian_noise), plan.mechanism
 
 
 def _aligned(subject: Callable[[int, Any], Any], seed: int, worlds: Neighbours) -> _Finding:

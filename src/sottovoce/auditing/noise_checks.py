@@ -25,7 +25,7 @@ from scipy.special import ndtr
 from sottovoce._arrays import Floats
 from sottovoce.auditing._noise_streams import NoiseStream, collect
 from sottovoce.auditing.parallel import in_fresh_processes
-from sottovoce.auditing.results.check import Check
+from sottovoce.auditing.results import Check
 from sottovoce.privacy import Noise
 
 _FINE_ENOUGH = 100.0  # scales from which discreteness is far below what so many draws can see

@@ -1,19 +1,79 @@
-"""Many runs, cut into chunks, in this process or in several."""
+"""Neighbouring worlds, run many times: cut into chunks, in this process or in several."""
 
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from sottovoce._checks import whole
-from sottovoce.auditing._experiments import Experiment
-from sottovoce.auditing._pooled import Pooled, secure_pool
-from sottovoce.auditing.attacks.observations import Observations
-from sottovoce.privacy import SimulatedNoise
+from sottovoce.auditing._sources import Pooled, secure_pool
+from sottovoce.auditing.attacks.observations import Observations, observed
+from sottovoce.auditing.playing.neighbours import Crowd
+from sottovoce.auditing.playing.schedules import play
+from sottovoce.auditing.playing.transcripts import harness_for
+from sottovoce.auditing.subjects.alone import MechanismAlone, OwnersChannel
+from sottovoce.privacy import NoiseSource, SimulatedNoise
+
+MakeOptimizer = Callable[[int, NoiseSource], Any]
+
+
+class Experiment(Protocol):
+    """Runs people who are each in one of two worlds, by a coin."""
+
+    @property
+    def crowds(self) -> Sequence[Any]:
+        """The people who are in a run together: each says in words how its two worlds differ."""
+
+    @property
+    def chunk(self) -> int:
+        """How many runs to ask for at a time."""
+
+    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
+        """Run one of the crowds, each person in a world that a coin chooses."""
+
+
+@dataclass(frozen=True)
+class BanditExperiment:
+    """Fresh optimizers (or studies), each played from its first ask to its last tell."""
+
+    make: MakeOptimizer
+    crowds: tuple[Crowd, ...]
+    rounds: tuple[int, ...]
+    seed: int
+    chunk: int = 50
+
+    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
+        """Run one of the crowds. The public coins are the same in every run: an adversary knows them anyway."""
+        people = self.crowds[crowd]
+        worlds = coins.random((runs, len(people))) < 0.5
+        played = [play(harness_for(self.make(self.seed, source), source), people, people.world(one)) for one in worlds]
+        return observed(played, self.rounds, worlds)
+
+
+@dataclass(frozen=True)
+class MechanismExperiment:
+    """A mechanism alone."""
+
+    mechanism: MechanismAlone | OwnersChannel
+    people: tuple[tuple[int, ...], ...]
+    chunk: int = 2500
+
+    @property
+    def crowds(self) -> list[list[str]]:
+        """One person each: in which rounds."""
+        return [[f"round{'s' * (len(one) > 1)} {', '.join(str(t + 1) for t in one)}"] for one in self.people]
+
+    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
+        """Run it; runs of the first world come first, which shows nothing to an attack that looks at one at a time."""
+        high = int(coins.binomial(runs, 0.5))
+        parts = [(None, runs - high), (self.people[crowd], high)]
+        seen = [self.mechanism.observe(person, count, source) for person, count in parts if count]
+        return replace(Observations.joined(seen), worlds=np.arange(runs)[:, None] >= runs - high)
+
 
 Progress = Callable[[int], None]
 
@@ -78,9 +138,9 @@ class Workers:
         """
         chunks = list(_chunks(experiment, batches, noise_seed))
         seen: dict[int, Observations] = {}
-        for number, observed in self.each(_Chunk.observe, chunks):
-            seen[number] = observed
-            progress(observed.runs)
+        for number, piece in self.each(_Chunk.observe, chunks):
+            seen[number] = piece
+            progress(piece.runs)
         ordered = [(chunk.index, seen[number]) for number, chunk in enumerate(chunks)]  # however they came in
         return [
             Observations.joined([piece for index, piece in ordered if index == mine]) for mine in range(len(batches))

@@ -7,20 +7,17 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from sottovoce._checks import number, whole
-from sottovoce.auditing._experiments import BanditExperiment, Experiment, MakeOptimizer, MechanismExperiment
-from sottovoce.auditing._pooled import Pooled, secure_pool
+from sottovoce.auditing._sources import Pooled, secure_pool
 from sottovoce.auditing.attacks.attack import JointAttack, choose
 from sottovoce.auditing.attacks.betting import Guesses, least, log_wealth
-from sottovoce.auditing.attacks.claims import Claim, claim_of
+from sottovoce.auditing.attacks.claims import Claim, claim_by, claim_of
 from sottovoce.auditing.attacks.observations import Observations, views
 from sottovoce.auditing.attacks.power import PROMISING, Schedule, sees_bare_values, smallest_seen
-from sottovoce.auditing.parallel import Batch, Workers
-from sottovoce.auditing.playing.crowds import crowds
-from sottovoce.auditing.playing.neighbours import neighbours
+from sottovoce.auditing.parallel import BanditExperiment, Batch, Experiment, MakeOptimizer, MechanismExperiment, Workers
+from sottovoce.auditing.playing.neighbours import crowds, neighbours
 from sottovoce.auditing.playing.survey import survey
-from sottovoce.auditing.results.audited import Audit
-from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
-from sottovoce.auditing.subjects.owners import OwnersChannel
+from sottovoce.auditing.results import Audit
+from sottovoce.auditing.subjects.alone import MechanismAlone, OwnersChannel
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, SimulatedNoise
 
 _LEAST_RUNS = 400
@@ -164,21 +161,14 @@ def _prepared(
         experiment = MechanismExperiment(subject, subject.people, subject.chunk)
         return _Subject(experiment, claim, f"{subject.name} alone", "mechanism", noise_seed is not None)
     source: NoiseSource = secure_pool() if noise_seed is None else Pooled(SimulatedNoise(noise_seed))
-    made = subject(seed, source)
-    try:
-        statement, what = made.privacy, made.plan.what
-    finally:
-        if hasattr(made, "close"):
-            made.close()
-    gaussian_noise = statement.noise is not None and statement.noise.family == "gaussian"
-    claim = claim_of(claimed or statement.guarantee, delta, gaussian_noise=gaussian_noise)
+    claim, statement, plan = claim_by(lambda: subject(seed, source), claimed, delta)
     local = isinstance(statement.guarantee, LocalDP)
     found = survey(subject, seed, local=local, schedules=schedules)
     most = max(_FEW_CROWDS, _for_choosing(runs) // _LEAST_LOOK)
     pairs = neighbours(found, claim.guarantee.contributions, most, local=local)
     bandits = BanditExperiment(subject, tuple(crowds(found, pairs, most, local=local)), found.rounds, seed)
     kind = getattr(subject, "kind", "optimizer")
-    return _Subject(bandits, claim, getattr(subject, "label", None) or what, kind, statement.simulated)
+    return _Subject(bandits, claim, getattr(subject, "label", None) or plan.what, kind, statement.simulated)
 
 
 def _for_choosing(runs: int) -> int:

@@ -11,9 +11,7 @@ from sottovoce.auditing.alignment import align, can_be_aligned
 from sottovoce.auditing.noise_checks import check_noise
 from sottovoce.auditing.parallel import Workers
 from sottovoce.auditing.procedure import audit
-from sottovoce.auditing.results.audited import Audit
-from sottovoce.auditing.results.check import Check
-from sottovoce.auditing.results.findings import Findings
+from sottovoce.auditing.results import Audit, Check, Findings
 from sottovoce.auditing.subjects.catalogue import label_of, mechanisms_alone, shipped
 from sottovoce.auditing.subjects.evaluated import evaluations_shipped
 from sottovoce.privacy import LocalDP

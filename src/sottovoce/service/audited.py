@@ -15,7 +15,7 @@ from httpx2 import ASGITransport, AsyncClient, Response
 from sottovoce._arrays import Floats
 from sottovoce.auditing import Configuration, StudyConfiguration
 from sottovoce.auditing.playing.public_views import plain
-from sottovoce.auditing.subjects.scratch import scratch_folder
+from sottovoce.auditing.subjects.studied import scratch_folder
 from sottovoce.domains import Hypersimplex
 from sottovoce.domains.specification import specify
 from sottovoce.learning import Actions, Plan

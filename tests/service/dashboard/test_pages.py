@@ -11,8 +11,7 @@ import numpy as np
 import sottovoce as sv
 from sampling import every
 from sottovoce.auditing import findings_record
-from sottovoce.auditing.results.check import Check
-from sottovoce.auditing.results.findings import Findings
+from sottovoce.auditing.results import Check, Findings
 from sottovoce.models import FitCheck
 from sottovoce.service.problem_documents import KINDS
 

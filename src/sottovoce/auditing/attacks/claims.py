@@ -1,6 +1,7 @@
 """A guarantee as something that can be refuted: one number that the evidence must not exceed."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +76,18 @@ class Claim:
         if self.mu is None or shown <= 0:
             return shown
         return gaussian.epsilon_of(shown, self.delta)
+
+
+def claim_by(make: Callable[[], Any], claimed: Guarantee | None, delta: float | None = None) -> tuple[Claim, Any, Any]:
+    """Return what a subject claims, by its own statement or as `claimed`; with the statement, and its plan."""
+    made = make()
+    try:
+        statement, plan = made.privacy, made.plan
+    finally:
+        if hasattr(made, "close"):
+            made.close()
+    gaussian_noise = statement.noise is not None and statement.noise.family == "gaussian"
+    return claim_of(claimed or statement.guarantee, delta, gaussian_noise=gaussian_noise), statement, plan
 
 
 def claim_of(guarantee: Guarantee, delta: float | None = None, *, gaussian_noise: bool = True) -> Claim:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._checks import choice
-from sottovoce.auditing.playing._silence import Silence
+from sottovoce.auditing._sources import Silence
 from sottovoce.auditing.playing.schedules import play
 from sottovoce.auditing.playing.transcripts import Transcript, harness_for
 from sottovoce.auditing.playing.worlds import SCHEDULES, Neighbours

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sottovoce.auditing.subjects.configurations import Configuration
-from sottovoce.auditing.subjects.counted import CountedConfiguration
-from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
-from sottovoce.auditing.subjects.owners import OwnersChannel
+from sottovoce.auditing.subjects.alone import MechanismAlone, OwnersChannel
+from sottovoce.auditing.subjects.configurations import Configuration, CountedConfiguration
 from sottovoce.auditing.subjects.studied import StudyConfiguration
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex
 from sottovoce.plans import EXPLORATIONS, exploration_named

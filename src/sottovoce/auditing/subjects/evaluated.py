@@ -10,8 +10,8 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look, public_names
 from sottovoce.auditing.playing.transcripts import one_of, whose_turn
-from sottovoce.auditing.subjects.counted import CountedConfiguration
-from sottovoce.auditing.subjects.scratch import scratch_folder
+from sottovoce.auditing.subjects.configurations import CountedConfiguration
+from sottovoce.auditing.subjects.studied import scratch_folder
 from sottovoce.evaluations import Evaluation, PrivateEvaluations
 from sottovoce.learning import Actions
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PrivacyStatement, PureDP, local

@@ -1,15 +1,24 @@
 """Durable studies as something to audit: real files, closed and opened again, or put back, in the middle of a run."""
 
+import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sottovoce.auditing.playing.transcripts import AtOptimizer, TakingTurns
 from sottovoce.auditing.subjects.configurations import Configuration
-from sottovoce.auditing.subjects.scratch import scratch_folder
 from sottovoce.learning import Plan
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource
 from sottovoce.studies import Study
+
+_IN_MEMORY = "/dev/shm"
+
+
+def scratch_folder() -> "tempfile.TemporaryDirectory[str]":
+    """Return a folder of its own; what is audited is what is released, and not whether it survives."""
+    in_memory = os.access(_IN_MEMORY, os.W_OK | os.X_OK)
+    return tempfile.TemporaryDirectory(prefix="sottovoce-audit-", dir=_IN_MEMORY if in_memory else None)
 
 
 @dataclass(frozen=True, eq=False)

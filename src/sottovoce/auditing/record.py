@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sottovoce.auditing.results.findings import Findings, summary
+from sottovoce.auditing.results import Findings, summary
 
 _LARGEST = 64_000_000  # bytes: more is no record of an audit
 

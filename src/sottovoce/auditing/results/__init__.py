@@ -1,1 +1,0 @@
-"""What audits found, as values that print themselves."""
