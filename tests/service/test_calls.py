@@ -348,23 +348,6 @@ def test_a_refusal_says_in_a_sentence_what_would_do(served, path, body, words):
     assert (answer.status_code, answer.json()["detail"]) == (422, words)
 
 
-def test_bodies_that_the_manual_shows_are_taken(served):
-    schemas = served.client.get("/openapi.json").json()["components"]["schemas"]
-    shown = {name: one["example"] for name, one in schemas.items() if "example" in one}
-    assert {"Create", "Change", "Ask", "Tell", "Forget", "CreateEvaluations", "Open", "Assign", "Which"} == shown.keys()
-    assert served.client.post("/studies", json=shown["Create"]).status_code == 201
-    answer = served.client.post("/studies/spring/ask", json=shown["Ask"])
-    assert len(answer.json()["actions"]) == 2
-    ids = [one["id"] for one in answer.json()["actions"]]
-    assert served.client.post("/studies/spring/tell", json=shown["Tell"] | {"id": ids[0]}).json()["recorded"] == 1
-    assert served.client.post("/studies/spring/forget", json=shown["Forget"] | {"ids": ids[1:]}).json() == {"closed": 1}
-    assert served.client.post("/studies/spring/change", json=shown["Change"]).json()["horizon"] == 10_000
-    assert served.client.post("/evaluations", json=shown["CreateEvaluations"]).status_code == 201
-    assert served.client.post("/evaluations/prices/open", json=shown["Open"]).json()["number"] == 0
-    assert len(served.client.post("/evaluations/prices/assign", json=shown["Assign"]).json()["assigned"]) == 2
-    assert served.client.post("/evaluations/prices/close", json=shown["Which"]).json()["number"] == 0
-
-
 def test_a_set_changes_for_whoever_asks_next(spring):
     """Decisions speak the names of their own set, in one block as well; a refusal repeats no name that was sent."""
     drinks = ["tea", "planted juice", "mate"]

@@ -69,23 +69,6 @@ def threads(service):
     return len(os.listdir(f"/proc/{service.process.pid}/task"))
 
 
-def test_whoever_sends_no_head_is_not_waited_for(service):
-    """Without a key, many connections, a byte now and then: all are closed, and others are served meanwhile."""
-    before = open_files(service)
-    slow = [connected(service) for _ in range(100)]
-    for number, one in enumerate(slow):
-        one.sendall(b"POST /studies/spring/tell HTTP/1.1\r\nX: "[: number % 40])
-    with service.client(service.key) as client:
-        assert client.get("/studies/spring/status").status_code == 200
-    for one in slow:
-        with contextlib.suppress(ConnectionError):
-            assert one.recv(1000) == b""
-        one.close()
-    with service.client(service.key) as client:
-        assert client.get("/studies/spring/status").status_code == 200
-    assert open_files(service) < before + 10
-
-
 def test_a_body_that_drips_after_its_answer_is_not_waited_for(service):
     """A request without a key is answered before its body is there: sending that for ever holds no connection."""
     with connected(service) as connection:
@@ -106,20 +89,6 @@ def test_a_body_that_drips_after_its_answer_is_not_waited_for(service):
             found += piece
     assert found.startswith(b"HTTP/1.1 401")
     assert closed
-
-
-def test_a_head_without_end_is_cut_off(service):
-    before = memory(service)
-    for beginning in (b"GET /health HTTP/1.1\r\nX: ", b"GET /health HTTP/1.1\r\n", b"GET /"):
-        with connected(service) as connection:
-            with contextlib.suppress(ConnectionError):
-                connection.sendall(beginning)
-                for _ in range(1000):  # 60 megabytes
-                    connection.sendall(
-                        b"y" * 60_000 if beginning != b"GET /health HTTP/1.1\r\n" else b"A: b\r\n" * 10_000
-                    )
-            assert answer_of(connection)[:12] in (b"", b"HTTP/1.1 431", b"HTTP/1.1 400")
-    assert memory(service) < before + 20
 
 
 CALLS = ("/studies/spring/ask", "/studies/spring/tell", "/studies/spring/forget", "/studies")
