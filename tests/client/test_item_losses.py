@@ -58,7 +58,7 @@ def test_what_waits_on_disk_is_as_long_whatever_was_clicked_and_arrives_as_it_wa
         assert remote.tell(block.ids, [clicks, in_order({})]).queued == 2
         remote.close()
         with sqlite3.connect(tmp_path / f"{number}.db") as base:
-            rows = base.execute("SELECT kind, late, size, length(numbers) FROM tells ORDER BY number").fetchall()
+            rows = base.execute("SELECT size, length(body) FROM tells ORDER BY number").fetchall()
         lengths.append((rows, (tmp_path / f"{number}.db").stat().st_size))
         stand_in.away = False
         later = connected(queue=tmp_path / f"{number}.db")

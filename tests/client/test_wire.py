@@ -65,6 +65,29 @@ def test_reports_too_take_the_same_room_and_stay_whole_numbers(reports):
     assert b"." not in body.split(b"report")[1]
 
 
+@every(
+    "tell",
+    [
+        Tell("loss", ("a",), (-0.1,), "drop"),
+        Tell("loss", ("a", "b"), (5e-324, 1e300)),
+        Tell("report", ("a",), (-1,)),
+        Tell("report", ("a", "b"), (2**53, 0)),
+        Tell("loss", ("a",), ((0.5, None),)),
+        Tell("loss", ("a", "b"), ((0.1, None, 1.0), (None,))),
+    ],
+)
+def test_what_is_written_is_read_as_it_was(tell):
+    assert Tell.read(tell.body()) == tell
+
+
+@every(
+    "body", [b"", b"{}", b"[]", b'{"id": "a", "late": "error"}', b'{"ids": ["a"], "losses": [1, 2], "late": "drop"}']
+)
+def test_what_is_no_tell_is_not_read_as_one(body):
+    with pytest.raises((ValueError, LookupError, TypeError, AttributeError)):
+        Tell.read(body)
+
+
 def test_what_is_printed_of_a_tell_holds_no_loss():
     assert "0.7155" not in repr(Tell("loss", ("a",), (0.7155,)))
 

@@ -20,6 +20,7 @@ from sottovoce.learning.bandit.reports import ReportGrid
 
 LOSS_WIDTH = 25
 _REPORT_WIDTH = 20  # holds every integer of 64 bits
+_PLURALS = {"loss": "losses", "report": "reports"}
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,19 @@ class Tell:
         if len(self) == 1:
             return f'{{"id": {json.dumps(self.ids[0])}, "{self.kind}": {write(self.values[0])}{late}}}'.encode()
         numbers = ", ".join(map(write, self.values))
-        plural = "losses" if self.kind == "loss" else "reports"
-        return f'{{"ids": {json.dumps(list(self.ids))}, "{plural}": [{numbers}]{late}}}'.encode()
+        return f'{{"ids": {json.dumps(list(self.ids))}, "{_PLURALS[self.kind]}": [{numbers}]{late}}}'.encode()
+
+    @classmethod
+    def read(cls, body: bytes) -> "Tell":
+        """Return the tell that a request says; raise `ValueError` if it is none."""
+        plain = json.loads(body)
+        one, late = "id" in plain, plain.pop("late")
+        ids, values = plain.values()  # as `body` writes them
+        (kind,) = (kind for kind, many in _PLURALS.items() if (kind if one else many) in plain)
+        ids, values = ([ids], [values]) if one else (ids, values)
+        if len(ids) != len(values):
+            raise ValueError("it is no tell")
+        return cls(kind, tuple(ids), tuple(tuple(one) if isinstance(one, list) else one for one in values), late)
 
 
 def loss_text(loss: Any) -> str:

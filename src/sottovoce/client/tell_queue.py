@@ -10,9 +10,7 @@ Tests: tests/client/test_queue.py, tests/client/test_queue_killed.py, tests/clie
 """
 
 import json
-import math
 import os
-import struct
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -32,12 +30,11 @@ Found = TypeVar("Found")
 Run = Callable[..., list[tuple[Any, ...]]]
 
 _REFUSALS_KEPT = 1000
-_ITEMS = "items"  # a kind in the file: losses of items, by action so many
 _REPORTS_KEPT = 100_000
-_OURS, _VERSION = 0x73767471, 1  # application_id: "svtq"
+_OURS, _VERSION = 0x73767471, 2  # application_id: "svtq"
 _TABLES = (
     "CREATE TABLE tells (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
-    "kind TEXT NOT NULL, late TEXT NOT NULL, size INTEGER NOT NULL, ids TEXT NOT NULL, numbers BLOB NOT NULL)",
+    "size INTEGER NOT NULL, body BLOB NOT NULL)",  # as it is sent: as long, whatever the losses are
     "CREATE INDEX tells_in_order ON tells (service, study, number)",
     "CREATE TABLE channels (service TEXT NOT NULL, study TEXT NOT NULL, channel TEXT, PRIMARY KEY (service, study))",
     "CREATE TABLE refusals (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
@@ -149,9 +146,7 @@ class TellQueue:
         to, tell
             Where it is to go, and what is told.
         """
-        kind, numbers = _packed(tell)
-        row = (*to, kind, tell.late, len(tell), json.dumps(tell.ids), numbers)
-        new = "INSERT INTO tells (service, study, kind, late, size, ids, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        row, new = (*to, len(tell), tell.body()), "INSERT INTO tells (service, study, size, body) VALUES (?, ?, ?, ?)"
 
         def add(run: Run) -> int:
             ((waiting,),) = run(_WAITING)
@@ -174,16 +169,11 @@ class TellQueue:
         to
             Where it is to go.
         """
-        query = "SELECT number, kind, late, ids, numbers FROM tells WHERE service = ? AND study = ? ORDER BY number"
-        for number, kind, late, ids, numbers in self._rows(f"{query} LIMIT 1", *to):
-            named = tuple(json.loads(ids))
-            try:
-                values = _unpacked(kind, numbers)
-            except struct.error:
-                values = ()
-            if len(values) != len(named):
-                raise StorageError(f"{self.path} is damaged: move it away, and connect again")
-            return QueuedTell(number, Tell("loss" if kind == _ITEMS else kind, named, values, late))
+        query = "SELECT number, body FROM tells WHERE service = ? AND study = ? ORDER BY number LIMIT 1"
+        for number, body in self._rows(query, *to):
+            with suppress(ValueError, LookupError, TypeError, AttributeError):
+                return QueuedTell(number, Tell.read(body))
+            raise StorageError(f"{self.path} is damaged: move it away, and connect again")
         return None
 
     def done(self, number: int, to: Destination, refused: Sequence[tuple[str, str]] = ()) -> None:
@@ -294,26 +284,6 @@ class TellQueue:
             raise
         self._held.append(file)
         return file
-
-
-def _packed(tell: Tell) -> tuple[str, bytes]:
-    """Return how numbers lie in the file: each takes as much room as any other, and so does one that was not told."""
-    if not isinstance(tell.values[0], tuple):
-        return tell.kind, struct.pack(f"<{len(tell)}d", *tell.values)  # of a report, which is below 2^53, exactly
-    rows = [[math.nan if one is None else one for one in row] for row in tell.values]
-    return _ITEMS, b"".join(struct.pack(f"<I{len(row)}d", len(row), *row) for row in rows)
-
-
-def _unpacked(kind: str, numbers: bytes) -> tuple[Any, ...]:
-    if kind != _ITEMS:
-        return struct.unpack(f"<{len(numbers) // 8}d", numbers)
-    rows, at = [], 0
-    while at < len(numbers):
-        (size,) = struct.unpack_from("<I", numbers, at)
-        row = struct.unpack_from(f"<{size}d", numbers, at + 4)
-        rows.append(tuple(None if math.isnan(one) else one for one in row))
-        at += 4 + 8 * size
-    return tuple(rows)
 
 
 def _set_up(run: Run, path: str) -> None:
