@@ -1,9 +1,10 @@
 """Where a service is, and whether losses and keys may travel there."""
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import quote, urlsplit
+
+from sottovoce._loopback import is_loopback
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Address:
             raise ValueError("url must not hold a user or a password: pass the key by key=")
         if parts.query or parts.fragment:
             raise ValueError("url must end with the path of the service, without ? and #")
-        local = _is_loopback(host)
+        local = is_loopback(host)
         if parts.scheme == "http" and not (local or insecure):
             raise ValueError(
                 f"http://{host} would carry losses and the key in clear: use https://, or, on a network that nobody "
@@ -51,10 +52,3 @@ class Address:
     def of(self, kind: str, name: str, call: str) -> str:
         """Return the address of a call of a study, or of evaluations."""
         return f"{self.base}/{kind}/{quote(name, safe='')}/{call}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

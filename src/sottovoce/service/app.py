@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sottovoce import __version__
+from sottovoce._loopback import is_loopback
 from sottovoce.errors import SottovoceError
 from sottovoce.service.body_limit import BodyLimit
 from sottovoce.service.context import Context
@@ -172,7 +172,6 @@ def _is_here(host: str) -> bool:
     [True, True, True, False]
     """
     try:
-        name = urlsplit(f"//{host}").hostname or ""
-        return name == "localhost" or ip_address(name).is_loopback
+        return is_loopback(urlsplit(f"//{host}").hostname)
     except ValueError:
         return False

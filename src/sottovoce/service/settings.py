@@ -5,10 +5,10 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from ipaddress import ip_address
 from typing import Any, Self
 
 from sottovoce._checks import number, whole
+from sottovoce._loopback import is_loopback
 from sottovoce.privacy import NoiseSource, SimulatedNoise
 
 ENVIRONMENT = "SOTTOVOCE_SERVICE"
@@ -72,7 +72,7 @@ class Settings:
         number("grace", self.grace, above=0)
         for name in ("largest_body", "largest_block", "open_studies"):
             whole(name, getattr(self, name), least=1)
-        if self.dev and not _is_loopback(self.host):
+        if self.dev and not is_loopback(self.host):
             raise ValueError(
                 f"host must be 127.0.0.1, ::1 or localhost with --dev, got {self.host!r}: without keys anybody who "
                 "reaches it may do everything. Create keys (`sottovoce serve key create`), and leave --dev out"
@@ -109,10 +109,3 @@ class Settings:
             name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
         }
         return cls(**values)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False

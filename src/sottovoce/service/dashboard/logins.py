@@ -7,12 +7,12 @@ A change (login, logout, revoking a key) is made by POST alone, from our own ori
 import hashlib
 import hmac
 import secrets
-from ipaddress import ip_address
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sottovoce._loopback import is_loopback
 from sottovoce.service.context import Context
 from sottovoce.service.keys import Key
 
@@ -27,13 +27,7 @@ def _is_https(request: Request) -> bool:
 
 def confidential(request: Request) -> bool:
     """Say whether a key can be sent this way: encrypted, or without leaving this machine."""
-    host = request.url.hostname or ""
-    if _is_https(request) or host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return _is_https(request) or is_loopback(request.url.hostname)
 
 
 def _name(request: Request, *, form: bool = False) -> str:

@@ -1,5 +1,6 @@
 """How endpoints are declared: each once, with what it needs and refuses; keys are checked before bodies are read."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Annotated, Any, TypeVar
@@ -13,10 +14,12 @@ from starlette.responses import Response
 
 from sottovoce.service.body_limit import is_stream
 from sottovoce.service.context import Context
+from sottovoce.service.endpoints._parsing import carried_out
 from sottovoce.service.endpoints.models import Channel, Closed, Erased, Forget
 from sottovoce.service.gate import ANY
 from sottovoce.service.keys import Key
 from sottovoce.service.problem_documents import KINDS, Problem
+from sottovoce.service.settings import Settings
 
 AT_ONCE = 0.05
 """Seconds within which a look at a key is not repeated."""
@@ -120,6 +123,24 @@ class Endpoints(APIRouter):
         @self.declared(f"GET {what}", summary, model, *(roles or ("read",)), **more)
         async def answer(request: Request, name: Name) -> Any:
             return await self.look(context_of(request), name, look)
+
+    def declare_creation(self, what: str, wanted: Any, answered: Any, make: Callable[[Settings, Any], Any]) -> None:
+        """Declare where something is created, or found if it was created alike; `make` runs in a thread."""
+
+        @self.declared(
+            "POST /",
+            f"Create {what} and was created alike, nothing changes, and the status is 200.",
+            answered,
+            "admin",
+            problems=("configuration-mismatch",),
+            found_as=answered,
+            name="create",
+            status_code=201,
+        )
+        async def create(request: Request, wish: wanted, response: Response) -> Any:
+            found = await carried_out(asyncio.to_thread(make, context_of(request).settings, wish), wish)
+            response.status_code = 201 if found["created"] else 200
+            return found
 
     def declare_common(self, middle: str) -> None:
         """Declare what studies and evaluations have in common: forgetting, erasing people, and channels."""

@@ -1,6 +1,5 @@
 """Evaluations over HTTP: created, conducted, told, and looked at. Nothing that is told is logged or echoed."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,7 +14,7 @@ from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
-from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, promised
+from sottovoce.service.endpoints._parsing import guarantee_in, promised
 from sottovoce.service.endpoints._route import (
     TELL_PROBLEMS,
     Endpoints,
@@ -44,27 +43,15 @@ evaluation_routes = Endpoints(
 # ---------------------------------------------------------------------- creating, opening, assigning
 
 
-@evaluation_routes.declared(
-    "POST /",
-    "Create evaluations; if they exist and were created alike, nothing changes, and the status is 200.",
-    models.CreatedEvaluations,
-    "admin",
-    problems=("configuration-mismatch",),
-    found_as=models.CreatedEvaluations,
-    name="create",
-    status_code=201,
-)
-async def create(request: Request, wish: models.CreateEvaluations, response: Response) -> Any:
-    """Create evaluations, or find them."""
-    found = await carried_out(asyncio.to_thread(_created, context_of(request).settings, wish), wish)
-    response.status_code = 201 if found["created"] else 200
-    return found
-
-
 def _created(settings: Settings, wish: models.CreateEvaluations) -> dict[str, Any]:
     given = wish.model_dump() | {"privacy": guarantee_in(wish.privacy), "loss_range": tuple(wish.loss_range)}
     with PrivateEvaluations(storage=settings.storage, noise=settings.noise, **given) as made:
         return {"evaluations": wish.name, "created": made.created, **promised(made.privacy)}
+
+
+evaluation_routes.declare_creation(
+    "evaluations; if a set of the name exists", models.CreateEvaluations, models.CreatedEvaluations, _created
+)
 
 
 @evaluation_routes.declared(

@@ -1,6 +1,5 @@
 """Studies over HTTP: created, asked, told, and looked at. Nothing that is told is logged, echoed or compared."""
 
-import asyncio
 import base64
 import inspect
 import json
@@ -62,23 +61,6 @@ _SegmentText = Annotated[
 # ---------------------------------------------------------------------- creating
 
 
-@study_routes.declared(
-    "POST /",
-    "Create a study; if it exists and was created alike, nothing changes, and the status is 200.",
-    models.Created,
-    "admin",
-    problems=("configuration-mismatch",),
-    found_as=models.Created,
-    name="create",
-    status_code=201,
-)
-async def create(request: Request, wish: models.Create, response: Response) -> Any:
-    """Create a study, or find it."""
-    found = await carried_out(asyncio.to_thread(_created, context_of(request).settings, wish), wish)
-    response.status_code = 201 if found["created"] else 200
-    return found
-
-
 def _created(settings: Settings, wish: models.Create) -> dict[str, Any]:
     """Create the study, and close it: whoever asks opens it again."""
     making: dict[str, Any] = {
@@ -107,6 +89,9 @@ def _created(settings: Settings, wish: models.Create) -> dict[str, Any]:
             "remaining": study.remaining,
             **promised(study.privacy, study.horizon),
         }
+
+
+study_routes.declare_creation("a study; if it exists", models.Create, models.Created, _created)
 
 
 def _domain(given: str | dict[str, Any], labels: list[str] | None) -> Domain:
