@@ -14,7 +14,6 @@ import pytest
 import yaml
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -103,22 +102,14 @@ def test_the_search_works_from_disk(site):
     assert "iframe-worker.js" in (site / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def browser(system_program, tmp_path):
-    options = webdriver.ChromeOptions()
-    options.binary_location = system_program("chromium")
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking"):
-        options.add_argument(f"--{flag}")
-    options.add_argument("--window-size=1280,900")  # on a phone the search is behind a button
-    options.add_argument(f"--user-data-dir={tmp_path}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(system_program("chromedriver")))
-    yield driver
-    driver.quit()
-
-
 @pytest.mark.long
-def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site, browser):
+def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site, start):
+    with start() as browser:
+        browser.set_window_size(1280, 900)  # on a phone the search is behind a button
+        look(site, browser)
+
+
+def look(site, browser):
     browser.get((site / "tutorials" / "five-minutes.html").as_uri())
     assert browser.find_element(By.TAG_NAME, "h1").text.startswith("Five minutes")
     field = browser.find_element(By.CSS_SELECTOR, "input.md-search__input")
@@ -135,12 +126,16 @@ def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site,
     assert not {url for url in asked if url.startswith("http")}
 
 
-@pytest.fixture(scope="module")
-def reference():
-    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return load("reference")
 
 
 @pytest.mark.long
@@ -178,10 +173,7 @@ def test_the_reference_shows_signatures_and_parameters_and_no_raw_docstring(site
 
 @pytest.fixture(scope="module")
 def typed():
-    spec = importlib.util.spec_from_file_location("commands", DOCS / "commands.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("commands")
 
 
 @pytest.mark.long

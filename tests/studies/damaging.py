@@ -1,5 +1,7 @@
 """What the tests of `verify` share: a study to do damage to, and ways of doing it with fitting checksums."""
 
+import contextlib
+import sqlite3
 from dataclasses import fields
 
 import numpy as np
@@ -112,3 +114,32 @@ def shorten(*names):
             record[name] = record[name][..., :-1] if record[name].ndim > 1 else record[name][:-1]
 
     return change
+
+
+def lose(name):
+    """Leave out the last row."""
+
+    def change(record):
+        record[name] = record[name][:-1]
+
+    return change
+
+
+def turn(name):
+    """Let rows, or entries, change places."""
+
+    def change(record):
+        record[name] = np.roll(record[name], 1, axis=0)
+
+    return change
+
+
+def found_after(folder, table, column, change, where="1"):
+    """Return the faults of a study with a record changed, and put it back as it was."""
+    path = folder / "study.db"
+    sound = path.read_bytes()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        rewrite(connection, f"sottovoce_{table}", column, change, where)
+    found = faults(folder)
+    path.write_bytes(sound)
+    return found

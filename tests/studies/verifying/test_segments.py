@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from damaging import add, faults, open_in, put, rewrite, scale
+from damaging import add, faults, found_after, open_in, put, scale
 from small_studies import believing, curved
 
 import sottovoce as sv
@@ -28,17 +28,6 @@ def played(kind, tmp_path):
         assert found.epochs == 3
         assert any("is not computed again" in note for note in found.notes)
     return tmp_path
-
-
-def found_after(folder, table, column, change, where):
-    path = folder / "study.db"
-    sound = path.read_bytes()
-    connection = sqlite3.connect(path, isolation_level=None)
-    rewrite(connection, f"sottovoce_{table}", column, change, where)
-    connection.close()
-    found = faults(folder)
-    path.write_bytes(sound)
-    return found
 
 
 @pytest.mark.parametrize("kind", KINDS)
