@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from sampling import every
-from sottovoce.privacy.mechanisms._toeplitz_factors.buffered import Buffered, fit_buffers
-from sottovoce.privacy.mechanisms._toeplitz_factors.choice import factor_for
-from sottovoce.privacy.mechanisms._toeplitz_factors.square_root import SquareRoot, square_root_column
+from sottovoce.privacy.mechanisms._toeplitz_factors import (
+    Buffered,
+    SquareRoot,
+    factor_for,
+    fit_buffers,
+    square_root_column,
+)
 
 FACTORS = [SquareRoot(60), fit_buffers(512), fit_buffers(2**20), Buffered([0.9, 0.3, 1e-6], [0.3, 0.1, 1e-4])]
 UNIT = 2**40  # so fine that rounding is invisible

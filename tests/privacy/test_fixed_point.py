@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sampling import every
-from sottovoce.privacy.mechanisms._toeplitz_factors.fixed_point import LARGEST_FACTOR, fixed_point
+from sottovoce.privacy.mechanisms._fixed_point import LARGEST_FACTOR, fixed_point
 
 integers = st.integers(-LARGEST_FACTOR, LARGEST_FACTOR) | st.integers(-1000, 1000)
 fractions = st.floats(0, 1, exclude_max=True) | st.floats(1e-12, 1e-3)

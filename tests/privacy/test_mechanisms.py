@@ -146,7 +146,7 @@ def test_stated_errors_are_those_of_the_noise_that_is_drawn(mechanism, length):
 def test_errors_of_long_runs_agree_with_a_sum_over_all_rounds(mechanism, length):
     error = sum_error(mechanism, ZCDP(0.5), l1=10**6, l2=1e6, length=length, dimension=1)
     if mechanism == "toeplitz":
-        from sottovoce.privacy.mechanisms._toeplitz_factors.choice import factor_for
+        from sottovoce.privacy.mechanisms._toeplitz_factors import factor_for
 
         every = np.cumsum(factor_for(length).decoder(np.arange(float(length))) ** 2)
     elif mechanism == "fresh":

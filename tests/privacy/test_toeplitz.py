@@ -8,8 +8,7 @@ import pytest
 from sampling import every
 from sottovoce.privacy import ZCDP, SimulatedNoise, ToeplitzSums, running_sums, toeplitz_noise
 from sottovoce.privacy.mechanisms import toeplitz
-from sottovoce.privacy.mechanisms._toeplitz_factors.buffered import Buffered
-from sottovoce.privacy.mechanisms._toeplitz_factors.choice import factor_for
+from sottovoce.privacy.mechanisms._toeplitz_factors import Buffered, factor_for
 from sottovoce.privacy.mechanisms.toeplitz import toeplitz_bits, toeplitz_sensitivity
 from sottovoce.privacy.noise import add as real_add
 

@@ -132,7 +132,7 @@ def in_the_book(line: tuple[str, int]) -> bool:
 def releases(line: tuple[str, int]) -> bool:
     """Whether a line is of what draws, noises, estimates or learns; sets and plans keep nothing of a run."""
     folder, file = os.path.split(line[0])
-    rooms = ("bandit", "oco", "exploration", "posterior", "segmented", "privacy", "mechanisms", "_toeplitz_factors")
+    rooms = ("bandit", "oco", "exploration", "posterior", "segmented", "privacy", "mechanisms")
     return os.path.basename(folder) in rooms and file not in PLANNING
 
 

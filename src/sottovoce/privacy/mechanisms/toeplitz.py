@@ -32,9 +32,9 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee
+from sottovoce.privacy.mechanisms._fixed_point import LARGEST_FACTOR
 from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
-from sottovoce.privacy.mechanisms._toeplitz_factors.choice import factor_for, variance_sums
-from sottovoce.privacy.mechanisms._toeplitz_factors.fixed_point import LARGEST_FACTOR
+from sottovoce.privacy.mechanisms._toeplitz_factors import factor_for, variance_sums
 from sottovoce.privacy.mechanisms._vectors import check_vector
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity, Variances
 from sottovoce.privacy.noise import Noise, Sampler, add, within

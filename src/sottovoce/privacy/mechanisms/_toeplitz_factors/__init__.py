@@ -1,1 +1,0 @@
-"""Lower-triangular Toeplitz factors of the running sums: what toeplitz.py streams through."""
