@@ -109,7 +109,7 @@ def test_a_session_that_ends_within_a_transaction_leaves_nothing_behind(postgres
 
 def test_transactions_that_wait_in_a_circle_are_carried_out_again(postgres_url: str) -> None:
     with opened(postgres_url, 2) as (one, other):
-        first, second = (ask(one, 3, stream)[0] >> 8 & 2**28 - 1 for stream in (0, 1))
+        first, second = (ask(one, 3, stream)[0] >> 6 & 2**30 - 1 for stream in (0, 1))
         meet, turns = threading.Barrier(2), list[int]()
 
         def lock(book: BareBook, chunks: tuple[int, int]) -> None:

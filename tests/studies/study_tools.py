@@ -104,9 +104,9 @@ class Look:
             slots = np.frombuffer(bytes(row.slots), dtype=">i4").astype(np.int64)
             for slot, value in enumerate(slots.tolist()):
                 if value >= -(2**31) + 4:
-                    found[row.chunk * 256 + slot] = value
+                    found[row.chunk * 64 + slot] = value
                 elif value == -(2**31) + 1:
-                    found[row.chunk * 256 + slot] = None
+                    found[row.chunk * 64 + slot] = None
         return found
 
 

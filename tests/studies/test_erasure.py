@@ -39,7 +39,7 @@ def wide(**changes):
 
 def round_of(one):
     """Return the number of a small round: each begins a chunk of its own."""
-    return place(one)[1] >> 8
+    return place(one)[1] >> 6
 
 
 def distinct(ids):

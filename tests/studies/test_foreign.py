@@ -89,5 +89,5 @@ def test_what_is_outstanding_costs_other_calls_nothing(opened, sqlite_url, monke
     ids = study.ask(10).ids
     study.tell(ids, losses_of(ids))
     assert study.status().outstanding == 100_000
-    assert sum(looked) <= 2 * 256  # of the chunks that are told
+    assert sum(looked) <= 2 * 64  # of the chunks that are told
     assert Look(sqlite_url).counters.clock == 100_010

@@ -40,7 +40,7 @@ _LOWEST = -(2**63)
 PENDING, MISSING, UNWANTED, UNUSED = _LOWEST, _LOWEST + 1, _LOWEST + 2, _LOWEST + 3
 """Marks: it waits for its loss; it was closed without it; it has no use for one; nobody has it. No loss is so low."""
 
-_ROW = 1024  # bytes of a chunk in a database: small rows are written anew quickly
+_ROW, _MOST = 1024, 64  # bytes and slots of a chunk in a database: who tells waits for others who tell the same chunk
 _LOW32, _LOW64 = -(2**31), -(2**63)
 _MASK = 2**64 - 1
 _TAG = 6  # bytes: a guess succeeds once in 2^48
@@ -80,9 +80,9 @@ class Shape(NamedTuple):
         Examples
         --------
         >>> [2 ** Shape(width).chunk_bits for width in (1, 5, 20, 1000)]
-        [256, 32, 8, 1]
+        [64, 32, 8, 1]
         """
-        return max(0, (_ROW // self.slot_bytes).bit_length() - 1)
+        return max(0, min(_MOST, _ROW // self.slot_bytes).bit_length() - 1)
 
 
 class Draft(NamedTuple):
