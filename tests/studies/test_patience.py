@@ -20,11 +20,6 @@ def counts(study):
     return status.asked, status.told, status.forgotten, status.outstanding, status.round
 
 
-def ask_and_tell(study, size):
-    ids = study.ask(size).ids
-    study.tell(ids, losses_of(ids))
-
-
 def test_whoever_asks_next_closes_what_is_due(opened, url):
     """Also if it has not heard of what the others asked; and what it asks follows from the round that it closed."""
     one, other = opened(url, patience=10, seed=5, **sums()), opened(url)

@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from histories import CASES as HISTORIES
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from study_tools import Look, ball, believing, curved, probing, sums
@@ -13,27 +14,15 @@ from sottovoce._records import unpack
 from sottovoce.rounds.stores.sql.schema import RELEASED, UNRELEASED
 
 D = sv.domains
-CASES = {
-    "frames": ball(privacy=sv.PureDP(1.0)),
-    "frames on a hypersimplex": ball(domain=D.Hypersimplex(6, 2), privacy=sv.PureDP(1.0)),
-    "no privacy": ball(),
-    "designs": probing(domain=D.Hypersimplex(6, 2), privacy=sv.PureDP(1.0)),
-    "reuse": sums(privacy=sv.PureDP(1.0)),
-    "fresh": ball(privacy=sv.PureDP(1.0), mechanism="fresh"),
-    "local": ball(privacy=sv.LocalDP(1.0)),
-    "local laplace": ball(privacy=sv.LocalDP(1.0), channel="laplace"),
-    "doubling": ball(horizon=None, privacy=sv.PureDP(1.0)),
-    "doubling designs": probing(horizon=None, privacy=sv.PureDP(1.0)),
-    "probes": believing(privacy=sv.PureDP(1.0)),
-    "probes, no privacy": believing(),
-    "probes, local": believing(privacy=sv.LocalDP(1.0)),
-    "probes, a change probe": believing(horizon=2000, change_probe=True, privacy=sv.PureDP(1.0)),
-    "probes of an oracle": believing(domain=D.SpanningTrees(nx.complete_graph(4)), privacy=sv.ApproxDP(1.0, 1e-6)),
-    "probes on a ball": curved(privacy=sv.PureDP(1.0)),
-    "probes on a simplex": curved(domain=D.Simplex(4), privacy=sv.PureDP(1.0)),
-    "doubling probes": believing(horizon=None, privacy=sv.PureDP(1.0)),
-    "doubling probes on a ball": curved(horizon=None, privacy=sv.PureDP(1.0)),
-}
+CASES = {  # of random histories, over a longer time
+    name: HISTORIES[name] | ({"horizon": 100_000} if HISTORIES[name]["horizon"] else {})
+    for name in (
+        *("frames", "no privacy", "designs", "designs, every loss", "fresh noise", "local", "unknown horizon"),
+        *("designs, unknown horizon", "probes", "probes, no privacy", "probes, local", "probes, a change probe"),
+        *("probes of an oracle", "probes on a ball", "probes on a simplex", "probes, unknown horizon"),
+        *("probes on a ball, unknown horizon", "integral"),
+    )
+} | {"local laplace": ball(privacy=sv.LocalDP(1.0), channel="laplace")}
 # Restarts are exact where the nearest point of the domain is a formula; elsewhere the projection is solved afresh.
 # Probes are exact everywhere: all that is believed follows from released numbers, which are kept as they are.
 FORMULA = {
