@@ -35,7 +35,7 @@ if __name__ == "__main__":
     print(json.dumps([sv.lab.problems.Shops.name, sv.lab.baselines.Pendulum.name]))
     print(command("compare", "--help"), command("run", "--help"))
     print(command("run", "shops:shops=4", "--horizon", "300", "--simulated-noise", "--out", f"{folder}/run"))
-    names = "default,no-privacy,pendulum,agarwal-singh"
+    names = "default,no-privacy,pendulum,phased-elimination"
     grid = ["shops", "ball:dimension=2", "--algorithms", names, "--horizon", "200", "--seeds", "1", "--jobs", "1"]
     print(command("compare", *grid, "--out", f"{folder}/sweep"))
 """
@@ -112,8 +112,8 @@ def test_both_are_compared_and_what_does_not_fit_says_why(found):
     rows = (folder / "sweep" / "results.csv").read_text().splitlines()
     status = {tuple(row.split(",")[:2]): row.split(",")[5] for row in rows if row.split(",")[1] != "default"}
     assert status["shops", "pendulum"] == status["ball:dimension=2", "pendulum"] == "done"
-    assert status["ball:dimension=2", "agarwal-singh"] == "failed"
-    assert "agarwal-singh is for linear losses" in page
+    assert status["ball:dimension=2", "phased-elimination"] == "failed"
+    assert "phased-elimination is for linear losses" in page
     assert 'data-name="pendulum"' in page
     assert "Which shop gets how much" in page
     assert "shops: regret in simulation" in printed

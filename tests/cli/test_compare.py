@@ -38,7 +38,7 @@ GRID = ("ball:dimension=2", "--epsilon", "1,10", "--horizon", "300,1e3", "--seed
 
 @pytest.mark.usefixtures("inline")
 def test_the_table_holds_the_results_and_the_folder_holds_everything(command, tmp_path):
-    code, out, err = command(*GRID, "--algorithms", "default,fkm,agarwal-singh")
+    code, out, err = command(*GRID, "--algorithms", "default,fkm,phased-elimination")
     assert (code, err) == (0, "")
     sweep = Sweep.load(tmp_path / "here")
     assert len(sweep.results) == len(sweep.cells) == 2 * 2 * 2 + 2 * 2 + 2 * 2 * 2
@@ -52,7 +52,10 @@ def test_the_table_holds_the_results_and_the_folder_holds_everything(command, tm
             assert f"{one.ratio:.0%}" in line
             assert f"{one.horizon:,}" in line
     assert "12 done, 8 failed, 0 left" in out
-    assert "failed: ball:dimension=2 / agarwal-singh, 8 cells: ValueError: agarwal-singh is for linear losses" in out
+    assert (
+        "failed: ball:dimension=2 / phased-elimination, 8 cells: ValueError: phased-elimination is for linear losses"
+        in out
+    )
     assert "ball:dimension=2: regret grows as this power of horizon" in out
     assert "ball:dimension=2: regret grows as this power of 1/epsilon" in out
     assert "NOT PRIVATE" in out
@@ -101,7 +104,7 @@ def test_no_two_documented_commands_share_a_folder():
 
 @pytest.mark.usefixtures("inline")
 def test_nothing_that_runs_is_code_1(command):
-    code, out, _ = command("ball", "--algorithms", "agarwal-singh", "--horizon", "100", "--seeds", "1")
+    code, out, _ = command("ball", "--algorithms", "phased-elimination", "--horizon", "100", "--seeds", "1")
     assert code == 1
     assert "0 done, 1 failed, 0 left" in out
 

@@ -46,7 +46,7 @@ def losses_of(actions):
     return 0.5 + 0.4 * np.tanh(actions.x @ np.linspace(-1, 1, actions.x.shape[1]))
 
 
-SOME = {"agarwal-singh-0", "fkm-0", "linucb-0", "phased-elimination-0", "zcdp-elimination-0"}  # one of each kind
+SOME = {"smith-thakurta-0", "fkm-0", "linucb-0", "phased-elimination-0", "zcdp-elimination-0"}  # one of each kind
 
 
 NAMED = {f"{name}-{index}": (name, index) for name, index in EXAMPLES}

@@ -41,12 +41,6 @@ def smith_thakurta(privacy, horizon, noise, domain=None, seed=1):
     )
 
 
-def agarwal_singh(privacy, horizon, noise):
-    return sv.lab.baselines.AgarwalSingh(
-        sv.domains.Hypersimplex(6, 2), horizon=horizon, loss_range=RANGE, privacy=privacy, seed=1, noise=noise
-    )
-
-
 def sensitivities(learner):
     """How far replacing one loss can move its event's integer vector, found by trying: l1 and l2."""
     plan = learner.plan
@@ -128,73 +122,16 @@ def test_real_noise_has_the_claimed_size(privacy, deviation):
     assert squares.mean() / deviation**2 == pytest.approx(1.0, abs=7 * math.sqrt(kurtosis / squares.size))
 
 
-@every("privacy", [sv.PureDP(0.5), sv.PureDP(2.0), sv.PureDP(1.0, contributions=3)])
-def test_the_scale_of_agarwal_singh(privacy):
-    """One loss, one number, one noise: epsilon = contributions x B/scale, as dp-accounting says as well."""
-    source = Chosen()
-    learner = agarwal_singh(privacy, 500, source)
-    (noise,) = source.noises
-    steps = LossGrid(*RANGE, bits=learner.plan.bits).steps
-    assert noise.family == "laplace"
-    assert noise.scale == pytest.approx(privacy.contributions * steps / privacy.epsilon, rel=1e-9)
-    assert learner.plan.noise_in_loss_units == pytest.approx(privacy.contributions * 2.0 / privacy.epsilon)
-    accountant = dp_accounting.pld.PLDAccountant(value_discretization_interval=1e-4)
-    accountant.compose(dp_accounting.LaplaceDpEvent(noise.scale / (privacy.contributions * steps)))
-    assert accountant.get_epsilon(1e-10) == pytest.approx(privacy.epsilon, rel=2e-3)
-
-
-def test_agarwal_singh_adds_a_noise_of_its_own_to_every_loss_that_it_reads():
-    """A noise of k steps does exactly what k steps of loss would have done: so it is added to the loss, one for one."""
-    horizon = 600
-    numbers = np.random.default_rng(5).integers(-(2**8), 2**8, size=horizon)
-    quiet, noisy = Chosen(), Chosen(numbers)
-    one, two = agarwal_singh(sv.PureDP(1.0), horizon, quiet), agarwal_singh(sv.PureDP(1.0), horizon, noisy)
-    step = LossGrid(*RANGE, bits=one.plan.bits).step
-    read, reads = 0, []
-    while two.remaining:
-        left, right = one.ask_round(), two.ask_round()
-        np.testing.assert_array_equal(left.x, right.x)
-        wanted = np.flatnonzero(right.wants_loss)
-        reads.append(len(wanted))
-        losses = np.round(np.sin(right.ids) / step) * step / 4 + 1.0  # on the grid, and far from its ends
-        losses = np.round(losses / step) * step
-        two.tell(right.ids, losses)
-        shifted = losses.copy()
-        shifted[wanted] += step * numbers[read : read + len(wanted)]
-        one.tell(left.ids, shifted)
-        read += len(wanted)
-    assert set(reads) == {1}
-    assert noisy.sizes == [1] * (two.round - 1)  # the last round shapes no action, and is never released
-    assert sum(reads) / horizon == pytest.approx(two.plan.rate, rel=0.1)
-
-
-def test_a_loss_that_is_not_read_changes_nothing():
-    def play(unread):
-        learner, points = agarwal_singh(sv.PureDP(1.0), 300, sv.SimulatedNoise(1)), []
-        while learner.remaining:
-            actions = learner.ask_round()
-            losses = np.where(actions.wants_loss, 0.7, unread)
-            learner.tell(actions.ids, losses)
-            points.append(actions.x)
-        return np.concatenate(points)
-
-    np.testing.assert_array_equal(play(0.0), play(2.0))
-
-
-@every("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])
-def test_real_noise_refuses_a_fork(kind):
-    learner = kind(sv.domains.Ball(2), horizon=50, loss_range=RANGE, privacy=sv.PureDP(1.0))
+def test_real_noise_refuses_a_fork():
+    learner = smith_thakurta(sv.PureDP(1.0), 50, None)
     assert is_refused_after_a_fork(lambda: learner.ask())
 
 
-@every("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])
-def test_the_statement_shows_how_epsilon_adds_up(kind):
-    learner = kind(sv.domains.Ball(2), horizon=1_000, loss_range=RANGE, privacy=sv.PureDP(0.5))
+def test_the_statement_shows_how_epsilon_adds_up():
+    learner = smith_thakurta(sv.PureDP(0.5), 1_000, None)
     text = " ".join(str(learner.privacy).split())
     assert learner.privacy.private
     assert "= 0.5." in text
-    simulated = kind(
-        sv.domains.Ball(2), horizon=1_000, loss_range=RANGE, privacy=sv.PureDP(0.5), noise=sv.SimulatedNoise(1)
-    )
+    simulated = smith_thakurta(sv.PureDP(0.5), 1_000, sv.SimulatedNoise(1))
     assert not simulated.privacy.private
     assert "NOT PRIVATE" in str(simulated.privacy)

@@ -68,7 +68,7 @@ def test_settings_reach_the_plan():
 @every(
     "problem, name, words",
     [
-        ("toy", "agarwal-singh", "agarwal-singh is for linear losses, and those of toy are convex"),
+        ("toy", "phased-elimination", "phased-elimination is for linear losses, and those of toy are convex"),
         ("toy", "fkm:colour=3", "fkm has no setting colour"),
         ("toy", "default:plan=best", "plan must be one of"),
     ],

@@ -2,7 +2,6 @@
 
 from sottovoce.lab._catalogue import by_name as _by_name
 from sottovoce.lab.baselines.adap_ucb import AdaPUCB as AdaPUCB
-from sottovoce.lab.baselines.agarwal_singh import AgarwalSingh as AgarwalSingh
 from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar as AsiRamanTalwar
 from sottovoce.lab.baselines.best_fixed import BestFixed as BestFixed
 from sottovoce.lab.baselines.chen_zhang_karbasi import ChenZhangKarbasi as ChenZhangKarbasi
