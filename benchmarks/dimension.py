@@ -82,7 +82,6 @@ OTHERS = {
     "independent: uniform": lambda n: sv.domains.IndependentSets(matroids.Uniform(n, CHOSEN)),
     "independent: graphic": lambda n: sv.domains.IndependentSets(matroids.Graphic(grid(n)[0])),
     "coverage": lambda n: sv.domains.BasePolytope(coverage(n)),
-    "cuts": lambda n: sv.domains.BasePolytope(functions.GraphCut(grid(2 * n)[0])),
     "nuclear ball": lambda n: sv.domains.NuclearBall(int(np.sqrt(n)), int(np.sqrt(n))),
     "polytope": polytope,
     "hull of 100 points": lambda n: sv.domains.ConvexHull(np.random.default_rng(0).standard_normal((100, n))),

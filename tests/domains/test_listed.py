@@ -23,7 +23,7 @@ from sottovoce.domains import (
     SpanningTrees,
 )
 from sottovoce.domains.matroids import Graphic, Laminar, Matroid, Partition, Uniform
-from sottovoce.domains.set_functions import GraphCut, WeightedCoverage
+from sottovoce.domains.set_functions import WeightedCoverage
 from sottovoce.projection import project
 
 
@@ -161,6 +161,10 @@ def of_network(seed, nodes=8):
     return listed(paths, indicators(found, len(edges)), equal=balance, right=right)
 
 
+def leaving(mask, both_ways):
+    return sum(w for a, b, w in CUT if mask[a] != mask[b] and (both_ways or mask[a]))
+
+
 def fano(mask):
     return bool(mask.sum() <= 3) and not any(mask[[i, (i + 1) % 7, (i + 3) % 7]].all() for i in range(7))
 
@@ -176,7 +180,7 @@ MATROIDS = [
     Matroid(7, fano),
 ]
 COVERS, ITEMS = [{0, 1}, {1, 2}, {2, 0, 3}, {4}, {5, 6}, set()], [1.0, 2.0, 0.5, 1.0, 3.0, 0.0, 1.0]
-CUT, CUTS = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (5, 5)], [1.0, 2.0, 0.5, 3.0, 1.0, 9.0]
+CUT = [(0, 1, 1.0), (1, 2, 2.0), (2, 0, 0.5), (2, 3, 3.0), (4, 5, 1.0)]
 WEIGHTS = [
     [1.0, 2.0, 3.0, 4.0],
     [0.0, 0.0, 1.0, 1.0, 5.0],  # ties
@@ -202,7 +206,7 @@ GRAPHS = [
 MAKERS = [
     *(lambda kind=kind, one=one: of_matroid(kind, one) for kind in (MatroidBases, IndependentSets) for one in MATROIDS),
     lambda: of_function(WeightedCoverage(COVERS, ITEMS)),
-    *(lambda way=way: of_function(GraphCut(CUT, CUTS, directed=way)) for way in (False, True)),
+    *(lambda both=both: of_function(lambda mask: leaving(mask, both), 6) for both in (False, True)),
     lambda: of_function(lambda mask: float(np.sqrt(mask @ np.arange(1.0, len(mask) + 1))), 5),
     *(lambda weights=weights: of_weights(weights) for weights in WEIGHTS),
     *(lambda n=n: of_assignments(n) for n in (2, 3, 4)),

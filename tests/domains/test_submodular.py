@@ -7,16 +7,10 @@ import pytest
 
 from sampling import every
 from sottovoce.domains import BasePolytope
-from sottovoce.domains.set_functions import GraphCut, WeightedCoverage, check_submodular
+from sottovoce.domains.set_functions import WeightedCoverage, check_submodular
 from sottovoce.errors import DomainError
 
 COVERS, ITEM_WEIGHTS = [{0, 1}, {1, 2}, {2, 0, 3}, {4}, {5, 6}, set()], np.array([1.0, 2.0, 0.5, 1.0, 3.0, 0.0, 1.0])
-EDGES, EDGE_WEIGHTS = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (5, 5)], np.array([1.0, 2.0, 0.5, 3.0, 1.0, 9.0])
-
-
-def leaving(chosen, both_ways):
-    pairs = zip(EDGES, EDGE_WEIGHTS, strict=True)
-    return sum(w for (a, b), w in pairs if (a in chosen) != (b in chosen) and (both_ways or a in chosen))
 
 
 def root(mask):
@@ -29,8 +23,6 @@ DEFINED = {
         WeightedCoverage(COVERS, ITEM_WEIGHTS),
         lambda chosen: ITEM_WEIGHTS[sorted(set().union(*(COVERS[e] for e in chosen)))].sum() if chosen else 0.0,
     ),
-    "cut": (GraphCut(EDGES, EDGE_WEIGHTS), lambda chosen: leaving(chosen, True)),
-    "directed cut": (GraphCut(EDGES, EDGE_WEIGHTS, directed=True), lambda chosen: leaving(chosen, False)),
 }
 every_function = every("function, definition", DEFINED.values())
 
@@ -105,12 +97,10 @@ def test_large_functions_take_all_prefixes_in_one_go():
     calls.clear()
     domain.extreme_point(rng.standard_normal(n))
     assert len(calls) == n + 1
-    edges = rng.integers(0, 3000, (20_000, 2))
-    cut, order = GraphCut(edges, nodes=3000), rng.permutation(3000)
-    values = cut.prefixes(order)
+    cover, order = WeightedCoverage(rng.integers(0, 4000, (3000, 5)).tolist()), rng.permutation(3000)
+    values = cover.prefixes(order)
     for k in rng.integers(1, 3000, 10):
-        assert values[k - 1] == pytest.approx(cut(order[:k]))
-    assert values[-1] == pytest.approx(0.0, abs=1e-6)
+        assert values[k - 1] == pytest.approx(cover(order[:k]))
 
 
 @every("size", [4, 30])
@@ -152,13 +142,10 @@ def test_rounding_errors_are_forgiven_at_every_scale():
         (lambda: WeightedCoverage([{0}, {1}], [1.0]), "weights must be at least 2 numbers"),
         (lambda: WeightedCoverage([{0}], [-1.0]), "weights must not be negative"),
         (lambda: WeightedCoverage([{-1}]), "an item of sets must be at least 0"),
-        (lambda: GraphCut([(0, 1)], [-2.0]), "weights must not be negative"),
-        (lambda: GraphCut([(0, 5)], nodes=3), "nodes must be at least 6"),
-        (lambda: GraphCut([0, 1]), r"shape \(m, 2\)"),
         (lambda: BasePolytope(root), "ground_size must be given"),
-        (lambda: BasePolytope(GraphCut(EDGES), 5), "ground_size must be 6"),
+        (lambda: BasePolytope(WeightedCoverage(COVERS), 5), "ground_size must be 6"),
         (lambda: BasePolytope([0.0, 1.0], 2), "function must be a function"),
-        (lambda: GraphCut(EDGES)([6]), "elements from 0 to 5, got 6"),
+        (lambda: WeightedCoverage(COVERS)([6]), "elements from 0 to 5, got 6"),
     ],
 )
 def test_constructors_say_what_is_wrong(build, message):

@@ -17,7 +17,6 @@ from sottovoce.errors import DomainError
 
 __all__ = [
     "FromCallable",
-    "GraphCut",
     "SetFunction",
     "WeightedCoverage",
     "check_submodular",
@@ -111,61 +110,6 @@ class WeightedCoverage(SetFunction):
         nodes = self.ground_size + len(self.weights)
         joined = components_of(self._elements[counts], self.ground_size + self._items[counts], nodes)
         return joined[: self.ground_size]
-
-
-class GraphCut(SetFunction):
-    """The weight of all edges that leave a set of nodes.
-
-    Parameters
-    ----------
-    edges : array of shape (m, 2)
-        The ends of each edge, nodes 0, 1, ....
-    weights : array of shape (m,), optional
-        The weight of each edge, not negative. Default: 1 each.
-    nodes : int, optional
-        Number of nodes. Default: up to the largest that an edge touches.
-    directed : bool
-        Whether an edge counts only if it leaves the set from its first end to its second.
-
-    Examples
-    --------
-    >>> path = GraphCut([(0, 1), (1, 2)], [3.0, 5.0])
-    >>> path([1]), path([0, 1]), path.gains([0, 1, 2])
-    (8.0, 5.0, array([ 3.,  2., -5.]))
-    """
-
-    def __init__(
-        self, edges: ArrayLike, weights: ArrayLike | None = None, nodes: int | None = None, directed: bool = False
-    ) -> None:
-        ends = np.asarray(edges)
-        if ends.ndim != 2 or ends.shape[1] != 2 or len(ends) == 0 or not np.issubdtype(ends.dtype, np.integer):
-            raise ValueError(f"edges must be whole numbers of shape (m, 2) with m >= 1, got shape {ends.shape}")
-        if ends.min() < 0:
-            raise ValueError(f"edges must join nodes 0, 1, ..., got {int(ends.min())}")
-        least = int(ends.max()) + 1
-        self.ground_size = whole("nodes", least if nodes is None else nodes, least=least)
-        self.weights = _not_negative(
-            "weights", np.ones(len(ends)) if weights is None else vector("weights", weights, len(ends))
-        )
-        self.directed = bool(directed)
-        self._tails, self._heads = ends.T.astype(np.int64)
-
-    def __repr__(self) -> str:
-        return f"GraphCut({self.ground_size} nodes, {len(self.weights)} edges{', directed' * self.directed})"
-
-    def _gains(self, order: Order) -> Vector:
-        # An edge is cut from its first end on, and no more from its second; directed, only if the tail comes first.
-        place = np.full(self.ground_size, len(order))
-        place[order] = np.arange(len(order))
-        tails, heads = place[self._tails], place[self._heads]
-        weights = np.where(tails <= heads, self.weights, 0.0) if self.directed else self.weights
-        lost = _added(np.maximum(tails, heads), weights, len(order))
-        return _added(np.minimum(tails, heads), weights, len(order)) - lost
-
-    def components(self) -> Order:
-        """Return the connected components of the graph of edges with positive weight."""
-        counts = self.weights > 0.0
-        return components_of(self._tails[counts], self._heads[counts], self.ground_size)
 
 
 class FromCallable(SetFunction):

@@ -16,7 +16,6 @@ from sottovoce.domains._geometry.largest_ball import largest_ball
 from sottovoce.domains._subsets import Order, all_masks, components_of
 from sottovoce.domains.set_functions import (
     FromCallable,
-    GraphCut,
     SetFunction,
     WeightedCoverage,
     as_set_function,
@@ -70,11 +69,9 @@ class BasePolytope(BlockSums):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Return one for each ready function, and one for a plain one."""
+        """Return one for the ready function, and one for a plain one."""
         return (
             cls(WeightedCoverage([{0, 1}, {1, 2}, {2, 0, 3}, {4, 5}, {5}], [1.0, 2.0, 0.5, 1.0, 3.0, 1.0])),
-            cls(GraphCut([(0, 1), (1, 2), (2, 0), (2, 3), (4, 5)], [1.0, 2.0, 0.5, 3.0, 1.0])),
-            cls(GraphCut([(0, 1), (1, 2), (2, 0), (2, 3)], directed=True)),
             cls(_root_of_sum, 4),
         )
 
