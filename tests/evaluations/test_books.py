@@ -503,6 +503,27 @@ def test_what_is_in_hand_here_can_be_taken_here(url, opened, plain, eager, execu
     assert (evaluation.result.events, evaluation.mean) == (100, 0.2)
 
 
+def test_a_close_that_is_cut_short_leaves_evaluations_that_go_on(url, opened, plain, eager, monkeypatch):
+    """What was dealt ahead is given back by then: it is dealt anew."""
+    evaluations = opened(url, **plain)
+    evaluations.open(events=60)
+    seen = {evaluations.assign().id for _ in range(16)}
+    store = evaluations._book._store
+    give_back = store.close
+
+    def cut():
+        give_back()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "close", cut)
+        with pytest.raises(KeyboardInterrupt):
+            evaluations.close()
+    seen |= {evaluations.assign().id for _ in range(44)}
+    assert len(seen) == 60
+    assert evaluations.verify().ok
+
+
 # ---------------------------------------------------------------------- guarantees, ledgers, copies
 
 
