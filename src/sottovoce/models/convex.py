@@ -155,6 +155,10 @@ class RadialBelief(RadialFits):
         fit, slopes = self.fit(self.setting), self.slopes
         return fit if slopes is None else ByCoefficients(fit.precision, fit.precision @ slopes.mean)
 
+    def coefficients(self) -> Floats:
+        """Return the posterior mean of level, slopes and curvature."""
+        return super().coefficients() if self.slopes is None else self.slopes.mean
+
     @cached_property
     def _scales(self) -> SlopeScales:
         return SlopeScales(self.shape, self.settings)

@@ -120,12 +120,17 @@ class RadialFits(GaussianBelief):
 
     def fit(self, setting: Choices) -> ByCoefficients | ByRows:
         """Return the posterior under a `setting`."""
+        data = self._data
+        if setting not in data.fits:
+            data.fits[setting] = self._solved(*self._weighed_rows(setting), data.gram)
+        return data.fits[setting]
+
+    @property
+    def _data(self) -> _Fits:
+        """What all fits to what is known have in common."""
         if self._fits is None or self._fits.known is not self.known:
             self._fits = _Fits(self.known, *self._rows())
-        fits = self._fits.fits
-        if setting not in fits:
-            fits[setting] = self._fitted(setting, self._fits)
-        return fits[setting]
+        return self._fits
 
     @property
     def _sources(self) -> list[tuple[Measurements, float]]:
@@ -163,16 +168,10 @@ class RadialFits(GaussianBelief):
         scaled = rows * np.sqrt(self._prior[1])
         return np.asarray(scaled @ scaled.T)
 
-    def _fitted(self, setting: Choices, data: _Fits) -> ByCoefficients | ByRows:
-        weights, pulls = (np.concatenate(parts) for parts in zip(*self._weighed(setting, data.far), strict=True))
-        return self._solved(data.rows, weights, pulls, data.gram)
-
     def _weighed_rows(self, setting: Choices) -> tuple[Floats, Floats, Floats]:
         """What released means are linear in; the precision of each, and precision times mean."""
-        self.fit(setting)
-        assert self._fits is not None
-        weights, pulls = zip(*self._weighed(setting, self._fits.far), strict=True)
-        return self._fits.rows, np.concatenate(weights), np.concatenate(pulls)
+        weights, pulls = zip(*self._weighed(setting, self._data.far), strict=True)
+        return self._data.rows, np.concatenate(weights), np.concatenate(pulls)
 
     def _solved(self, rows: Floats, weights: Floats, pulls: Floats, gram: Floats | None) -> ByCoefficients | ByRows:
         """Return the posterior after measurements, in the form that is smaller."""
@@ -218,10 +217,8 @@ class RadialFits(GaussianBelief):
 
     def _cold_evidence(self, numbers: Numbers, rows: Floats, far: Floats) -> Outcome:
         """Compare a round's numbers with what this run alone would have predicted of them."""
-        self.fit(self.setting)
-        assert self._fits is not None
-        weights, pulls = next(self._weighed(self.setting, self._fits.far))
-        before = self._fits.rows[: len(weights)]
+        weights, pulls = next(self._weighed(self.setting, self._data.far))
+        before = self._data.rows[: len(weights)]
         cold = self._solved(before, weights, pulls, self._shared(before) if self.shape.many else None)
         return self._evidence(self.setting, numbers, rows, far, cold)
 
@@ -229,9 +226,7 @@ class RadialFits(GaussianBelief):
         self, settings: list[Choices], numbers: Numbers, rows: Floats, far: Floats
     ) -> dict[Choices, Outcome]:
         """Compare a round's numbers with what settings have predicted of them, all settings at once."""
-        self.fit(settings[0])
-        data = self._fits
-        assert data is not None
+        data = self._data
         if data.gram is not None and self._shared_prior is None:  # few numbers, or many coordinates
             return {one: self._evidence(one, numbers, rows, far) for one in settings}
         weights, means = self._weights(settings, data.far)

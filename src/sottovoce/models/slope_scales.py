@@ -116,15 +116,16 @@ class SlopeScales:
         self, prior: tuple[Floats, Floats], precision: Floats, pull: Floats
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Of each scale: posterior mean, precision and its root, and the log-likelihood of what was released."""
-        center, variances = prior[0], np.tile(prior[1], (len(self.scales), 1))
+        center, variances = prior[0], prior[1] * np.ones((len(self.scales), 1))
         variances[:, 1:-1] *= self.scales[:, None] ** 2
-        precisions = np.array([precision + np.diag(1 / row) for row in variances])
-        roots = np.linalg.cholesky(precisions)
+        precisions: Floats = precision * np.ones((len(self.scales), 1, 1))
+        precisions.reshape(len(self.scales), -1)[:, :: len(center) + 1] += 1 / variances
+        roots: Floats = np.asarray(np.linalg.cholesky(precisions))
         half = np.linalg.solve(roots, (center / variances + pull)[:, :, None])
         means = np.linalg.solve(roots.transpose(0, 2, 1), half)[:, :, 0]
         likelihoods = ((half[:, :, 0] ** 2).sum(axis=1) - (center**2 / variances).sum(axis=1)) / 2
         likelihoods -= np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1) + np.log(variances).sum(axis=1) / 2
-        return means, precisions, roots, likelihoods
+        return np.asarray(means), precisions, roots, np.asarray(likelihoods)
 
     def least_distance(self, precision: float, curvature: float) -> float:
         """Return how far from the leader probes are at least: what they cost and what they teach are in balance.
