@@ -1,8 +1,7 @@
 """Ask and tell over rounds in a store: what `PrivateBandit` and `Study` have in common."""
 
 import importlib
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -139,25 +138,26 @@ class Optimizer(Book):
             stream = self._streams.get(segment)
             if stream is not None:
                 if self._pooling:
-                    with self._lock: return self._ask_counted(stream, segment)  # noqa: E701  # fmt: skip
+                    with self._lock: return self._ask_counted(stream)  # noqa: E701  # fmt: skip
                 with self._lock: return self._ask_one(stream)  # type: ignore[no-any-return]  # noqa: E701  # fmt: skip
         with self._lock: return self._ask_for(size, segment, person)  # noqa: E701  # fmt: skip
 
-    def _ask_counted(self, stream: int, segment: Any) -> Action:
-        """Return the next action of a stream, and note whom it is for if the stream does not say it."""
+    def _ask_counted(self, own: int) -> Action:
+        """Return the next action for the segment that has a stream of its `own`, and note whom it is for."""
+        policy = self._policy
+        assert isinstance(policy, PooledPolicy)
+        stream = int(policy.routes[own])
         action: Action = self._ask_one(stream)
-        if stream == POOL and isinstance(self._policy, PooledPolicy):
-            self._policy.count((segment,))
+        if stream == POOL:
+            policy.count_one(own)
         return action
 
     def _ask_for(self, size: int | None, segment: Any, person: Any) -> Action | Actions:
         if size is None and not are_several(segment) and (person is None or isinstance(person, str)):
             if person is not None:
                 return next(iter(self._block_for(1, segment, people=self._hashed([person]))))
-            stream = self._stream_of(segment)
-            if isinstance(self._policy, PooledPolicy):
-                return self._ask_counted(stream, self._policy.segments.key(segment))
-            one: Action = self._ask_one(stream)
+            own = self._own_stream_of(segment)
+            one: Action = self._ask_counted(own) if self._pooling else self._ask_one(own)
             return one
         if segment is not None and not isinstance(self._policy, SegmentPolicy):
             raise no_segments()
@@ -168,25 +168,18 @@ class Optimizer(Book):
         return self._block_for(count, segment, people=self._hashed(people))
 
     def _block_for(
-        self, size: int, segment: Any, more: int = 0, streams: Integers | int | None = None, **asking: Any
+        self, size: int, segment: Any, more: int = 0, streams: Integers | None = None, **asking: Any
     ) -> Actions:
         """Return a block of actions for a segment, or for one each; of `streams`, if that is decided."""
-        streams = self._streams_of(size, segment) if streams is None else streams
-        handed = self._ask_block(size, streams, more, **asking)
-        if isinstance(self._policy, PooledPolicy):
-            self._policy.count(self._of_pool(size, segment, streams))
+        own = self._streams_of(size, segment)
+        if not isinstance(self._policy, PooledPolicy):
+            return self._actions(self._ask_block(size, own, more, **asking))
+        own = np.full(size, own) if isinstance(own, int) else own
+        streams = self._policy.routes[own] if streams is None else streams
+        whole = int(streams[0]) if (streams == streams[0]).all() else streams
+        handed = self._ask_block(size, whole, more, **asking)
+        self._policy.count(own[streams == POOL])
         return self._actions(handed)
-
-    def _of_pool(self, size: int, segment: Any, streams: Integers | int) -> Iterable[Segment]:
-        """Return the segments of those events of a block that are of the pool."""
-        assert isinstance(self._policy, SegmentPolicy)
-        whom = segment
-        if not _are_names(segment, size):
-            keys, index = segments_of_block(self._policy.segments, size, segment)
-            whom = [keys[place] for place in index.tolist()]
-        if isinstance(streams, int):
-            return whom if streams == POOL else ()
-        return itertools.compress(whom, (streams == POOL).tolist())
 
     def _hashed(self, people: Sequence[str] | None) -> list[bytes] | None:
         if people is not None and self._policy.resumed:
@@ -245,7 +238,9 @@ class Optimizer(Book):
         keys, index = segments_of_block(self._policy.segments, size, segments[:size])
         self._policy.check_room(keys)
         # Segments that have no stream yet will have one each, unless there is a pool.
-        streams = [self._streams.get(key, POOL if self._pooling else -1 - place) for place, key in enumerate(keys)]
+        streams = [self._streams.get(key, -1 - place) for place, key in enumerate(keys)]
+        if isinstance(self._policy, PooledPolicy):
+            streams = [POOL if one < 0 else int(self._policy.routes[one]) for one in streams]
         numbers, first, group = np.unique(streams, return_index=True, return_inverse=True)
         group = group[index]
 
@@ -260,7 +255,6 @@ class Optimizer(Book):
             return self._block_for(size, segments[:size], people=people and people[:size])
         if self._apart is not apart:  # with the event that has begun a round of the pool, some have left it
             size = min(size, 1 + int(np.argmax(numbers[group] == POOL)))
-        self._streams_of_keys(keys[: int(index[:size].max()) + 1])  # now they are opened
         return self._block_for(size, segments[:size], streams=numbers[group[:size]], people=people and people[:size])
 
     @property
@@ -269,6 +263,11 @@ class Optimizer(Book):
         return self._policy.own if isinstance(self._policy, PooledPolicy) else None
 
     def _stream_of(self, segment: Any) -> int:
+        """Return the stream that a segment is asked for in; its own is opened if it has none."""
+        own = self._own_stream_of(segment)
+        return int(self._policy.routes[own]) if isinstance(self._policy, PooledPolicy) else own
+
+    def _own_stream_of(self, segment: Any) -> int:
         """Return the stream of a segment, opened if it has none."""
         if not isinstance(self._policy, SegmentPolicy):
             if segment is not None:
@@ -283,14 +282,14 @@ class Optimizer(Book):
         """Return the streams of segments, opened if they have none: all of them, or none."""
         policy = self._policy
         assert isinstance(policy, SegmentPolicy)
-        if not all(key in policy.routes for key in keys):
+        if not all(key in policy.numbers for key in keys):
             self._store.check()
             self._refresh()
             policy.check_room(keys)
             for key in keys:
-                if key not in policy.routes:
+                if key not in policy.numbers:
                     self._stream_named(policy.name_of(key))
-        return [policy.routes[key] for key in keys]
+        return [policy.numbers[key] for key in keys]
 
     def _catch_up(self) -> set[int]:
         learned = super()._catch_up()
@@ -302,7 +301,7 @@ class Optimizer(Book):
         """Take over what other processes have begun and learned."""
         super()._refresh()
         if isinstance(self._policy, SegmentPolicy):
-            self._streams = self._policy.routes
+            self._streams = self._policy.numbers
 
     def _admit(self, name: str) -> None:
         self._refresh()
@@ -310,14 +309,13 @@ class Optimizer(Book):
             self._policy.check_room([self._policy.segment_named(name)])
 
     def _streams_of(self, size: int, segment: Any) -> Integers | int:
-        """Return the stream of each event of a block, or one for all."""
+        """Return the stream of each event's segment, or one for all."""
         if not isinstance(self._policy, SegmentPolicy):
             return self._stream_of(segment)
         given = segment.tolist() if isinstance(segment, np.ndarray) else segment
-        if _are_names(given, size):
+        if type(given) is list and len(given) == size and set(map(type, given)) == {str}:  # plain names, as is usual
             with suppress(KeyError):
-                found = np.fromiter(map(self._streams.__getitem__, given), np.int64, size)
-                return found if found.any() else 0
+                return np.fromiter(map(self._streams.__getitem__, given), np.int64, size)
         self._check_remaining(size)
         keys, index = segments_of_block(self._policy.segments, size, segment)
         streams = np.array(self._streams_of_keys(keys))
@@ -768,11 +766,6 @@ class Optimizer(Book):
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
         counted = self._store.counts_people
         return describe(self._problem, self.plan, self._source, doubling=self.horizon is None, counted=counted)
-
-
-def _are_names(given: Any, size: int) -> bool:
-    """Whether events are given by plain names, as is usual."""
-    return type(given) is list and len(given) == size and set(map(type, given)) == {str}
 
 
 def no_segments() -> TypeError:

@@ -106,7 +106,7 @@ def test_segments_of_convex_losses_align():
 def crowd(monkeypatch):
     """Fourteen segments that share rounds; two events are enough to have rounds of one's own."""
     monkeypatch.setattr(pooled_policy, "_EVENTS", 2)
-    monkeypatch.setattr(pooled_policy, "_WORTH", 1e-3)
+    monkeypatch.setattr(pooled_policy, "_WORTH_SCOUTING", 1e-3)
     choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
     names = [f"segment {number}" for number in range(14)]
     settings = {"loss_range": (0.0, 2.0), "losses": "linear", "segments": names, "label": "crowd"}

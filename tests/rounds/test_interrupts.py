@@ -146,7 +146,7 @@ def test_a_call_may_be_cut_short_at_any_line_of_the_book(what: str) -> None:
 def test_so_it_may_with_segments(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line that calls share is tried in one of them: segments take their time."""
     monkeypatch.setattr(pooled_policy, "_EVENTS", 4)  # so that some have rounds of their own
-    monkeypatch.setattr(pooled_policy, "_WORTH", 0.01)
+    monkeypatch.setattr(pooled_policy, "_WORTH_SCOUTING", 0.01)
     tried = set[Any]()
     assert sum(cut_in_the_book(name, what, tried) for what in ALL_CALLS) > 300
 

@@ -37,6 +37,7 @@ def tell(optimizer, names, actions):
 def soon(monkeypatch):
     """A few dozen events are enough to leave."""
     monkeypatch.setattr(pooled_policy, "_EVENTS", 60)
+    monkeypatch.setattr(pooled_policy, "_WORTH_SCOUTING", 1.0)
 
 
 def test_a_study_plays_what_memory_plays_and_goes_on_after_a_restart(opened, sqlite_url, soon):

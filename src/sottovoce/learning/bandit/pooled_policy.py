@@ -13,8 +13,7 @@ loss is in one number of one round, as ever: its own segment's, or the pool's.
 Tests: tests/learning/segmented/test_pool.py.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +37,7 @@ POOL = 0
 _FEW = 12  # segments that have rounds of their own from the start
 _EVENTS = 1000  # of a segment, before it can have rounds of its own
 _WORTH = 1.0  # what it will know of what is its own, over what is believed of that beforehand, for these to pay
+_WORTH_SCOUTING = 30.0  # the same for scouts, if they differ by as much as they may: they explore for others as well
 _SCOUTS = 2  # segments, the largest, that leave if segments may differ; the rest do if they are known to
 _FAR = (
     7  # what scouts may have of their own, as a place in `SHARES`, unless less is known: or else they would play what
@@ -64,30 +64,30 @@ class PooledPolicy(SegmentPolicy):
         """Forget all segments."""
         super().start_over()
         self.own: frozenset[Segment] = frozenset()  # segments that have rounds of their own
-        # Events of each segment in the pool: when its newest round began, and by this process since.
-        self._pooled, self._since, self._since_then = Counter[Segment](), Counter[Segment](), Counter[Segment]()
-        self._routes: dict[Any, int] = {}
+        # By the stream that each segment has: the stream that it is asked for in; its events in the pool, when the
+        # newest round of that began, and by this process since; and by the process that was adopted.
+        none = np.zeros(0, dtype=np.int64)
+        self.routes, self._pooled, self._since, self._since_then = none, none, none, none
 
     def join(self, stream: int, name: str) -> Stream:
         """Begin the stream of a segment, or the pool."""
-        if stream == POOL:
-            found = self.streams[POOL] = Stream(Stretch(self._epoch(POOL, None, None, 0), 0, 0))
-            everybody = np.eye(1, sum(size for _, size in self.segments.groups))[0]
-            self.hierarchy.join(everybody, self.belief(POOL), POOL)
-            self.names = [None]
-        else:
-            found = super().join(stream, name)
-            self.numbers = {one: place for place, one in enumerate(self.names) if one is not None}
-        self._route()
+        self.routes, self._pooled, self._since = (_room(one, stream) for one in self._by_stream())
+        if stream != POOL:
+            return super().join(stream, name)
+        found = self.streams[POOL] = Stream(Stretch(self._epoch(POOL, None, None, 0), 0, 0))
+        everybody = np.eye(1, sum(size for _, size in self.segments.groups))[0]
+        self.hierarchy.join(everybody, self.belief(POOL), POOL)
+        self.names = [None]
         return found
 
-    @property
-    def routes(self) -> dict[Any, int]:
-        """The streams that segments are asked for in."""
-        return self._routes
+    def _by_stream(self) -> tuple[Integers, Integers, Integers]:
+        return self.routes, self._pooled, self._since
 
     def _route(self) -> None:
-        self._routes.update({one: stream if one in self.own else POOL for one, stream in self.numbers.items()})
+        own = [stream for segment, stream in self.numbers.items() if segment in self.own]
+        routes = np.zeros(len(self.routes), dtype=np.int64)
+        routes[own] = own
+        self.routes = routes
 
     def segment_named(self, name: str) -> Any:
         """Return the segment that `name_of` has written; None for the pool."""
@@ -99,25 +99,26 @@ class PooledPolicy(SegmentPolicy):
 
     # ------------------------------------------------------------------ how many events each has
 
-    def count(self, segments: Iterable[Segment]) -> None:
-        """Take note of whom events of the pool were for."""
-        self._since.update(segments)
+    def count(self, streams: Integers) -> None:
+        """Take note of whom events of the pool were for, by the streams of their segments."""
+        self._since = self._since + np.bincount(streams, minlength=len(self._since))
+
+    def count_one(self, stream: int) -> None:
+        """Take note of whom an event of the pool was for."""
+        self._since[stream] += 1
 
     def counts(self, asked: Callable[[int], int]) -> dict[Segment, int]:
         """Return how many events each segment has, by how many were `asked` of each stream.
 
         What other processes have asked since the pool's newest round began is shared out as the rest is.
         """
-        pooled, total = self._counted(), asked(POOL)
-        known = sum(pooled.values())
-        if known != total:
-            weights = np.array([pooled[one] for one in self.numbers], dtype=np.float64) + (known == 0)
-            ends = np.rint(np.cumsum(weights) * (total / weights.sum())).astype(np.int64)
-            pooled = Counter(dict(zip(self.numbers, np.diff(ends, prepend=0).tolist(), strict=True)))
-        return {one: pooled[one] + asked(stream) for one, stream in self.numbers.items()}
-
-    def _counted(self) -> Counter[Segment]:
-        return self._pooled + self._since
+        pooled, total = self._pooled + self._since, asked(POOL)
+        if (known := pooled.sum()) != total:
+            weights = pooled.astype(np.float64)
+            weights[1:] += known == 0
+            ends = np.rint(np.cumsum(weights) * (total / max(1.0, weights.sum()))).astype(np.int64)
+            pooled = np.diff(ends, prepend=0)
+        return {one: int(pooled[stream]) + asked(stream) for one, stream in self.numbers.items()}
 
     @property
     def shared_rounds(self) -> int:
@@ -133,7 +134,7 @@ class PooledPolicy(SegmentPolicy):
     def begin(self, stream: int, number: int, position: int) -> Draft:
         """Return the next round of a stream; before a round of the pool, see who leaves it."""
         if stream == POOL:
-            self._pooled, self._since = self._counted(), Counter()
+            self._pooled, self._since = self._pooled + self._since, np.zeros_like(self._since)
             self._separate()
         return super().begin(stream, number, position)
 
@@ -142,31 +143,28 @@ class PooledPolicy(SegmentPolicy):
 
     def _separate(self) -> None:
         """Let segments have rounds of their own whose events to come would tell by how much they differ."""
-        pooled, passed = self._pooled_events(), self.sizes()
+        pooled, passed = self._pooled, self.sizes()
         events = pooled + passed
         asked, events[POOL] = float(passed.sum()), 0.0
         if not asked:
             return
-        self._mix(pooled)
+        self._mix()
         left = asked if self.horizon is None else self.horizon - asked
         # What each will know of itself, in units of what is believed beforehand, if it has rounds of its own:
         known = self.hierarchy.precision_of(POOL) / passed[POOL] * left * events / asked
         least, most = (SHARES[place] for place in self.hierarchy.apart)
-        differs = np.full(len(events), least)
-        differs[_largest(events)] = most
-        leaves = (events >= _EVENTS) & (known * differs >= _WORTH)
+        worth = known * least / _WORTH
+        scouts = _largest(events)
+        worth[scouts] = np.maximum(worth[scouts], known[scouts] * most / _WORTH_SCOUTING)
+        leaves = (events >= _EVENTS) & (worth >= 1)
         if leaving := {self.names[stream] for stream in np.flatnonzero(leaves).tolist()} - self.own:
             self.own |= leaving
         self._route()
 
-    def _mix(self, pooled: Floats) -> None:
+    def _mix(self) -> None:
         """Let the pool stand for the mean of those whose events it has."""
-        if pooled.any():
-            self.hierarchy.mix(POOL, pooled / pooled.sum())
-
-    def _pooled_events(self) -> Floats:
-        """Events of each stream's segment that were asked for in the pool, when its newest round began."""
-        return np.fromiter(map(self._pooled.__getitem__, self.names), np.float64, len(self.names))
+        if self._pooled.any():
+            self.hierarchy.mix(POOL, self._pooled / self._pooled.sum())
 
     def _among_others(self, epoch: Epoch, number: int, segment: Any, length: int) -> Epoch:
         belief: Any = epoch.explorer.belief
@@ -180,8 +178,8 @@ class PooledPolicy(SegmentPolicy):
             return None
         explorer: Any = self._templates[length].explorer
         settings, passed = explorer.belief.settings, self.sizes()
-        asked, own = float(passed.sum()), sum(self._pooled[one] for one in self.own)
-        mine = self._pooled[segment] + passed[number] if number else sum(self._pooled.values()) - own
+        asked = float(passed.sum())
+        mine = self._pooled[number] + passed[number] if number else self._pooled[self.routes == POOL].sum()
         expected = settings.horizon
         if self.horizon is not None:
             expected = passed[number] + (self.horizon - asked) * mine / max(1.0, asked)
@@ -192,7 +190,7 @@ class PooledPolicy(SegmentPolicy):
 
     def _heard(self, number: int, passed: Floats) -> Prior:
         """Return what others say of a segment; scouts hear that they may be quite different."""
-        hierarchy, events = self.hierarchy, passed + self._pooled_events()
+        hierarchy, events = self.hierarchy, passed + self._pooled
         events[POOL] = 0.0
         apart = max(hierarchy.variance_shares.residual, min(hierarchy.apart[1], _FAR))
         scouts = number in _largest(events)
@@ -207,9 +205,7 @@ class PooledPolicy(SegmentPolicy):
         """Return what the rounds to come of a stream depend on; of the pool, also who shares it."""
         record = {**super().to_record(stream), "apart": list(self.hierarchy.apart)}
         if stream == POOL:
-            counts = np.array([[self._pooled[one], self._since[one]] for one in self.numbers], dtype=np.int64)
-            record["pooled"] = counts.reshape(-1, 2)
-            record["own"] = np.array([one in self.own for one in self.numbers], dtype=np.int64)
+            record["pooled"], record["own"] = np.stack([self._pooled, self._since]), self.routes
         return record
 
     def adopt(self, stream: int, record: Record) -> None:
@@ -220,11 +216,10 @@ class PooledPolicy(SegmentPolicy):
             least, most = record["apart"]
             self.hierarchy.apart = least, most
         if stream == POOL:
-            segments, (pooled, since) = list(self.numbers), np.asarray(record["pooled"]).T.tolist()
-            self._pooled = Counter(dict(zip(segments, pooled, strict=False)))
-            self._since_then = Counter(dict(zip(segments, since, strict=False)))
-            self.own = frozenset(one for one, own in zip(segments, record["own"], strict=False) if own)
-            self._mix(self._pooled_events())
+            size = len(self.names)
+            self._pooled, self._since_then = (_room(one, size - 1) for one in np.asarray(record["pooled"]))
+            self.own = frozenset(self.names[stream] for stream in np.asarray(record["own"]).tolist() if stream)
+            self._mix()
             self._route()
 
     def abandon(self, stream: int, asked: int, closed: int) -> None:
@@ -232,6 +227,13 @@ class PooledPolicy(SegmentPolicy):
         super().abandon(stream, asked, closed)
         if stream == POOL:
             self._since = self._since_then
+
+
+def _room(counts: Integers, place: int) -> Integers:
+    """Return counts with room for one at a place, and for those before it."""
+    room = np.zeros(max(place + 1, len(counts)), dtype=np.int64)
+    room[: len(counts)] = counts
+    return room
 
 
 def _largest(events: Floats) -> Integers:

@@ -58,11 +58,6 @@ class SegmentPolicy(BanditPolicy):
 
     # ------------------------------------------------------------------ streams
 
-    @property
-    def routes(self) -> dict[Any, int]:
-        """The streams that segments are asked for in."""
-        return self.numbers
-
     def check_room(self, segments: list[Segment]) -> None:
         """Refuse segments that were not named, beyond the limit; those that were have their room."""
         named = set(self.segments.names)
@@ -93,7 +88,7 @@ class SegmentPolicy(BanditPolicy):
         found = self.streams[stream] = Stream(Stretch(self._epoch(stream, segment, None, 0), 0, 0))
         self.hierarchy.join(self.segments.row(segment), self.belief(stream), stream)
         self.names = [*self.names[:stream], segment]
-        self.numbers = {one: place for place, one in enumerate(self.names)}
+        self.numbers = {one: place for place, one in enumerate(self.names) if one is not None}
         return found
 
     def segment_named(self, name: str) -> Segment:
