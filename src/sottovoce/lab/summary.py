@@ -114,13 +114,6 @@ class Summary:
         """Regret in units of that of never learning; NaN if nothing can be learned."""
         return self.regret / self.never_learning if self.never_learning > 0 else math.nan
 
-    @property
-    def ratio_error(self) -> float:
-        """The standard error of the ratio, by the delta method."""
-        if math.isnan(self.ratio):
-            return math.nan
-        return standard_error(self._regrets - self.ratio * self._never) / self.never_learning
-
 
 def summarise(results: Iterable[Result]) -> tuple[Summary, ...]:
     """Return one summary for each problem, algorithm, epsilon and horizon, in the order in which they first occur."""

@@ -122,20 +122,6 @@ class TestSummary:
         assert found.regret_error == pytest.approx(stats.sem(regrets) / 100)
         assert found.ratio == pytest.approx(regrets.sum() / never.sum())
 
-    def test_the_error_of_a_ratio_is_right(self):
-        """Against the spread of the ratio over 1000 repetitions; the two agree within a few percent."""
-        rng, ratios, errors = np.random.default_rng(0), [], []
-        for _ in range(1000):
-            never = 50 + 5 * rng.standard_normal(20)
-            regret = 0.3 * never + rng.standard_normal(20)
-            (found,) = summarise(
-                result(one, never_learning=other, horizon=100, seed=seed)
-                for seed, (one, other) in enumerate(zip(regret, never, strict=True))
-            )
-            ratios.append(found.ratio)
-            errors.append(found.ratio_error)
-        assert np.mean(errors) == pytest.approx(np.std(ratios), rel=0.08)
-
     def test_failed_runs_are_counted_and_leave_the_mean_alone(self):
         failed = Result(Cell("ball", "default", 1.0, 1_000, 1), "failed", error="why")
         (found,) = summarise([result(100.0, never_learning=200.0), failed])

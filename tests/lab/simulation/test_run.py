@@ -20,7 +20,7 @@ def test_a_saved_run_comes_back_as_it_was(run, tmp_path):
     path = run.save(tmp_path / "run.npz")
     again = Run.load(path)
     assert again.details == run.details
-    for name in ("events", "rounds", "regret", "no_learning", "simulation_only_loss", "simulation_only_mean_loss"):
+    for name in ("events", "rounds", "regret", "no_learning", "simulation_only_loss"):
         np.testing.assert_array_equal(getattr(again, name), getattr(run, name))
     assert str(again) == str(run)
     assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
@@ -103,11 +103,6 @@ def test_what_was_learned_is_said_in_words(run):
     assert replace(run, simulation_only_loss=best + 0.25 * (none - best)).learned.startswith("75% of")
     assert replace(run, simulation_only_loss=best + 2 * (none - best)).learned.startswith("nothing: 2.0 times")
     assert "nothing to learn" in replace(run, simulation_only_center_loss=best).learned
-
-
-def test_mean_losses_add_up_to_the_total(run):
-    sizes = np.diff(run.events, prepend=0)
-    assert (run.simulation_only_mean_loss * sizes).sum() == pytest.approx(run.simulation_only_loss[-1])
 
 
 def test_the_summary_holds_what_a_reader_needs(run):

@@ -205,11 +205,6 @@ class Run:
         return self.final_no_learning / max(1, self.events_finished)
 
     @property
-    def simulation_only_mean_loss(self) -> Vector:
-        """True mean loss between each checkpoint and the one before it."""
-        return np.diff(self.simulation_only_loss, prepend=0.0) / np.diff(self.events, prepend=0)
-
-    @property
     def learned(self) -> str:
         """In words: which part of the regret of never learning was avoided."""
         if not len(self.events):

@@ -72,10 +72,6 @@ class RunningTotal:
         self._release, self._grid, self._gradient = release, grid, gradient
         self.value: Floats = np.zeros(1)  # the sum of the weights
 
-    def read_by(self, gradient: Callable[[Floats, Floats], Floats]) -> "RunningTotal":
-        """Return the same released sums, not yet begun, read by another gradient."""
-        return RunningTotal(self._release, self._grid, gradient)
-
     def start(self) -> Floats:
         """Return the sum before any data."""
         start = self._release.start()
