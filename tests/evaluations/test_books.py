@@ -152,6 +152,12 @@ def test_what_was_told_survives_and_any_process_goes_on(url, opened, plain, exec
     assert repr(first).startswith("PrivateEvaluations('trials' at '")
     with pytest.raises(sv.errors.StorageError, match="is closed"):
         evaluation.tell(0.5)
+    others = opened(url, name="others", **plain)
+    unseen = others.open(events=3)
+    others.close()
+    assert repr(unseen) == "Evaluation(0, of a connection that is closed)"
+    with pytest.raises(sv.errors.StorageError, match="is closed"):
+        _ = unseen.remaining
     again = opened(url)
     assert (again.seed, again.loss_range, again.created) == (3, (0.0, 1.0), False)
     (evaluation,) = again.open_evaluations

@@ -416,8 +416,10 @@ class EvaluationBook(Book):
 
     def counts(self, number: int) -> Counts:
         """Return how many places an evaluation has, how many are taken, and how many are left."""
-        if number in self._outcomes or self.closed:
+        if number in self._outcomes or (self.closed and number in self._counts):
             return self._counts[number]
+        if self.closed:
+            self._check_usable()
         with self._lock: return self._look(number)  # noqa: E701  # fmt: skip
 
     def _look(self, number: int) -> Counts:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
-from sottovoce.errors import NotReleased
+from sottovoce.errors import NotReleased, StorageError
 from sottovoce.rounds.people import people_for
 from sottovoce.stats.released_mean import ReleasedMean
 
@@ -254,7 +254,10 @@ class Evaluation:
         return self._keeper.waiting(self._number)
 
     def __repr__(self) -> str:
-        state = "abandoned" if self.abandoned else "open"
+        try:
+            state = "abandoned" if self.abandoned else "open"
+        except StorageError:  # nobody has looked at it before
+            return f"Evaluation({self.number}, of a connection that is closed)"
         found = f"mean={self.mean:.4g}" if self.closed else f"assigned={self.assigned}, {state}"
         return f"Evaluation({self.number}, events={self.events}, {found})"
 
