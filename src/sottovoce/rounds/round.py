@@ -313,7 +313,7 @@ class TextIds:
 
     def __init__(self, secret: bytes) -> None:
         self._keyed = hashlib.blake2b(key=secret, digest_size=_TAG)
-        self._handed_out: dict[str, int] = {}  # signed here a while ago, in blocks: no need to check them
+        self._handed_out: dict[str, int] = {}  # signed here a while ago: no need to check them
 
     def texts(self, ids: Integers) -> list[str]:
         """Return the texts of ids."""
@@ -322,15 +322,21 @@ class TextIds:
             body, keyed = f"{one >> PLACES:x}.{one & PLACE:x}", copy()
             keyed.update(body.encode())
             texts.append(f"{body}.{keyed.hexdigest()}")
-        if len(self._handed_out) > _REMEMBERED:
-            self._handed_out.clear()
-        self._handed_out.update(zip(texts, ids.tolist(), strict=True))
+        self._remember(dict(zip(texts, ids.tolist(), strict=True)))
         return texts
 
     def text(self, one: int) -> str:
         """Return the text of one id."""
         body = f"{one >> PLACES:x}.{one & PLACE:x}"
-        return f"{body}.{self._tag(body)}"
+        text = f"{body}.{self._tag(body)}"
+        self._remember({text: one})
+        return text
+
+    def _remember(self, signed: dict[str, int]) -> None:
+        """Remember ids that were signed here, so that their signatures need no check."""
+        if len(self._handed_out) > _REMEMBERED:
+            self._handed_out.clear()
+        self._handed_out |= signed
 
     def numbers(self, given: Any) -> Integers:
         """Return the ids of a text, or of several; refuse any that this book did not sign."""

@@ -162,7 +162,7 @@ class Study(Optimizer):
 
     def _ask_one(self, stream: int) -> Any:
         action = super()._ask_one(stream)
-        return action._replace(id=self._texts.text(action.id))
+        return tuple.__new__(type(action), (self._texts.text(action.id), *action[1:]))
 
     def ask_in_parts(self, size: int, first: int = 16, *, segment: Any = None) -> Iterator[Actions]:
         """Yield `size` actions in blocks, each asked when it is taken: whoever stops half-way leaves the rest unasked.
