@@ -227,8 +227,8 @@ class Play:
         self.note("changed", lambda: self.optimizer.change(domain=others))
         self.note("changed again", lambda: self.optimizer.change(domain=others))
         self.note("best by then", lambda: self.optimizer.recommend(**self.whom(0)))
-        for _ in range(3):
-            actions, losses = self.asked("round", self.optimizer.ask_round(**self.whom(2)))
+        for place in range(3 * len(self.segments or [None])):
+            actions, losses = self.asked("round", self.optimizer.ask_round(**self.whom(place)))
             self.optimizer.tell(actions.ids, losses)
 
     def to_the_end(self):

@@ -406,22 +406,23 @@ class Optimizer(Book):
 
     def _by_item(self, ids: Integers, reports: Any) -> Floats:
         """Return losses in the order of each decision's items; NaN for what comes too late, or again: unread."""
-        width, told = self._policy.shape.width, as_rows(reports, len(ids))
-        if isinstance(told, np.ndarray) and told.shape[1] == width and self._policy.fills_slots:
+        told = as_rows(reports, len(ids))
+        if isinstance(told, np.ndarray) and told.shape[1] == self._policy.grid.width and self._policy.fills_slots:
             return told
-        rest = 0.0 if self._configuration.most else self._configuration.loss_range[0]
-        rows = np.full((len(ids), width), np.nan)
+        rest = 0.0 if self._configuration.most else self._configuration.loss_range[self.direction == "maximize"]
         waiting = np.flatnonzero(self._store.look(ids) == WAITING).tolist()
         if self._incarnation != self._store.incarnation:
             self._refresh()  # sets may be others now
-        for at in waiting:
-            found = self._store.round_with(int(ids[at]))
-            if found is not None:  # or it was told, and its round released, meanwhile
-                items = self._policy.items_at(found, int(ids[at]) - found.first)
-                domain = self._policy.problem_of(found).domain
-                rows[at, len(items) :] = rest
-                losses = in_items(told[at], len(items), partial(domain.names_at, items))
-                rows[at, : len(items)] = with_zeros(losses, self._configuration.most is not None)
+        found = [(at, self._store.round_with(int(ids[at]))) for at in waiting]
+        decisions = {  # first: it may be the first that is heard of a set; or one was told, and released, meanwhile
+            at: (one, self._policy.items_at(one, int(ids[at]) - one.first)) for at, one in found if one is not None
+        }
+        rows = np.full((len(ids), self._policy.grid.width), np.nan)
+        for at, (one, items) in decisions.items():
+            domain = self._policy.problem_of(one).domain
+            rows[at, len(items) :] = rest
+            losses = in_items(told[at], len(items), partial(domain.names_at, items))
+            rows[at, : len(items)] = with_zeros(losses, self._configuration.most is not None)
         return rows
 
     def _numbers(self, ids: Any) -> Integers:
@@ -462,7 +463,7 @@ class Optimizer(Book):
         What is known is carried over by name: new names begin with the prior, names that return are remembered. Rounds
         that are open go on as they were asked, and their losses count. Sets and names are public, and a change costs no
         privacy: choose its moment without looking at losses. It is for feedback by item and for posterior probes of
-        linear losses, without segments; a decision has no more items than those of the first set.
+        linear losses; with feedback by item a decision has at most three times as many items as those of the first set.
 
         Parameters
         ----------

@@ -124,6 +124,12 @@ class StandIn:
         self.look()
         return 200, {"recorded": len(fresh), "already": len(ids) - len(fresh), "dropped": 0}
 
+    def on_change(self, name, headers, plain):
+        if "labels" not in plain:
+            return problem("invalid-request", 422, "the new set has no names")
+        self.items = plain["labels"][:2]  # that every later action has
+        return 200, {"name": name, "domain": plain["domain"]}
+
     def on_forget(self, name, headers, plain):
         closed = set(plain["ids"]) - self.forgotten - set(self.told)
         self.forgotten |= closed

@@ -188,6 +188,28 @@ def test_losses_of_items_are_as_long_whatever_was_clicked_and_no_error_names_the
     assert not [one for one in ("777", "778", "tea", "milk", "cola", "31415") if one in " ".join(refused)]
 
 
+def test_a_changed_set_is_the_services_and_every_action_is_told_by_the_items_of_its_own(page, stand_in, key):
+    """Of actions that were asked before a change, names of the old set; their losses are as long as ever."""
+    stand_in.items = ["tea", "coffee", "cocoa"]
+    source = """
+    const before = await study.ask({ person: "ada" });
+    const answered = await study.change({ domain: "hypersimplex:4,2", labels: ["mate", "juice", "tea", "milk"] });
+    const after = await study.ask({ person: "ada" });
+    const refused = await study.change({ domain: "hypersimplex:4,2" }).catch((error) => error.kind);
+    await study.tell(before.id, { cocoa: -1 });
+    await study.tell(after.id, { mate: -1 });
+    const gone = await study.tell(after.id, { cocoa: -1 }).catch((error) => String(error));
+    return [answered.domain, before.items, after.items, refused, gone];
+    """
+    domain, before, after, refused, gone = page(CONNECT + source, {"key": key, "options": RAW})
+    assert (domain, before, after) == ("hypersimplex:4,2", ["tea", "coffee", "cocoa"], ["mate", "juice"])
+    assert refused == "invalid-request"
+    assert "cocoa" not in gone
+    assert [json.loads(body)["loss"] for body in stand_in.bodies("tell")] == [[None, None, -1], [-1, None]]
+    changes = [json.loads(body) for body in stand_in.bodies("change")]
+    assert changes == [{"domain": "hypersimplex:4,2", "labels": ["mate", "juice", "tea", "milk"]}, changes[1]]
+
+
 def test_whose_an_action_is_goes_to_the_service_alone(page, stand_in, key):
     source = """
     await study.ask({ person: "ada" });

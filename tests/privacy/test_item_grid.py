@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from sampling import every
 from sottovoce.errors import InvalidLoss
@@ -213,3 +214,25 @@ def test_what_never_comes_counts_as_nothing_or_not_at_all():
 def test_a_loss_of_nothing_is_nothing_to_the_last_bit(loss_range):
     grid = ItemGrid(LossGrid(*loss_range), 4, 0.2)
     assert (grid.quantise(np.zeros((1, 4))) == grid.zero).all()
+
+
+@given(data=st.data())
+def test_items_that_share_an_integer_come_out_as_they_went_in(data):
+    """And what few items leave in their slots is what it is without others."""
+    slots, bits = data.draw(st.integers(1, 4)), data.draw(st.sampled_from([4, 18]))
+    width = data.draw(st.integers(slots, 3 * slots))
+    ends = data.draw(st.sampled_from([(-1.0, 0.0), (0.0, 1.0)]))
+    most = data.draw(st.sampled_from([None, 1.0, 2.5]))
+    narrow = ItemGrid(LossGrid(*ends, bits=bits), slots, most, room=3)
+    wide = narrow.widened(width)
+    losses = data.draw(arrays(float, (3, width), elements=st.floats(*ends)))
+    kept = wide.quantise(losses)
+    assert kept.min() >= 0
+    assert kept.max() <= wide.bounds[1] < 2**62
+    assert kept.size == 3 * slots
+    assert wide.valid(kept)
+    alone = ItemGrid(LossGrid(*ends, bits=bits), width, most)
+    assert np.array_equal(wide.unfolded(kept).ravel(), alone.quantise(losses).ravel())
+    losses[:, slots:] = 0.0 if most else ends[0]
+    assert np.array_equal(wide.quantise(losses), narrow.quantise(losses[:, :slots]))
+    assert not wide.valid(kept + (narrow.steps + 1) ** 3)

@@ -83,6 +83,41 @@ def test_a_change_between_the_look_of_a_process_and_its_lease_is_followed(changi
     assert other.ask(5).dimension == SECOND.dimension != THIRD.dimension
 
 
+@pytest.mark.parametrize("feedback", ["items", "decision"])
+def test_segments_and_wider_sets_are_followed_by_all_processes_and_verified(feedback, url, opened):
+    """Segments go on one by one; decisions of three times as many items fit; another process does as the first."""
+    own = {} if feedback == "items" else {"feedback": "decision", "most": None, "loss_range": (-8.0, 0.0)}
+    study = opened(url, name="study", **making(domain=CHOSEN(DRINKS[:6], k=2), segments=["bar", "shop"], **own))
+    other = opened(url, name="study")
+
+    def serve(whose, segment, rounds=1):
+        for _ in range(rounds):
+            actions = whose.ask_round(segment=segment)
+            told = answered(actions)
+            whose.tell(actions.ids, told if feedback == "items" else [sum(one.values()) for one in told])
+        return actions
+
+    serve(study, "bar", 2)
+    serve(other, "shop")
+    held = other.ask(2, segment="shop")
+    study.change(domain=CHOSEN(DRINKS, k=6))
+    assert {len(one) for one in serve(study, "bar", 2).chosen} == {6}
+    late = answered(held) if feedback == "items" else [0.0, 0.0]
+    study.tell(held.ids, late)  # of the narrower set
+    serve(other, "shop")  # to its end
+    wide = study.ask(3, segment="bar")
+    other.tell(wide.ids, answered(wide) if feedback == "items" else [-1.0] * 3)  # which it learns of by these
+    serve(study, "bar")
+    assert {len(one) for one in serve(other, "shop", 2).chosen} == {6}
+    assert other.recommend(segment="bar").to_dict() == study.recommend(segment="bar").to_dict()
+    assert study.verify().ok
+    serve(study, "bar", 2)
+    assert other.verify().ok
+    study.close()
+    again = opened(url, name="study")
+    assert again.recommend(segment="shop").to_dict() == other.recommend(segment="shop").to_dict()
+
+
 def test_a_set_that_was_never_played_is_passed_over(sqlite_url, opened):
     study = opened(sqlite_url, name="study", **making())
     for domain in (SECOND, THIRD):  # before the first round

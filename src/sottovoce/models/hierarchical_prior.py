@@ -12,11 +12,11 @@ All of it is a function of released numbers.
 Tests: tests/models/test_hierarchical_prior.py compares it with the joint Gaussian, written out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, partial
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -133,7 +133,23 @@ class HierarchicalPrior:
             What it has to say.
         """
         rows, members, parts = self._members
-        self._members = _Members(rows, (*members[:place], member, *members[place + 1 :]), parts)
+        if members[place] is not member:
+            self._members = _Members(rows, (*members[:place], member, *members[place + 1 :]), parts)
+
+    def in_later_set(self, segments: Segments, like: Any, members: Iterable[HasStatistics]) -> Self:
+        """Return the same of a set that has taken the place of this one.
+
+        Parameters
+        ----------
+        segments, like
+            As for a new one, of that set.
+        members
+            What speaks for each segment there.
+        """
+        other = type(self)(segments, like)
+        other._members = self._members._replace(members=tuple(members))
+        other.variance_shares, other.learned, other.apart = self.variance_shares, self.learned, self.apart
+        return other
 
     @property
     def count(self) -> int:

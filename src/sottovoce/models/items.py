@@ -12,9 +12,10 @@ value nobody will learn any more is taken as it is expected. With e' = `ahead` t
 q/e' + (noise/e')^2, a deviation t becomes posterior_scale * t/sqrt(1 + v'/t^2). The last round plays the best decision.
 Where there is no noise, early samples are wider and late ones narrower (`_posterior_scale`).
 
-Items that are added to the set begin with w and s alone, which know little of the best: so the next round shows all of
-them, in half of the places of its decisions, as long as the first round of all would have. (Drawn from the posterior
-like all others, they waited for their turn for a tenth of the horizon.)
+Items that are added to the set begin with w and s alone, which know little of the best: so the next round shows each of
+them by itself, beside the best that is known. There it carries little noise, since what all decisions have in common
+needs little of the budget. Rounds begin anew to be short after that, and early samples wide. (Drawn from the posterior
+like all others, newcomers waited for their turn for a tenth of the horizon.)
 
 Memories: the same under several discounts of the past; the one that predicted the newest numbers best is in use. A
 round that surprises by far more than is usual makes it forget everything.
@@ -53,7 +54,10 @@ _AHEAD = 0.03  # share of the events to come that teach of one item
 _WIDER, _AMPLE = 0.25, 100.0  # without noise: how much wider samples are at first, and for how well items will be known
 _LEAST_SPREAD = 0.02  # of x, in f(1 - f)
 _FIRST_DECISIONS, _FIRST_WORK = 1000, 16_000_000  # of a first round, at most; and times items: each is an oracle call
-_NEW_SHARE = 0.5  # of the items of a decision that newcomers have in the round that first shows them
+_NEW_EVENTS, _NEW_NOISE = 8.0, 10.0  # that show each newcomer first; and for each deviation of the noise in its sum
+_NEW_AGE = 0.1  # share of the horizon after which newcomers are new no more
+SURE = 0.15
+"""What an item's number counts for at least in a round that all of its decisions show it in."""
 _MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far items lie apart
 
 
@@ -183,6 +187,7 @@ class _Known(BeliefState):
     numbers: float = 0.0
     tails: float = 0.0
     newcomers: bool = False  # whether names were added that no round has shown
+    changed: int = 0  # events before the round that first showed the newest items
 
 
 class _Prior(NamedTuple):
@@ -369,10 +374,11 @@ class ItemBelief(Belief):
 
     def round_size(self, passed: int) -> int:
         """Events of the round that begins after `passed` events."""
-        settings, seen, left = self.settings, passed - self.known.since, self.settings.horizon - passed
+        settings, left = self.settings, self.settings.horizon - passed
+        seen = passed - max(self.known.since, self.known.changed)
         size, new = float(settings.first), self._newcomers
         if not self.knows_nothing and len(new):
-            size = min(size, settings.first * len(new) / (_NEW_SHARE * settings.items))
+            size = self._first_look(len(new))
         elif not self.knows_nothing:
             grown, long = min(_GROW * seen, _CAP * settings.horizon), min(seen, _LONG * settings.horizon)
             size = max(min(size, seen), grown, min(self.known.enough, long))
@@ -387,7 +393,8 @@ class ItemBelief(Belief):
         """Decisions of a round of `size` events that begins after `passed` others."""
         settings = self.settings
         if not self.knows_nothing:
-            return 1 if self._is_last(passed, size) else min(settings.probes, size)
+            most = max(settings.probes, min(len(self._newcomers), _FIRST_DECISIONS))
+            return 1 if self._is_last(passed, size) else min(most, size)
         shown = min(-(-2 * settings.items // settings.chosen), _FIRST_DECISIONS, _FIRST_WORK // settings.items)
         return int(min(size, max(settings.probes, shown)))
 
@@ -423,26 +430,36 @@ class ItemBelief(Belief):
         events = _AHEAD * (max(left, _GROW * passed) if settings.segments else left) + 1e-9
         usual = max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6)
         later = usual / events + (settings.noise / events) ** 2
+        new = self._newcomers
+        if len(new):
+            return self._with_newcomers(new, count, coins)
         values = self._samples(count, coins, later, self._posterior_scale(passed, usual))
-        return [self.oracle(one) for one in self._with_newcomers(settings.sign * values, coins)]
+        return [self.oracle(one) for one in settings.sign * values]
 
     @property
     def _newcomers(self) -> Integers:
-        """Items of the set that were added, and that nothing is known of."""
+        """Items of the set that were added, and that nothing is known of: of other segments, either."""
         if not self.known.newcomers:
             return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(self.known.precisions[0][self._in_set] == 0)
+        return np.flatnonzero(self._data(0)[0][self._in_set] == 0)
 
-    def _with_newcomers(self, costs: Floats, coins: np.random.Generator) -> Floats:
-        """Let every decision show some of the newcomers, and all of these as often."""
-        new = self._newcomers
-        if len(new):
-            each = max(1, min(len(new), round(_NEW_SHARE * self.settings.chosen)))
-            turns = np.concatenate([coins.permutation(new) for _ in range(-(-len(costs) * each // len(new)))])
-            far = 1 + 2 * np.abs(costs).max()
-            for cost, shown in zip(costs, turns[: len(costs) * each].reshape(-1, each), strict=True):
-                cost[shown] -= far
-        return costs
+    def _first_look(self, newcomers: int) -> float:
+        """Events of the round that shows so many newcomers first."""
+        settings = self.settings
+        share = (1 + SURE * (settings.chosen - 1)) / settings.chosen if settings.heavy else 1.0
+        return min(newcomers * (_NEW_EVENTS + _NEW_NOISE * settings.noise * share), _LONG * settings.horizon)
+
+    def _with_newcomers(self, new: Integers, count: int, coins: np.random.Generator) -> list[Floats]:
+        """Show newcomers, each by itself where the set allows it, beside the best that is known."""
+        costs = self.settings.sign * self.coefficients()
+        far = 1 + 2 * float(np.abs(costs).sum())
+        costs[new] += far
+        drawn = []
+        for one in np.resize(coins.permutation(new), count):
+            cost = costs.copy()
+            cost[one] -= 2 * far
+            drawn.append(self.oracle(cost))
+        return drawn
 
     def _posterior_scale(self, passed: int, usual: float) -> float:
         """Return what deviations of samples are multiplied by: without noise and with ample events, more at first.
@@ -454,7 +471,8 @@ class ItemBelief(Belief):
             return settings.posterior_scale
         informed = float(prior.weights @ _SCALES**2) * settings.horizon * settings.chosen / settings.items / usual
         wider = _WIDER * min(1.0, informed / _AMPLE)
-        return settings.posterior_scale * (1 + wider * (1 - 2 * min(1.0, passed / settings.horizon)))
+        age, reach = passed - self.known.changed, _NEW_AGE if self.known.changed else 1.0
+        return settings.posterior_scale * (1 + wider * (1 - 2 * min(1.0, age / (reach * settings.horizon))))
 
     # ------------------------------------------------------------------ learning
 
@@ -515,11 +533,12 @@ class ItemBelief(Belief):
                 tails=known.tails + (float((3 * share**2).sum()) if settings.heavy else 0.0),
             )
         fade = np.exp([-events / (reach * settings.horizon) for reach in self._reaches()])[:, None]
-        newcomers = known.newcomers and not (known.precisions[0][items] == 0).any()
+        if known.newcomers and (known.precisions[0][items] == 0).any():
+            known = replace(known, newcomers=False, changed=int(numbers.end - events))
         precisions, pulls = known.precisions * fade, known.pulls * fade
         precisions[:, items] += 1 / variances
         pulls[:, items] += means / variances
-        self.known = replace(known, measurements=measurements, precisions=precisions, pulls=pulls, newcomers=newcomers)
+        self.known = replace(known, measurements=measurements, precisions=precisions, pulls=pulls)
 
     def _forget(self, since: int, resets: int, **kept: Any) -> None:
         nothing = self._nothing()
@@ -625,6 +644,12 @@ class ItemBelief(Belief):
         return abs(float(means @ (decision - self.leader))) <= 1e-9 * max(1.0, float(np.abs(means).max()))
 
     # ------------------------------------------------------------------ keeping
+
+    def carry_over(self, earlier: Any, events: int) -> None:
+        """Begin with what another belief knows, as `Belief.carry_over` says."""
+        super().carry_over(earlier, events)
+        if self.known.changed:
+            self.known = replace(self.known, changed=self.known.changed - events)
 
     def _in_room(self, known: _Known) -> _Known:
         """Return what is known with an entry for each name that there is now."""

@@ -26,7 +26,7 @@ def check_knowledge(problem: Problem, plan: Plan) -> None:
             raise ValueError(f"{name} is of no use to this plan ({plan.what}): {wanted}; or leave {name} out")
     if problem.segments is not None:
         check = check_item_room if plan.exploration == "items" else check_room
-        check(problem.segments, problem.domain.dimension)
+        check(problem.segments, len(problem.names or ()) or problem.domain.dimension)
 
 
 def check_plan(problem: Problem, plan: Plan) -> None:

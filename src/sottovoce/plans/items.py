@@ -22,7 +22,7 @@ from sottovoce._checks import number, whole
 from sottovoce._sums import Itemised
 from sottovoce.domains.base import as_choice
 from sottovoce.errors import DomainError
-from sottovoce.models.items import ItemBelief, ItemNumbers, ItemSettings
+from sottovoce.models.items import SURE, ItemBelief, ItemNumbers, ItemSettings
 from sottovoce.plans.decisions import Menu
 from sottovoce.plans.draft import ProbeDraft, probe_noise_of
 from sottovoce.plans.explorer import DealtExploration, Explorer, Record
@@ -35,7 +35,6 @@ from sottovoce.privacy import RESOLUTION, ItemGrid, Mechanism, check_multipliers
 _PROBES, _TEMPER = 16, 0.8
 _FEW_ITEMS, _NARROWER = 60, 0.14  # of more items the best sample lies farther out: samples of each are narrower
 _FIRST, _EARLY, _LEAST_FIRST = 20.0, 1 / 30, 64  # events of the first round: times noise; of the horizon; at least
-_SURE = 0.15  # what an item counts for at least that all decisions show, against one that is in doubt
 
 
 class ItemProbes(Explorer):
@@ -90,7 +89,7 @@ class ItemProbes(Explorer):
         if fresh or self.family != "laplace" or len(decisions) < 2 or self.grid.limit <= self.grid.steps:
             return alike
         share = np.bincount(columns[columns >= 0], minlength=len(items)) / len(decisions)
-        doubt = np.clip(2 * (1 - share), _SURE, 1.0)
+        doubt = np.clip(2 * (1 - share), SURE, 1.0)
         own = -np.sort(-np.where(columns >= 0, doubt[columns], 0.0), axis=1)
         room = np.clip(2 * self.grid.limit / self.grid.steps - np.arange(own.shape[1]), 0.0, 1.0)
         most = float((own * room).sum(axis=1).max())

@@ -19,6 +19,7 @@ from sottovoce.plans.plan import UNKNOWN_LIPSCHITZ
 from sottovoce.privacy import Guarantee, ItemGrid, LocalDP, LossGrid, local
 
 _LARGEST = 1e60  # of losses: plans and beliefs square them, and more
+_ROOM = 3  # times as many items as those of a first set, decisions of later ones may have
 
 
 def check_loss_range(loss_range: tuple[float, float]) -> None:
@@ -177,8 +178,9 @@ class Problem(DecisionFacts):
         return LossGrid(*self.loss_range, bits=bits, rewards=self.sign < 0)
 
     def item_grid(self, bits: int) -> ItemGrid:
-        """Where the integers of a person's losses by item live."""
-        return ItemGrid(self.loss_grid(bits), self.domain.most_chosen, self.most)
+        """Where the integers of a person's losses by item live; where items have names, with room for wider sets."""
+        room = 1 if self.domain.labels is None else _ROOM
+        return ItemGrid(self.loss_grid(bits), self.domain.most_chosen, self.most, room)
 
     @property
     def width(self) -> float:

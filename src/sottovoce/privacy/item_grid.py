@@ -15,12 +15,16 @@ For l2, a vector of a entries has a square of at most s(a) = U^2 min(a, q) + r^2
 (all mass on as few entries as hold it: the square is convex), and l2^2 = s(floor(k/2)) + s(ceil(k/2)). Without `most`,
 C = kU: l1 = kU and l2 = sqrt(k) U.
 
+A slot has `slots` integers. Decisions of a later set may have more items than that: then several items share an
+integer, as the digits of a number of base U + 1, the first as it is and the others as their distances from 0. So what
+a decision of few items leaves there is what it always was, and digits that nobody has told are 0.
+
 Tests: tests/privacy/test_item_grid.py.
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +47,10 @@ class ItemGrid:
         How many items a decision has at most (k).
     most
         What the losses of one person's items add up to at most, in distance from 0; None if each has its whole range.
+    room
+        How many items may share an integer.
+    slots
+        Integers of one person, where these are fewer than items; None if each item has its own.
 
     Examples
     --------
@@ -57,8 +65,12 @@ class ItemGrid:
     losses: LossGrid
     width: int
     most: float | None = None
+    room: int = 1
+    slots: int | None = None
 
     def __post_init__(self) -> None:
+        if self.width > self.room * self.per_slot:
+            raise ValueError(f"{self.width} items do not fit into {self.per_slot} integers")
         if self.most is None:
             return
         if 0.0 not in (self.losses.low, self.losses.high):
@@ -89,12 +101,22 @@ class ItemGrid:
     @property
     def per_slot(self) -> int:
         """Integers of one person."""
-        return self.width
+        return self.width if self.slots is None else self.slots
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The least and the largest integer of a loss."""
-        return self.losses.bounds
+        """The least and the largest integer of a loss, or of as many as may share one."""
+        return 0, (self.steps + 1) ** self.room - 1
+
+    def widened(self, width: int) -> "ItemGrid":
+        """Return the same for decisions of up to so many items, in slots as they are.
+
+        Parameters
+        ----------
+        width
+            How many items.
+        """
+        return self if width <= self.width else replace(self, width=width, slots=self.per_slot)
 
     @cached_property
     def zero(self) -> int:
@@ -142,8 +164,9 @@ class ItemGrid:
 
     def valid(self, integers: Integers) -> bool:
         """Whether `integers`, in rows, can be those of losses."""
-        rows = integers.reshape(-1, self.width)
-        return self.losses.valid(rows) and bool((np.abs(rows - self.zero).sum(axis=1) <= self.limit).all())
+        rows = self.unfolded(integers)
+        fits = self.losses.valid(rows) and bool((np.abs(rows - self.zero).sum(axis=1) <= self.limit).all())
+        return fits and np.array_equal(self.folded(rows).ravel(), integers.ravel())
 
     def quantise(self, losses: Any) -> Integers:
         """Return the integers of losses, a row for each person, cut to what may count.
@@ -158,7 +181,45 @@ class ItemGrid:
             raise InvalidLoss(f"losses must be {self.width} numbers for each decision; nothing of this was recorded")
         if self.most is not None:
             integers = self._cut(integers)
-        return integers[:, 0] if self.width == 1 else integers
+        return self.folded(integers)
+
+    def folded(self, integers: Integers) -> Integers:
+        """Return the integers of items, in rows, as slots keep them.
+
+        Parameters
+        ----------
+        integers
+            (people, k) of items.
+
+        Examples
+        --------
+        >>> grid = ItemGrid(LossGrid(-1.0, 0.0, bits=4), width=2, room=3).widened(5)
+        >>> grid.folded(np.array([[16, 0, 16, 12, 16], [16, 0, 16, 16, 16]])).tolist()
+        [[16, 68], [16, 0]]
+        >>> grid.unfolded(np.array([[16, 68]])).tolist()
+        [[16, 0, 16, 12, 16]]
+        """
+        slots = self.per_slot
+        found = integers if self.width <= slots else integers[:, :slots].copy()
+        for digit in range(1, -(-self.width // slots)):
+            rest = np.abs(integers[:, digit * slots : (digit + 1) * slots] - self.zero)
+            found[:, : rest.shape[1]] += rest * (self.steps + 1) ** digit
+        return found[:, 0] if slots == 1 else found
+
+    def unfolded(self, kept: Integers) -> Integers:
+        """Return the integers of items, in rows, that `folded` has put into slots.
+
+        Parameters
+        ----------
+        kept
+            Slots.
+        """
+        slots, base = self.per_slot, self.steps + 1
+        kept = kept.reshape(-1, slots)
+        if self.width <= slots:
+            return kept.copy()
+        digits = [kept // base**digit % base for digit in range(-(-self.width // slots))]
+        return np.hstack([digits[0], *(np.abs(self.zero - one) for one in digits[1:])])[:, : self.width]
 
     def _cut(self, integers: Integers) -> Integers:
         distances = np.abs(integers - self.zero)

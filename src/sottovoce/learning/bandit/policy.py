@@ -29,7 +29,7 @@ from sottovoce.learning.bandit.epoch import Epoch, next_epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.public_records import refuse_secrets
 from sottovoce.learning.bandit.recommendation import best_informed
-from sottovoce.learning.bandit.set_changes import SetChange, check_change, plan_after, problem_after
+from sottovoce.learning.bandit.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
 from sottovoce.plans.decisions import Decisions, joined
 from sottovoce.plans.explorer import Exploration
 from sottovoce.plans.plan import Plan
@@ -146,7 +146,7 @@ class BanditPolicy:
         self._view: tuple[Any, int, Epoch] | None = None  # what is known, seen from a set that is not played yet
         self.before_noise: Callable[[], None] = lambda: None  # refuses to release anything, or sees to the right to
         self.first = self._planned(None)
-        self.grid = self.first.grid
+        self._grids = 1, self.first.grid  # of the losses of so many sets
         self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
 
     # ------------------------------------------------------------------ sets
@@ -155,6 +155,13 @@ class BanditPolicy:
     def problem(self) -> Problem:
         """The problem with the newest set."""
         return self.problems[-1]
+
+    @property
+    def grid(self) -> Any:
+        """Where the integers of losses live, of all sets."""
+        if self._grids[0] != len(self.problems):
+            self._grids = len(self.problems), grid_for(self.first.grid, self.problems)
+        return self._grids[1]
 
     def change(self, change: SetChange) -> None:
         """Play another set from the next round on."""
@@ -168,7 +175,7 @@ class BanditPolicy:
     def check_change(self, change: SetChange) -> None:
         """Refuse a set that cannot take the place of the present one."""
         at = self.stream(0).current if self.problem.segments is None else Stretch(self.first, 0, 0)
-        check_change(self.problem, change, at.epoch, self.shape.width)
+        check_change(self.problem, change, at.epoch, self.grid)
         self._epoch_in(problem_after(self.problem, change), at)
 
     def _problem_of(self, number: int) -> Problem:
@@ -183,10 +190,10 @@ class BanditPolicy:
     @property
     def fills_slots(self) -> bool:
         """Whether every decision of every set has an item for each integer of a slot."""
-        return all(one.domain.least_chosen == self.shape.width for one in self.problems)
+        return all(one.domain.least_chosen == self.grid.width for one in self.problems)
 
-    def _epoch_in(self, problem: Problem, at: Stretch) -> Epoch:
-        """Return an epoch that goes on for another one in another set."""
+    def _epoch_in(self, problem: Problem, at: Stretch, stream: int | None = None) -> Epoch:
+        """Return an epoch that goes on for another one in another set; without a stream, to see whether it can."""
         problem = replace(problem, horizon=at.epoch.plan.horizon)
         plan = plan_after(problem, self.configuration, at.epoch.plan)
         calls = calls_of_this_thread()
@@ -195,12 +202,12 @@ class BanditPolicy:
         epoch.calls = calls_of_this_thread() - calls
         return epoch
 
-    def _follow_sets(self, mine: Stream) -> None:
+    def _follow_sets(self, stream: int, mine: Stream) -> None:
         """Let the newest set be played."""
         at, number = mine.current, len(self.problems) - 1
         if at.number == number:
             return
-        epoch = self._epoch_in(self.problem, at)
+        epoch = self._epoch_in(self.problem, at, stream)
         mine.planned = mine.planned_with(at.before, number, epoch.plan)
         if mine.taught is at.epoch:
             mine.taught = epoch
@@ -242,15 +249,15 @@ class BanditPolicy:
         """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
         taught = self.stream(stream).taught
         found = best_informed([one for one in (self.current(stream), taught) if one is not None])
-        return None if found is None else self.in_newest_set(found)
+        return None if found is None else self.in_newest_set(found, stream)
 
-    def in_newest_set(self, epoch: Epoch) -> Epoch:
+    def in_newest_set(self, epoch: Epoch, stream: int = 0) -> Epoch:
         """Return what an epoch knows, said of the newest set: that may not be played before the next round."""
         number, known = len(self.problems) - 1, epoch.explorer.knowledge()
         if epoch.placement.domain is self.problem.domain:
             return epoch
         if self._view is None or self._view[0] is not known or self._view[1] != number:
-            self._view = known, number, self._epoch_in(self.problem, Stretch(epoch, 0, 0))
+            self._view = known, number, self._epoch_in(self.problem, Stretch(epoch, 0, 0), stream)
         return self._view[2]
 
     @property
@@ -344,7 +351,7 @@ class BanditPolicy:
         position, number = position + mine.resumed, number + mine.resumed_rounds
         if position == mine.current.end:
             self._next_stretch(stream, mine, number)
-        self._follow_sets(mine)
+        self._follow_sets(stream, mine)
         at = mine.current
         size, point, exploration = at.epoch.begin_round(
             self.coins(stream, number), position - at.before, number - at.earlier
@@ -388,15 +395,15 @@ class BanditPolicy:
 
     def _played_elsewhere(self, one: Round) -> RoundPlay:
         public = one.public
-        stretch = self._stretch(one.stream, public["before"])
-        if stretch is None:
+        stretch, place = self._stretch(one.stream, public["before"]), (public["before"], public["set"])
+        if stretch is None or all(planned[:2] != place for planned in self.stream(one.stream).planned):
             self.refresh()
             stretch = self._stretch(one.stream, public["before"])
             assert stretch is not None, "an epoch is kept as long as a round of it is open"
         epoch = self._epoch_for(one.stream, stretch, public["set"])
         exploration = epoch.explorer.resume(public["point"], part(public, "exploration"))
-        length, place = epoch.chunk_of(exploration), (public["number"], public["point"])
-        return RoundPlay(stretch, epoch, *place, exploration, public["last"], one.size, public, length)
+        length, number, point = epoch.chunk_of(exploration), public["number"], public["point"]
+        return RoundPlay(stretch, epoch, number, point, exploration, public["last"], one.size, public, length)
 
     def _epoch_for(self, stream: int, stretch: Stretch, number: int) -> Epoch:
         """Return what played a set in a stretch: it may have gone on to a later one since."""
@@ -461,21 +468,22 @@ class BanditPolicy:
         epoch = played.epoch
         grid = epoch.grid
         finer = getattr(self.grid, "steps", 1) // getattr(grid, "steps", 1)
-        length, missing = played.length, grid.missing
+        length, missing, itemised = played.length, grid.missing, self.problem.feedback == "items"
         numbers, beside = played.exploration.numbers, bool(played.exploration.squares)
         products, total = (np.zeros(size, dtype=np.int64) for size in (numbers * (1 + beside), numbers))
         for start in range(0, one.size, length):
             weights = self._chunk(one, played, start // length, length)[2]
             mine = slots[start : start + length]
-            # Long epochs have coarser grids: sums must fit.
-            losses = mine.copy() if finer == 1 else grid.coarsened(mine, finer)
+            losses = mine.copy() if mine.ndim == 1 and not itemised else self.grid.unfolded(mine)
+            if finer > 1:  # long epochs have coarser grids: sums must fit
+                losses = grid.coarsened(losses, finer)
             marks = mine if mine.ndim == 1 else mine[:, 0]
             losses[marks == MISSING] = missing
             unwanted = marks == UNWANTED  # by the plan, or because their people have given all their losses
             if unwanted.any():
                 weights = weights.only(~unwanted)
             if isinstance(weights, Itemised):
-                losses = losses.reshape(len(losses), -1)[:, : weights.columns.shape[1]]
+                losses = losses[:, : weights.columns.shape[1]]
                 if grid.leaves_out_missing:
                     weights = weights.only(marks != MISSING)
             of_chunk = weights.sum(losses)

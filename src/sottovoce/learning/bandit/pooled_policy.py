@@ -76,7 +76,7 @@ class PooledPolicy(SegmentPolicy):
             return super().join(stream, name)
         found = self.streams[POOL] = Stream(Stretch(self._epoch(POOL, None, None, 0), 0, 0))
         everybody = np.eye(1, sum(size for _, size in self.segments.groups))[0]
-        self.hierarchy.join(everybody, self.belief(POOL), POOL)
+        self.hierarchy.join(everybody, self._member(POOL), POOL)
         self.names = [None]
         return found
 
@@ -176,7 +176,7 @@ class PooledPolicy(SegmentPolicy):
         """Return what others say of a segment or of the pool, and what holds for it; None for a pool of all."""
         if number == POOL and not self.own:
             return None
-        explorer: Any = self._templates[length].explorer
+        explorer: Any = self._template(length, len(self.problems) - 1).explorer
         settings, passed = explorer.belief.settings, self.sizes()
         asked = float(passed.sum())
         mine = self._pooled[number] + passed[number] if number else self._pooled[self.routes == POOL].sum()

@@ -18,7 +18,7 @@ from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
 from sottovoce.errors import UnknownSegment
 from sottovoce.learning.bandit.doubling import next_length
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.epoch import Epoch, next_epoch
 from sottovoce.learning.bandit.policy import BanditPolicy, Stream, Stretch
 from sottovoce.learning.segmented.plain import plain_segment, segment_of
 from sottovoce.models import (
@@ -32,6 +32,7 @@ from sottovoce.models import (
     VarianceShares,
 )
 from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
 from sottovoce.rounds.round import Draft
 
 __all__ = ["SegmentPolicy"]
@@ -43,18 +44,29 @@ _BEFORE = 20.0  # events of each segment that are taken for granted, in guessing
 class SegmentPolicy(BanditPolicy):
     """See `BanditPolicy`; streams are numbered in the order in which segments were first asked for."""
 
+    _templates: dict[tuple[int, int], Epoch]  # by set and by length, epochs that know nothing
+
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.segments: Segments = self.configuration.segments
-        self._templates = {self.first.plan.horizon: self.first}
         self.start_over()
 
     @property
-    def template(self) -> Belief:
-        """What is believed of a segment of which nothing is known."""
-        belief = self.first.explorer.belief
-        assert belief is not None
-        return belief
+    def template(self) -> Any:
+        """What is believed of a segment of which nothing is known, in the newest set."""
+        return self._template(self.first.plan.horizon, len(self.problems) - 1).explorer.belief
+
+    def _template(self, length: int, number: int) -> Epoch:
+        """Return an epoch of so many events in a set, which knows nothing."""
+        found = self._templates.get((number, length))
+        if found is None:
+            if number:
+                found = super()._epoch_in(self._problem_of(number), Stretch(self._template(length, 0), 0, 0))
+            else:
+                problem = replace(self.problems[0], horizon=length)
+                found = next_epoch(problem, self.configuration, self.source, self.first)
+            self._templates = {**self._templates, (number, length): found}
+        return found
 
     # ------------------------------------------------------------------ streams
 
@@ -71,10 +83,30 @@ class SegmentPolicy(BanditPolicy):
 
     def start_over(self) -> None:
         """Forget all segments."""
-        kind: Any = ItemHierarchy if self.template.model == "items" else HierarchicalPrior
-        self.streams, self.hierarchy = {}, kind(self.segments, self.template)
+        self.problems, self.seen_changes = self.problems[:1], b""
+        self._templates = {(0, self.first.plan.horizon): self.first}
+        self.streams, self._hierarchies = {}, (-1, None)
         self.names: list[Any] = []  # of the streams
         self.numbers: dict[Any, int] = {}  # the streams of segments
+
+    @property
+    def hierarchy(self) -> Any:
+        """What segments say of each other, of the newest set: those that play another one still are heard as well."""
+        newest, (number, found) = len(self.problems) - 1, self._hierarchies
+        if number != newest:
+            if found is None:
+                kind: Any = ItemHierarchy if self.template.model == "items" else HierarchicalPrior
+                fresh = kind(self.segments, self.template)
+            else:
+                fresh = found.in_later_set(self.segments, self.template, map(self._member, range(found.count)))
+            self._hierarchies = newest, fresh
+        return self._hierarchies[1]
+
+    def _member(self, stream: int) -> Any:
+        """Return what speaks for a segment, of the newest set."""
+        belief = self.belief(stream)
+        newest = self.streams[stream].current.number == len(self.problems) - 1
+        return belief if newest else _InLaterSet(belief, self.template)
 
     def stream(self, stream: int) -> Stream:
         """Return a stream; of one that another process has opened, read what it is."""
@@ -85,8 +117,9 @@ class SegmentPolicy(BanditPolicy):
     def join(self, stream: int, name: str) -> Stream:
         """Begin the stream of a segment, by its name as `name_of` writes it."""
         segment = self.segment_named(name)
+        hierarchy = self.hierarchy
         found = self.streams[stream] = Stream(Stretch(self._epoch(stream, segment, None, 0), 0, 0))
-        self.hierarchy.join(self.segments.row(segment), self.belief(stream), stream)
+        hierarchy.join(self.segments.row(segment), self._member(stream), stream)
         self.names = [*self.names[:stream], segment]
         self.numbers = {one: place for place, one in enumerate(self.names) if one is not None}
         return found
@@ -100,31 +133,41 @@ class SegmentPolicy(BanditPolicy):
         """Return a segment as a text."""
         return json.dumps(plain_segment(segment))
 
-    def _epoch(self, number: int, segment: Any, previous: Epoch | None, planned: int) -> Epoch:
+    def _epoch(self, stream: int, segment: Any, previous: Epoch | None, planned: int, number: int = 0) -> Epoch:
+        """Return an epoch of a segment, in one of the sets."""
         length = next_length(self.horizon, planned)
-        like = self._templates.get(length)
-        if like is None:
-            like = self._planned(Stretch(self.first, planned - self.first.plan.horizon, 0))
-            self._templates = {**self._templates, length: like}
-        epoch = self._like(like.plan, like)
+        like = self._template(length, number)
+        problem = replace(self._problem_of(number), horizon=length)
+        epoch = Epoch(problem, like.plan, self.source, like=like.explorer)
         if previous is not None:
             epoch.follow(previous)
-        return self._among_others(epoch, number, segment, length)
+        return self._among_others(epoch, stream, segment, length)
 
-    def _like(self, plan: Plan, like: Epoch) -> Epoch:
-        return Epoch(replace(self.problem, horizon=plan.horizon), plan, self.source, like=like.explorer)
-
-    def _among_others(self, epoch: Epoch, number: int, segment: Any, length: int) -> Epoch:
-        epoch.explorer.ask_others = partial(self._said_of, number, segment, length)
-        if number < self.hierarchy.count and epoch.explorer.belief is not None:
-            self.hierarchy.replace(number, epoch.explorer.belief)
+    def _among_others(self, epoch: Epoch, stream: int, segment: Any, length: int) -> Epoch:
+        epoch.explorer.ask_others = partial(self._said_of, stream, segment, length)
         return epoch
 
     def _next_epoch(self, stream: int, previous: Stretch) -> Epoch:
-        return self._epoch(stream, self.names[stream], previous.epoch, previous.end)
+        number = len(self.problems) - 1
+        epoch = self._epoch(stream, self.names[stream], previous.epoch, previous.end, number)
+        self.hierarchy.replace(stream, epoch.explorer.belief)
+        return epoch
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
-        return self._epoch(stream, self.names[stream], None, before)
+        return self._epoch(stream, self.names[stream], None, before, number)
+
+    def _epoch_in(self, problem: Problem, at: Stretch, stream: int | None = None) -> Epoch:
+        if stream is None:
+            return super()._epoch_in(problem, at)
+        length = at.epoch.plan.horizon
+        like = self._template(length, len(self.problems) - 1)
+        epoch = Epoch(replace(problem, horizon=length), like.plan, self.source, like=like.explorer)
+        epoch.take_over(at.epoch)
+        return self._among_others(epoch, stream, self.names[stream], length)
+
+    def _follow_sets(self, stream: int, mine: Stream) -> None:
+        super()._follow_sets(stream, mine)
+        self.hierarchy.replace(stream, self._member(stream))
 
     # ------------------------------------------------------------------ what goes on elsewhere
 
@@ -141,7 +184,7 @@ class SegmentPolicy(BanditPolicy):
         """Go on where `to_record` was called."""
         super().adopt(stream, record)
         self.belief(stream).restore_prior(part(record, "prior"))
-        self.hierarchy.replace(stream, self.belief(stream))
+        self.hierarchy.replace(stream, self._member(stream))
         if record["variance_shares_learned"] >= self.hierarchy.learned:
             self.hierarchy.variance_shares = VarianceShares.at(tuple(record["variance_shares"]))
             self.hierarchy.learned = record["variance_shares_learned"]
@@ -180,8 +223,7 @@ class SegmentPolicy(BanditPolicy):
 
     def _said_of(self, number: int, segment: Any, length: int) -> tuple[Prior, ModelSettings] | None:
         """Return what other segments say of one, and what holds for it among them."""
-        explorer: Any = self._templates[length].explorer
-        template: Belief = explorer.belief
+        template: Any = self._template(length, len(self.problems) - 1).explorer.belief
         count, sizes = max(number + 1, len(self.names)), self.sizes()
         asked = int(sizes.sum())
         if number == len(self.names):  # it is being opened
@@ -204,7 +246,7 @@ class SegmentPolicy(BanditPolicy):
 
         A copy takes them as its prior: what is played and learned does not depend on who has looked.
         """
-        explorer: Any = (self.informed(stream) or self.current(stream)).explorer
+        explorer: Any = (self.informed(stream) or self.in_newest_set(self.current(stream), stream)).explorer
         said = explorer.ask_others()  # first: asking settles how the segment's own numbers count
         belief: Belief = copy.copy(explorer.belief)
         if said is not None:
@@ -231,3 +273,21 @@ class SegmentPolicy(BanditPolicy):
         unseen: Belief = self.template.fresh_copy()
         unseen.use_prior(self.hierarchy.prior(-1, self.segments.row(segment), self.sizes()), unseen.settings)
         return unseen
+
+
+class _InLaterSet:
+    """Speaks for a segment that plays an earlier set until its next round."""
+
+    def __init__(self, belief: Any, template: Any) -> None:
+        self._belief, self._template = belief, template
+
+    @property
+    def known(self) -> object:
+        """What the segment has learned."""
+        return self._belief.known
+
+    def sufficient_statistics(self) -> Any:
+        """Return what was released of it, in the names of the later set."""
+        view = self._template.fresh_copy()
+        view.carry_over(self._belief, 0)
+        return view.sufficient_statistics()

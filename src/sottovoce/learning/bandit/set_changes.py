@@ -7,6 +7,7 @@ by whoever knows their names, which later sets do.
 Tests: tests/learning/test_set_changes.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -79,7 +80,7 @@ def problems_of(first: Problem, common: Record) -> list[Problem]:
     return problems
 
 
-def check_change(problem: Problem, change: SetChange, epoch: Epoch, width: int) -> None:
+def check_change(problem: Problem, change: SetChange, epoch: Epoch, grid: Any) -> None:
     """Refuse a change that what is known cannot follow, with the reason.
 
     Parameters
@@ -90,14 +91,9 @@ def check_change(problem: Problem, change: SetChange, epoch: Epoch, width: int) 
         That is wanted.
     epoch
         That plays.
-    width
-        How many items a decision may have at most.
+    grid
+        Of the losses of all sets.
     """
-    if problem.segments is not None:
-        raise ValueError(
-            "domain cannot change in a run with segments: what they tell each other is about the set that they began "
-            "with. Begin a new run"
-        )
     belief = epoch.explorer.belief
     if belief is None or belief.model == "radial":
         why = "has no model of the losses" if belief is None else "takes losses to be convex"
@@ -117,11 +113,27 @@ def check_change(problem: Problem, change: SetChange, epoch: Epoch, width: int) 
             if change.features is None
             else "features are of no use to a run that was made without"
         )
-    if problem.feedback == "items" and change.domain.most_chosen > width:
+    if problem.feedback == "items" and change.domain.most_chosen > grid.room * grid.per_slot:
         raise ValueError(
-            f"domain: a decision has {width} items at most, as when this run was made, and those of "
-            f"{change.domain!r} have up to {change.domain.most_chosen}: begin a new run, with posterior() as its prior"
+            f"domain: a decision may have {grid.room * grid.per_slot} items at most here, {grid.room} times as many as "
+            f"those of the first set, and those of {change.domain!r} have up to {change.domain.most_chosen}: begin a "
+            "new run, with posterior() as its prior"
         )
+
+
+def grid_for(grid: Any, problems: Sequence[Problem]) -> Any:
+    """Return the grid of losses of all sets that there were: wide enough for the largest decision.
+
+    Parameters
+    ----------
+    grid
+        Of the first set.
+    problems
+        With each of the sets.
+    """
+    if problems[0].feedback != "items":
+        return grid
+    return grid.widened(max(one.domain.most_chosen for one in problems))
 
 
 def plan_after(problem: Problem, configuration: BanditConfiguration, previous: Plan) -> Plan:

@@ -14,6 +14,7 @@ from sottovoce._sums import Itemised, Weighted
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.policy import coins_of
+from sottovoce.models.known_names import widened
 from sottovoce.models.measurements import Numbers
 from sottovoce.models.scatter import NO_SCATTER, scatter_of
 from sottovoce.plans.explorer import Exploration, Explorer
@@ -158,7 +159,7 @@ class EpochReplay:
     def _learn(self) -> None:
         if not self._alone:
             self.state = self._epoch.state()  # for its names alone
-            self._epoch.explorer.belief = _Collector(self._epoch.explorer.belief)  # type: ignore[assignment]
+            self._collector = _Collector(self._in_set(self._sets[-1]).explorer.belief)
         self._note()
         for place, one in enumerate(self.rounds):
             public, record = self.book.public[one.key], self.book.released.get(one.key)
@@ -182,12 +183,11 @@ class EpochReplay:
             self._iterates.append(epoch.learner.iterate)
             self._known.append(epoch.explorer.knowledge())
             return
-        belief: Any = self._epoch.explorer.belief
-        belief.told = None
+        self._collector.told = None
         if released is not None:
             learner: Any = self._epoch.learner
-            released.exploration.learn(belief, *learner.gradient.sums(released))
-        self._told.append(belief.told)
+            released.exploration.learn(self._collector, *learner.gradient.sums(released))
+        self._told.append(self._collector.told)
         self._iterates.append(self._iterates[-1])
 
     def _note(self) -> None:
@@ -236,13 +236,14 @@ class EpochReplay:
 
     def _compare_history(self, what: str, stored: Record) -> None:
         """Compare the released numbers that a segment's belief rests on: those since all was last forgotten."""
-        belief, since = self._epoch.explorer.belief, stored["explorer.since"]
-        assert belief is not None
+        belief, since = self._collector, stored["explorer.since"]
         told = [*self._carried, *(one for one in self._told[: self.stored] if one is not None)]
         measurements, scatter, scattered = belief.measurements, NO_SCATTER, "explorer.scatter" in stored
         for one in told:
             if one.end > since:
                 centred = replace(one, means=one.means - belief.settings.middle)
+                if isinstance(one, Numbers):  # of decisions, in the names that there were
+                    centred = replace(centred, probes=widened(one.probes, belief.dimension))
                 measurements = measurements.add(centred)
                 if scattered:  # of linear losses
                     scatter = scatter + scatter_of(centred, belief.settings)
@@ -312,7 +313,8 @@ class EpochReplay:
         if not self.book.expect(bool(np.isfinite(point).all()), f"the point of {what} is not finite"):
             return
         if not self._alone:  # its point follows from what other segments said as well
-            inside = self.setting.problem.domain.contains(self._epoch.placement.original(point), 1e-6)
+            placement = self._in_set(public["set"]).placement
+            inside = placement.domain.contains(placement.original(point), 1e-6)
             self.book.expect(inside, f"the point of {what} is not of the set")
             return
         points = self._points_of[public["set"]]
@@ -393,12 +395,12 @@ class _Collector:
     """Stands in for the belief of a segment: notes what it is told, and judges nothing by what others said."""
 
     def __init__(self, belief: Any) -> None:
-        self.settings, self.told, self.known_names = belief.settings, None, belief.known_names
-        self.measurements = belief.fresh_copy().measurements
+        self.settings, self.measurements = belief.settings, belief.fresh_copy().measurements
+        self.dimension, self.told = belief.dimension, None
 
-    def learn(self, numbers: Numbers) -> None:
+    def learn(self, numbers: Any) -> None:
         """Note what a round has released."""
-        self.told = numbers  # type: ignore[assignment]
+        self.told = numbers
 
 
 def is_close(one: Any, other: Any) -> bool:

@@ -13,7 +13,7 @@ from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.epoch import loss_grid
 from sottovoce.learning.bandit.pooled_policy import shares_rounds
 from sottovoce.learning.bandit.public_records import adopt
-from sottovoce.learning.bandit.set_changes import problems_of
+from sottovoce.learning.bandit.set_changes import grid_for, problems_of
 from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
@@ -221,7 +221,7 @@ def _look_at_plans(book: CheckedBook, setting: ReplaySetting, believed: Record |
     try:
         if believed is not None and book.made is not None:
             plan = Plan.from_dict(believed["planned"][0][2])
-            book.valid = loss_grid(setting.problem, plan).valid
+            book.valid = grid_for(loss_grid(setting.problem, plan), setting.problems).valid
             check_design(book, book.made, plan)
     except MALFORMED as malformed:
         book.faults.append(f"the plan cannot be read: {type(malformed).__name__}")
