@@ -153,31 +153,24 @@ def test_a_connection_that_a_server_ends_is_made_again_and_every_loss_counts_onc
     assert study.verify().ok
 
 
-def test_a_file_that_is_no_database_is_left_alone(opened, tmp_path):
-    file = tmp_path / "notes.db"
-    file.write_bytes(b"Dear diary, " * 1000)
-    for arguments in ({}, sums()):
-        with pytest.raises(StudyDamaged, match="is damaged, or no database at all"):
-            opened(f"sqlite:///{file}", **arguments)
-    assert file.read_bytes() == b"Dear diary, " * 1000
-
-
-def test_paths_that_lead_nowhere_are_named(opened, tmp_path):
-    with pytest.raises(StorageError, match=r"the folder .*missing does not exist: create it first"):
-        opened(f"sqlite:///{tmp_path / 'missing' / 'study.db'}", **sums())
-    with pytest.raises(StorageError, match="is a folder, not a database file"):
-        opened(f"sqlite:///{tmp_path}", **sums())
-    with pytest.raises(StorageError, match="there is no file"):
-        opened(f"sqlite:///{tmp_path / 'none.db'}")
+def test_what_is_no_storage_is_named_and_left_alone(opened, tmp_path):
+    for path, made, words in (
+        ("missing/study.db", sums(), r"the folder .*missing does not exist: create it first"),
+        ("", sums(), "is a folder, not a database file"),
+        ("none.db", {}, "there is no file"),
+    ):
+        with pytest.raises(StorageError, match=words):
+            opened(f"sqlite:///{tmp_path / path}", **made)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(opened):
-    with pytest.raises(StorageError) as refused:
+    notes = tmp_path / "notes.db"
+    notes.write_bytes(b"Dear diary, " * 1000)
+    for made in ({}, sums()):
+        with pytest.raises(StudyDamaged, match="is damaged, or no database at all"):
+            opened(f"sqlite:///{notes}", **made)
+    assert notes.read_bytes() == b"Dear diary, " * 1000
+    with pytest.raises(StorageError, match=r"127\.0\.0\.1.*cannot be reached") as refused:
         opened("postgresql://user:secret@127.0.0.1:1/base", **sums())
     assert "secret" not in str(refused.value)
-    assert "127.0.0.1" in str(refused.value)
-    assert "cannot be reached" in str(refused.value)
     assert refused.value.__cause__ is refused.value.__context__ is None
 
 
