@@ -35,6 +35,27 @@ class Full(Fixed, Domain):
         return self._vectors(vectors)
 
 
+class NormBall(Full):
+    """A full set, symmetric about its centre, that reaches exactly `radius` far; a base for families of balls."""
+
+    radius: float
+    chosen_as = "amounts"
+
+    @property
+    def outer_radius(self) -> float:
+        """The Euclidean distance from the centre to the farthest points."""
+        return self.radius
+
+    def orbit(self) -> Orbit:
+        """Spread alike in all directions."""
+        return even_orbit(np.eye(self.dimension), self.radius)
+
+    @property
+    def diameter(self) -> float:
+        """Distance of opposite points."""
+        return 2 * self.radius
+
+
 class FixedSum(Fixed, Domain):
     """A set of points whose coordinates add up to one number, symmetric in them; a base for families.
 

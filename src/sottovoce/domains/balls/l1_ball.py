@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Positions, Vector
 from sottovoce._checks import number, vector
+from sottovoce.domains._flatness import NormBall
 from sottovoce.domains._labels import Count, count_or_names
-from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.base import how_many, read_only
 
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
+from sottovoce.domains._flatness import NormBall
 from sottovoce.domains._labels import Count, TwoSided, two_sides
-from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.balls.l1_ball import l1_distance, signed_choices
 from sottovoce.domains.base import how_many, read_only
 
