@@ -43,7 +43,7 @@ def test_it_fits_and_loads_nothing(browser, show, page, scheme, width):
     browser.get_log("browser")
     show(browser, page, width=width, scheme=scheme)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    assert browser.execute_script("return document.querySelectorAll('#segments-shown svg.chart').length") == 2
+    assert browser.execute_script("return document.querySelectorAll('#segments-shown svg.chart').length") == 1
     assert browser.execute_script(OUTSIDE) == []
     assert browser.get_log("browser") == []
 

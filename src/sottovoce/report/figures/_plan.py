@@ -1,6 +1,7 @@
 """The picture of a plan: what to expect of it, or, if it was not rehearsed, its bounds by budget and by horizon."""
 
 import os
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -116,18 +117,8 @@ def draw_forecast(outlook: Outlook, forecast: Forecast, prices: Prices | None, t
     if prices is not None:
         _paying(panels[1], outlook, forecast, prices)
     headline = "What to expect" + (f": {title}" if title else "")
-    figure.suptitle(_wrapped(headline), x=0.01, horizontalalignment="left", fontsize=13, fontweight="bold")
+    figure.suptitle(textwrap.fill(headline, 62), x=0.01, horizontalalignment="left", fontsize=13, fontweight="bold")
     return figure
-
-
-def _wrapped(words: str, width: int = 62) -> str:
-    """Break a line before what would not fit."""
-    lines = [""]
-    for word in words.split():
-        if lines[-1] and len(lines[-1]) + len(word) >= width:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return "\n".join(lines)
 
 
 def _learning(axes: Axes, outlook: Outlook, forecast: Forecast) -> None:

@@ -9,25 +9,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
-from sottovoce._arrays import Floats, Integers, Mask
 from sottovoce.domains.naming import label_text
 from sottovoce.lab.simulation import SegmentScores
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
-from sottovoce.report._canvas import note, sized, to_svg
-from sottovoce.report._charts import WIDTH, Interval, forest
+from sottovoce.report._charts import Interval, forest
 from sottovoce.report.html.pieces import Chart, Table, TableCell, number, table, text
-from sottovoce.report.numbers import joined, sentence, shortened, significant
+from sottovoce.report.numbers import joined, sentence, significant
 
-_INTERVALS, _STRIPS = 12, 30  # segments that are drawn, the largest first: more cannot be told apart
-_COORDINATES = 40
+_INTERVALS = 12  # segments that are drawn, the largest first: more cannot be told apart
 _NAMED = 4  # coordinates that a segment adds or leaves out, in words
-_SAME = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +53,7 @@ def show_segments(
     )
     charts = []
     if same < len(order):
-        charts = [_gains(found, order), _differences(found, order, names)]
+        charts = [_gains(found, order)]
     return ShownSegments(
         sentence(found.verdict) + ".", found.helps, words, tuple(charts), _table(found, order, names, scores)
     )
@@ -142,33 +135,6 @@ def _interval(name: str, gain: SegmentGain, colour: int) -> Interval:
     return Interval(name, gain.mean, gain.low, gain.high, colour, gain.sure)
 
 
-def _differences(found: SegmentedRecommendation, order: list[Segment], names: Sequence[Hashable] | None) -> Chart:
-    """A strip for each segment: which coordinates its decision has, has beyond that for all, and lacks."""
-    shown = order[:_STRIPS]
-    rows = np.stack([np.asarray(found.segments[one].x, dtype=np.float64) for one in shown])
-    columns = _columns(found.x, rows)
-    left = [f"{len(order) - len(shown):,} smaller segments"] if len(order) > len(shown) else []
-    if len(columns) < len(found.x):
-        left.append(f"{len(found.x) - len(columns):,} coordinates")
-    title = "How decisions differ from the one for all"
-    labels = [str(place) if names is None else label_text(names[place]) for place in columns.tolist()]
-    drawing = strips(["for all", *map(segment_text, shown)], labels, np.vstack([found.x, rows])[:, columns], title)
-    caption = (
-        "A row for each segment, the largest first; a cell for each coordinate. Blue: as in the decision for all. "
-        "Green, with a plus: more than that. Orange, with a minus: less."
-    )
-    return Chart(title, drawing, caption + (f" Left out: {joined(left)}." if left else ""))
-
-
-def _columns(whole: Floats, rows: Floats) -> Integers:
-    """Coordinates to draw: first those in which most decisions differ, then those that are in any; few of them."""
-    differ = (np.abs(rows - whole) > _SAME).sum(axis=0)
-    used: Mask = np.asarray((np.abs(np.vstack([whole, rows])) > _SAME).any(axis=0))
-    order = np.lexsort((np.arange(len(whole)), ~used, -differ))
-    kept = order[(differ[order] > 0) | used[order]][:_COORDINATES]
-    return np.sort(kept).astype(np.int64)
-
-
 # ---------------------------------------------------------------------- the table
 
 
@@ -222,70 +188,3 @@ def _how(found: SegmentedRecommendation, one: Segment, names: Sequence[Hashable]
             more = [f"{len(places) - _NAMED:,} more"] if len(places) > _NAMED else []
             said.append(f"{word} {joined([*few, *more])}")
     return "; ".join(said)
-
-
-# ----------------------------------------------------------------------
-# Rows of cells that show how decisions differ from the first of them.
-
-
-_ROW, _NAMES, _TOP, _BOTTOM = 26, 140, 6, 8
-_LETTER = 9.4  # units of a letter of a column's name, which stands upright below, at the size that phones get
-_ROOM = 14.0  # units that a cell must have for its name below
-_LETTERS = 14  # of a name, at the size that phones get
-_MARKED = 9.0  # units that a cell must have for a sign in it
-
-
-def strips(rows: Sequence[str], columns: Sequence[str], values: Floats, title: str) -> Markup:
-    """Return a row of cells for each decision; those after the first are marked where they differ from it.
-
-    Parameters
-    ----------
-    rows, columns
-        Their names.
-    values
-        Decisions, one in each row.
-    title
-        What a screen reader says.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> drawn = strips(["for all", "phone"], ["news", "sport"], np.array([[1.0, 0.0], [0.0, 1.0]]), "Differences")
-    >>> "phone, sport: 1.00, more than 0.00" in drawn
-    True
-    """
-    wide = (WIDTH - _NAMES) / len(columns)
-    below = [shortened(one, _LETTERS) for one in columns] if wide >= _ROOM else []
-    room = _BOTTOM + round(_LETTER * max(map(len, below), default=0))
-    axes = sized(WIDTH, _TOP + _ROW * len(rows) + room, _NAMES, 0, _TOP, room)
-    axes.spines["bottom"].set_visible(False)
-    axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), yticks=[])
-    upright: dict[str, Any] = {"rotation": 90, "rotation_mode": "anchor", "ha": "right", "va": "center"}
-    axes.set_xticks([place + 0.5 for place in range(len(below))], below, **upright)
-    axes.tick_params(axis="x", length=0, pad=_BOTTOM - 2)
-    largest = max(1e-12, float(abs(values).max()))
-    for line, (name, row) in enumerate(zip(rows, values, strict=True)):
-        words = note(axes, "tick" if line else "name", name)
-        axes.text(-8 / wide, line + 0.65, shortened(name, _LETTERS), horizontalalignment="right", gid=words)
-        for place, (column, value, first) in enumerate(zip(columns, row, values[0], strict=True)):
-            _cell(axes, f"{name}, {column}", (float(value), float(first)), largest, (place, line), wide)
-    return to_svg(axes, title)
-
-
-def _cell(axes: Axes, name: str, values: tuple[float, float], largest: float, at: tuple[int, int], wide: float) -> None:
-    """A cell, darker the larger its value; with a sign where it differs, so that colours are not needed."""
-    value, first = values
-    said, style, sign = f"{name}: {significant(value)}", "c0", ""
-    if value > first + _SAME:
-        said, style, sign = f"{said}, more than {significant(first)}", "c2", "+"
-    elif value < first - _SAME:
-        said, style, sign = f"{said}, less than {significant(first)}", "c1 hollow", "−"
-    strength = max(abs(value), abs(value - first)) / largest if sign else abs(value) / largest
-    gap = min(2.0, wide / 8) / wide
-    box = (at[0] + gap / 2, at[1] + 2 / _ROW), 1 - gap, 1 - 4 / _ROW
-    axes.add_patch(Rectangle(*box, gid=note(axes, "cell", said)))
-    if strength > _SAME:
-        axes.add_patch(Rectangle(*box, gid=note(axes, f"bar {style}", said, fill_opacity=f"{strength:.2f}")))
-    if sign and wide >= _MARKED:
-        ink = "sign" if sign == "+" else "sign minus"
-        axes.text(at[0] + 0.5, at[1] + 0.68, sign, horizontalalignment="center", gid=f".{ink}")
