@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from families import SLATE, family, play
+from families import family
 
 import sottovoce as sv
-from sottovoce.learning.bandit.pooled_policy import POOL
+from sottovoce.learning.bandit.pooled_policy import PooledPolicy
 
 MANY = [f"segment {number}" for number in range(14)]
 SHARES = np.array([6.0, 4.0, *[0.5] * 12])
@@ -145,15 +145,10 @@ def test_the_pool_has_no_name_and_takes_no_room():
     assert optimizer.recommend(segment="another").rounds == 0
 
 
-def test_factors_and_features_of_a_pool():
-    """The pool stands for a mean of rows: what is learned of a device goes on to speak for it."""
-    segments = {"device": ["phone", "desktop"], "country": [f"country {number}" for number in range(8)]}
-    optimizer = sv.PrivateBandit(
-        SLATE, horizon=60_000, loss_range=(0, 1), privacy=sv.PureDP(1.0), losses="linear", segments=segments, seed=1,
-        noise=sv.SimulatedNoise(1),
-    )  # fmt: skip
-    costs = {(device, country): ALIKE for device in segments["device"] for country in segments["country"]}
-    play(optimizer, costs, 20_000, block=250)
-    pool = optimizer._policy.hierarchy._members.rows[POOL]
-    assert pool[:3] == pytest.approx([1, 0.5, 0.5], abs=0.02)
-    assert optimizer.recommend(segment=("phone", "country 3")).chosen == ["tea", "coffee"]
+def test_segments_with_factors_or_features_share_no_rounds():
+    """What is found out of one tells how others differ: regret was three times as high where they did."""
+    factors = {"device": ["phone", "desktop"], "country": [f"country {number}" for number in range(8)]}
+    features = sv.Segments(MANY, features=np.arange(14.0))
+    for segments in (factors, features):
+        assert not isinstance(family(segments=segments)._policy, PooledPolicy)
+    assert isinstance(family(segments=MANY)._policy, PooledPolicy)

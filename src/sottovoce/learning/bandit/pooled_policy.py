@@ -48,13 +48,20 @@ _FAR = (
 def shares_rounds(problem: Problem) -> bool:
     """Whether small segments share rounds: where there are many, and losses are linear in a decision.
 
+    Segments with factors or features do not: what is found out of one tells how others differ.
+
     Parameters
     ----------
     problem
         What the optimizer was made for.
     """
-    linear = problem.feedback != "items" and (problem.losses == "linear" or problem.integral)
-    return problem.segments is not None and problem.segments.most > _FEW and linear
+    segments, linear = (
+        problem.segments,
+        problem.feedback != "items" and (problem.losses == "linear" or problem.integral),
+    )
+    if segments is None or segments.factors or segments.features is not None:
+        return False
+    return linear and segments.most > _FEW
 
 
 class PooledPolicy(SegmentPolicy):
