@@ -193,7 +193,7 @@ class ItemGrid:
 
         Examples
         --------
-        >>> grid = ItemGrid(LossGrid(-1.0, 0.0, bits=4), width=2, room=3).widened(5)
+        >>> grid = ItemGrid(LossGrid(-1.0, 0.0, bits=4), width=2, most=1.0, room=3).widened(5)
         >>> grid.folded(np.array([[16, 0, 16, 12, 16], [16, 0, 16, 16, 16]])).tolist()
         [[16, 68], [16, 0]]
         >>> grid.unfolded(np.array([[16, 68]])).tolist()
