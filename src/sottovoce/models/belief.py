@@ -1,7 +1,6 @@
 """What every belief offers: decisions that may be the best, drawn from what was released, and lengths of rounds."""
 
 import copy
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
@@ -343,14 +342,6 @@ class GaussianBelief(Belief):
             In rows.
         """
 
-    def _inputs(self, decisions: Floats) -> Any:
-        """Return decisions in the form in which `best_fit` takes them."""
-        return self.features(decisions)
-
-    @abstractmethod
-    def _against_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Any]:
-        """By how much a decision is worse than the best one for each row of coefficients, and whether it is that."""
-
     @abstractmethod
     def _residuals(self) -> tuple[Floats, Floats, Floats]:
         """Variances of released means, and mean and covariance of decisions, by a model that is taken to be right."""
@@ -383,15 +374,6 @@ class GaussianBelief(Belief):
         """Draw from what is believed by how much one decision loses more than another."""
         drawn, rows = self.best_fit.sample(np.random.default_rng(1), draws), self.features(np.array([one, other]))
         return np.asarray(drawn @ (rows[0] - rows[1]))
-
-    def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
-        """Say how sure it is that a decision is the best, by so many samples of the posterior."""
-        fit = self.best_fit
-        worse, same = self._against_best(decision, fit.sample(np.random.default_rng(1), draws))
-        gaps, (mean, variance) = np.maximum(0.0, worse), fit.predict(self._inputs(decision[None, :]))
-        shortfall = float(gaps.mean()), float(np.quantile(gaps, 0.95))
-        loss = float(self.settings.middle + mean[0])
-        return Certainty(float(same.mean()), shortfall, loss, math.sqrt(max(0.0, float(variance[0, 0]))))
 
     def fit_check(self) -> FitCheck:
         """Compare what was released with the model."""

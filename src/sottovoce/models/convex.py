@@ -310,10 +310,6 @@ class RadialBelief(RadialFits):
         gram = self._shared(rows) if self.shape.many else None
         return variances, *self._solved(rows, summed, pulled, gram).predict(rows)
 
-    def _against_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Any]:
-        worse, far = self._from_best(decision, drawn)
-        return worse, far < _SAME
-
     def _from_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Floats]:
         """By how much a decision is worse than the best for each row of coefficients, and how far away that is."""
         best = self._best_points(drawn)

@@ -16,6 +16,7 @@ f (B - f), for the most part, f its mean loss: less near the ends of their range
 Tests: tests/models/test_linear.py.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,6 +29,7 @@ from sottovoce._arrays import Floats
 from sottovoce._records import Record
 from sottovoce.models.belief import BeliefState, GaussianBelief
 from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, calmer, in_use, judged, limit_of, scored
+from sottovoce.models.fit_check import Certainty
 from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread, sums_of_offsets
 from sottovoce.models.known_names import KnownNames, widened
 from sottovoce.models.measurements import Measurements, Numbers, groups_of
@@ -492,10 +494,16 @@ class LinearBelief(GaussianBelief):
         """By the posterior that forgets nothing."""
         return self._variances(), *self._fit(MEMORIES[0]).predict(self._rows(self.measurements.decisions))
 
-    def _against_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Any]:
-        costs = np.array([self._cost(row) for row in drawn])
+    def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
+        """Say how sure it is that a decision is the best, by so many samples of the posterior."""
+        costs = np.array([self._cost(row) for row in self.best_fit.sample(np.random.default_rng(1), draws)])
         best = np.array([self.oracle(row) for row in costs])
-        return np.einsum("ij,ij->i", costs, decision - best), np.abs(best - decision).max(axis=1) < 1e-9
+        gaps = np.maximum(0.0, np.einsum("ij,ij->i", costs, decision - best))
+        same = float((np.abs(best - decision).max(axis=1) < 1e-9).mean())
+        shortfall = float(gaps.mean()), float(np.quantile(gaps, 0.95))
+        mean, variance = self.best_fit.predict(self._inputs(decision[None, :]))
+        loss = float(self.settings.middle + mean[0])
+        return Certainty(same, shortfall, loss, math.sqrt(max(0.0, float(variance[0, 0]))))
 
     def _tried(self) -> Tried:
         measurements, memory = self.measurements, MEMORIES[self.memory_in_use]
