@@ -7,8 +7,7 @@ each eleventh of the events, 20 items that are drawn anew take the place of 20 o
 each moment. The seeds are not those that anything was chosen on.
 
 "clicks": 1 to 5% of those who see an item click on it, and 100,000 events are few. "plain": each item has a loss of its
-own, 20 to 80%. Ten changes bring as many new items as there were at first, and without privacy to try them is most of
-what is lost.
+own, 20 to 80%.
 """
 
 import numpy as np
