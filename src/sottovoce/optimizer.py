@@ -401,14 +401,18 @@ class Optimizer(Book):
         """Take the losses of items: of one action, or of each of a block."""
         given = self._numbers(ids)
         reports = [losses] if given.ndim == 0 else losses
-        with self._lock: rows = self._by_item(given.ravel(), reports)  # noqa: E701  # fmt: skip
-        self._tell_block(given.ravel(), rows, late, self.repeat)
+        with self._lock: self._record_items(given.ravel(), reports, late)  # noqa: E701  # fmt: skip
+
+    def _record_items(self, ids: Integers, reports: Any, late: str) -> None:
+        """Take the losses of items, under one lock: a set that changes meanwhile may make rows wider."""
+        self._record_block(ids, self._by_item(ids, reports), late, self.repeat)
 
     def _by_item(self, ids: Integers, reports: Any) -> Floats:
         """Return losses in the order of each decision's items; NaN for what comes too late, or again: unread."""
         told = as_rows(reports, len(ids))
-        if isinstance(told, np.ndarray) and told.shape[1] == self._policy.grid.width and self._policy.fills_slots:
-            return told
+        fills = isinstance(told, np.ndarray) and told.shape[1] == self._policy.grid.width and self._policy.fills_slots
+        if fills and self._knows_sets_of(ids):
+            return np.asarray(told)
         rest = 0.0 if self._configuration.most else self._configuration.loss_range[self.direction == "maximize"]
         waiting = np.flatnonzero(self._store.look(ids) == WAITING).tolist()
         if self._incarnation != self._store.incarnation:
@@ -424,6 +428,13 @@ class Optimizer(Book):
             losses = in_items(told[at], len(items), partial(domain.names_at, items))
             rows[at, : len(items)] = with_zeros(losses, self._configuration.most is not None)
         return rows
+
+    def _knows_sets_of(self, ids: Integers) -> bool:
+        """Whether what ids play is of sets that this process has heard of: the newest is of the newest set."""
+        if not (self._store.shared and self.domain.labels and len(ids)):
+            return True
+        newest = self._store.round_with(int(ids.max()))
+        return newest is None or newest.public["set"] < len(self._policy.problems)
 
     def _numbers(self, ids: Any) -> Integers:
         """Return the ids that a caller passed as the store knows them."""

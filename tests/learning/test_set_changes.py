@@ -256,6 +256,35 @@ def test_decisions_of_a_later_set_may_have_three_times_as_many_items(most, direc
     assert told.min() > 5
 
 
+def test_losses_are_taken_though_another_thread_changes_to_a_wider_set_as_soon_as_it_can():
+    """Whoever has read a report keeps the lock until it is recorded: its rows are as wide as sets were then."""
+    optimizer = make(k=2)
+    actions = optimizer.ask(8)
+
+    class Waited:
+        """A lock that another thread waits for, to change the set."""
+
+        lock, depth, wider = optimizer._lock, 0, iter((3, 4, 5, 6))
+
+        def __enter__(self):
+            self.lock.acquire()
+            self.depth += 1
+
+        def __exit__(self, *_):
+            self.depth -= 1
+            self.lock.release()
+            if not self.depth:
+                optimizer._lock = self.lock
+                optimizer.change(domain=CHOSEN(NAMES[:20], k=next(self.wider)))
+                optimizer._lock = self
+
+    waited = optimizer._lock = Waited()
+    optimizer.tell(actions.ids, [dict.fromkeys(one, -1.0) for one in actions.chosen])
+    optimizer._lock = waited.lock
+    assert len(optimizer.outstanding()) == 0
+    assert optimizer.domain.most_chosen > 2
+
+
 def test_a_wider_set_has_the_noise_of_its_own_decisions():
     optimizer = make(privacy=sv.PureDP(1.0), k=2)
     narrow = optimizer.plan.noise.scale

@@ -11,8 +11,9 @@ from study_tools import Backup
 import sottovoce as sv
 from children import Child
 from sottovoce._records import checksum, pack, unpack
-from sottovoce.errors import ConfigurationMismatch, StudyBehind
+from sottovoce.errors import ConfigurationMismatch, InvalidLoss, StudyBehind
 from sottovoce.studies import Catalogue, move_study
+from sottovoce.studies.telling import TellCall
 
 DRINKS = ["tea", "coffee", "cocoa", "milk", "water", "juice", "mate", "chai"]
 CHOSEN = sv.domains.Hypersimplex
@@ -180,6 +181,43 @@ def test_a_storage_that_went_back_has_the_set_of_then(url, opened):
     study.change(domain=THIRD)
     work(study, 3)
     assert study.verify().ok
+
+
+def test_a_storage_that_went_back_may_have_a_wider_set_than_the_one_that_is_lost(url, opened):
+    """Losses are read by the items that there are now, however many sets there were."""
+    study = opened(url, name="study", **making(domain=CHOSEN(DRINKS[:6], k=2)))
+    work(study, 2)
+    backup = Backup(url)
+    study.change(domain=CHOSEN(DRINKS, k=3))
+    work(study, 2)
+    backup.put_back()
+    with pytest.raises(StudyBehind):
+        study.ask()
+    opened(url, name="study").change(domain=CHOSEN(DRINKS, k=6))
+    work(study, 3)
+    assert study.verify().ok
+
+
+@pytest.mark.parametrize("by", ["tell", "tell_each"])
+def test_a_process_that_has_not_heard_of_a_wider_set_takes_no_rows_of_another_width(by, url, opened):
+    """The first that it hears of the set are losses, among others of the set before, or of too few items."""
+    study, other = (opened(url, name="study", **making(domain=CHOSEN(DRINKS[:6], k=2))) for _ in range(2))
+    held = study.ask_round()
+    study.change(domain=CHOSEN(DRINKS, k=6))
+    wide = study.ask_round()
+    if by == "tell":
+        with pytest.raises(InvalidLoss, match="6 items needs 6 losses"):
+            other.tell(wide.ids[:2], [[-1.0, 0.0]] * 2)
+        other.tell(wide.ids[:2], [[-1.0, 0.0] * 3] * 2)
+    else:
+        calls = [TellCall(held.ids[:1], answered(held)[:1]), TellCall(wide.ids[:2], answered(wide)[:2])]
+        calls.append(TellCall(wide.ids[2:3], [[-1.0, 0.0]]))
+        *taken, refused = other.tell_each(calls)
+        assert [one.recorded for one in taken] == [1, 2]
+        assert isinstance(refused, InvalidLoss)
+    study.forget(study.outstanding().ids)
+    work(other)
+    assert other.verify().ok
 
 
 def test_a_study_is_found_by_the_set_that_it_began_with_and_by_the_one_that_it_has(changing, url, opened):

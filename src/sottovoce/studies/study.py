@@ -238,6 +238,8 @@ class Study(Optimizer):
                 read[place] = self._read_call(call)
             except (SottovoceError, ValueError, TypeError) as refused:
                 found[place] = refused
+        if self._itemised and len({losses.shape[1] for _, losses in read.values()}) > 1:
+            return self._tell_each(calls, on_record)  # one of them was the first that is heard of a wider set
         filled = self._recorded_at_once(list(read.values()))
         if filled is not None:
             found |= {place: Recorded(len(ids), 0, 0) for place, (ids, _) in read.items()}

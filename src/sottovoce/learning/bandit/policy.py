@@ -146,7 +146,7 @@ class BanditPolicy:
         self._view: tuple[Any, int, Epoch] | None = None  # what is known, seen from a set that is not played yet
         self.before_noise: Callable[[], None] = lambda: None  # refuses to release anything, or sees to the right to
         self.first = self._planned(None)
-        self._grids = 1, self.first.grid  # of the losses of so many sets
+        self._grids = self.problems, self.first.grid  # of the losses of these sets
         self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
 
     # ------------------------------------------------------------------ sets
@@ -159,9 +159,12 @@ class BanditPolicy:
     @property
     def grid(self) -> Any:
         """Where the integers of losses live, of all sets."""
-        if self._grids[0] != len(self.problems):
-            self._grids = len(self.problems), grid_for(self.first.grid, self.problems)
-        return self._grids[1]
+        sets, grid = self._grids
+        if sets is not self.problems:
+            sets = self.problems
+            grid = grid_for(self.first.grid, sets)
+            self._grids = sets, grid
+        return grid
 
     def change(self, change: SetChange) -> None:
         """Play another set from the next round on."""
