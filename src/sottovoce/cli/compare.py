@@ -117,7 +117,7 @@ def _executor(console: Console, cluster: str | None, timeout: float, jobs: int |
         client = distributed.Client(
             cluster, timeout=number("cluster_timeout", timeout, above=0.0), set_as_default=False
         )
-    except (OSError, RuntimeError, TimeoutError, TypeError, ValueError) as problem:
+    except (AssertionError, OSError, RuntimeError, TimeoutError, TypeError, ValueError) as problem:
         raise ConnectionError(
             f"no Dask scheduler answers at {cluster!r} within {timeout:g} s ({type(problem).__name__}): check the "
             "address (such as tcp://scheduler:8786), that `dask scheduler` runs there, and that nothing stands between"
