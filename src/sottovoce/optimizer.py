@@ -5,9 +5,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number, whole
@@ -322,25 +324,39 @@ class Optimizer(Book):
         return int(streams[0]) if len(streams) == 1 else streams[index]
 
     def _actions(self, handed: HandedOut) -> Actions:
-        if len(self._policy.problems) > 1:
-            return self._of_sets(handed)
-        x, ids, wanted = joined(handed.actions), handed.ids, handed.wanted
+        """Return actions in the order of the events that they were asked for: by stream they come from the book."""
+        ids, wanted, back = handed.ids, handed.wanted, None
         if handed.order is not None:
             back = np.empty_like(handed.order)
             back[handed.order] = np.arange(len(back))
-            x, ids, wanted = x[back], ids[back], wanted[back]
-        return Actions(self._shown(ids), x, wanted, self.domain)
+            ids, wanted = ids[back], wanted[back]
+        if len(self._policy.problems) > 1:
+            return self._of_sets(handed, self._shown(ids), wanted, back)
+        x = joined(handed.actions)
+        return Actions(self._shown(ids), x if back is None else x[back], wanted, self.domain)
 
-    def _of_sets(self, handed: HandedOut) -> Actions:
+    def _of_sets(self, handed: HandedOut, ids: Any, wanted: NDArray[np.bool_], back: Integers | None) -> Actions:
         """Return actions in the names of the sets that their rounds play: of one, but for where it changes."""
-        ids, parts = self._shown(handed.ids), dict[int, list[Any]]()
+        parts = dict[int, list[Any]]()
         for one, actions in zip(handed.rounds, handed.actions, strict=True):
             parts.setdefault(one.public["set"], []).append(actions)
-        pieces = [(joined(actions), self._policy.problems[number].domain) for number, actions in parts.items()]
-        if len(pieces) == 1:
-            return Actions(ids, pieces[0][0], handed.wanted, pieces[0][1])
+        played = {number: joined(actions) for number, actions in parts.items()}
+        if len(played) == 1:
+            ((number, x),) = played.items()
+            return Actions(ids, x if back is None else x[back], wanted, self._policy.problems[number].domain)
+        sets = np.repeat([one.public["set"] for one in handed.rounds], [len(one) for one in handed.actions])
+        places = np.empty_like(sets)  # of each event among those of its set
+        for number, x in played.items():
+            places[sets == number] = np.arange(len(x))
+        if back is not None:
+            sets, places = sets[back], places[back]
+        cuts = [0, *(np.flatnonzero(np.diff(sets)) + 1).tolist(), len(sets)]
+        pieces = [
+            (played[int(sets[start])][places[start:stop]], self._policy.problems[sets[start]].domain)
+            for start, stop in pairwise(cuts)
+        ]
         said = [one for piece, domain in pieces for one in said_of(piece, domain)]
-        return named_actions(ids, OfSeveralSets(*zip(*pieces, strict=True)), handed.wanted, said)
+        return named_actions(ids, OfSeveralSets(*zip(*pieces, strict=True)), wanted, said)
 
     def _id_text(self, one: int) -> Any:
         return one if self._texts is None else repr(self._texts.text(one))

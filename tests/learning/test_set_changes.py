@@ -201,6 +201,30 @@ def test_segments_follow_each_with_its_next_round_and_go_on_to_inform_each_other
     assert state.recommend(segment="till").to_dict() == optimizer.recommend(segment="till").to_dict()
 
 
+@pytest.mark.parametrize("feedback", ["items", "decision"])
+def test_a_block_for_several_segments_is_in_the_order_of_its_events_whichever_sets_these_play(feedback):
+    """Decision, id and person belong together: with the order of streams in its place, people give more losses."""
+    guarantee = sv.PureDP(2.0, contributions=1)
+    optimizer = make(feedback, k=2, segments=["phone", "desk", "shop"], privacy=guarantee)
+    for segment in ("phone", "shop"):
+        optimizer.ask(segment=segment, person=f"first {segment}")
+    for names, k in ((NAMES[5:30], 3), (NAMES[10:35], 5)):
+        optimizer.change(domain=CHOSEN(names, k=k))
+        optimizer.ask(segment="desk" if k == 3 else "shop", person=f"one with {k}")
+    sizes = {"phone": 2, "desk": 3, "shop": 2}
+    whom = ["shop", "desk", "phone", "desk", "phone", "shop", "shop", "desk"]
+    people = ["ada", "first shop", "ada", "grace", "joan", "one with 3", "first phone", "grace"]
+    block = optimizer.ask(8, segment=whom, person=people)
+    assert [len(one) for one in block.chosen] == [len(one) for one in block.indices] == [sizes[one] for one in whom]
+    assert [int(one.x.sum()) for one in block] == [sizes[one] for one in whom]
+    wanted = dict(zip(people, block.wants_loss.tolist(), strict=True))  # the last of each
+    assert [wanted[one] for one in ("first shop", "one with 3", "first phone", "joan")] == [False] * 3 + [True]
+    assert sum(block.wants_loss) == 3  # of ada, grace and joan, one each
+    optimizer.tell(block.ids, answered(optimizer, block.chosen, np.random.default_rng(1)))
+    only = optimizer.ask(3, segment=["shop", "phone", "shop"], person=["joan", "rosa", "joan"])
+    assert only.wants_loss.tolist() == [False, True, False]
+
+
 def test_many_segments_that_share_rounds_share_the_new_set():
     """The pool plays it, and so do those who leave it later."""
     names = [f"shop {i}" for i in range(15)]
