@@ -138,11 +138,12 @@ class Recommendation(Printed):
         return tuple(rows)
 
     def _parts(self) -> list[Part]:
-        rounds = f"after {self.rounds:,} rounds" if self.rounds else "before anything is known"
+        rounds = f"after {self.rounds:,} rounds" if self.rounds else "before anything was released"
         return [(f"Recommendation, {rounds}", self.rows)]
 
     def _how_sure(self, share: float, mean: float, most: float) -> str:
-        same = f"this is the best decision, or close to it, in {share:.0%} of the worlds that fit what was released"
+        known = "what was released" if self.rounds else "the prior"
+        same = f"this is the best decision, or close to it, in {share:.0%} of the worlds that fit {known}"
         if mean < _NOTHING:
             return f"{same}; there is hardly anything to gain by another one"
         most_words = "nothing" if most < _NOTHING else f"at most {most:.2g}"
