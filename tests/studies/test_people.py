@@ -284,6 +284,19 @@ def test_what_is_no_person_is_refused_and_not_shown(optimizer):
     optimizer.ask()  # nobody was counted
 
 
+def test_a_person_is_one_however_the_string_is_written(optimizer):
+    """Composed or decomposed, of whatever class: the same text is the same person."""
+
+    class Odd(str):
+        def encode(self, *_):
+            return b"another"
+
+    assert optimizer.ask(person="Zo\u00eb").wants_loss
+    rest = [optimizer.ask(person=one).wants_loss for one in ("Zoe\u0308", Odd("Zo\u00eb"), np.str_("Zoe\u0308"))]
+    assert rest == [True, True, False]  # three in all
+    assert optimizer.ask(person="Zoe").wants_loss
+
+
 def test_the_statement_says_whose_contributions_are(opened, sqlite_url):
     study = opened(sqlite_url, **believing(privacy=sv.PureDP(1.0, contributions=MOST)))
     beyond = "people who take part in more than 3 events"

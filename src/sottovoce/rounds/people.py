@@ -7,6 +7,7 @@ That depends on who asks and on public coins, and on no loss.
 """
 
 import hmac
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,14 +21,15 @@ PERSON_BYTES = 16
 
 
 def hashed(key: bytes, person: str) -> bytes:
-    """Return all that is kept of a person's name.
+    """Return all that is kept of a person's name, which is the same however it is written in Unicode.
 
     Examples
     --------
     >>> hashed(b"key", "ada").hex()
     '708a727d2475357eaacc4f88c80d7eec'
     """
-    return hmac.digest(key, person.encode("utf-8", "surrogatepass"), "sha256")[:PERSON_BYTES]
+    written = str.encode(unicodedata.normalize("NFC", person), "utf-8", "surrogatepass")  # or one person is two
+    return hmac.digest(key, written, "sha256")[:PERSON_BYTES]
 
 
 def check_of_key(key: bytes) -> bytes:
