@@ -157,6 +157,15 @@ def test_a_coarser_grid_keeps_its_own_limit(both, coarser):
     assert (coarse.coarsened(np.full((1, fine.width), fine.zero), factor) == coarse.zero).all()
 
 
+def test_a_grid_of_shared_integers_has_the_limits_of_its_items():
+    for most in (None, 1.0, 2.5, 9.0):
+        for width in (4, 5, 6):
+            shared = ItemGrid(LossGrid(-1.0, 0.0, bits=4), 2, most, room=3).widened(width)
+            plain = ItemGrid(LossGrid(-1.0, 0.0, bits=4), width, most)
+            for what in ("limit", "l1", "l2", "spread_is_free", "zero", "steps"):
+                assert getattr(shared, what) == getattr(plain, what)
+
+
 def test_without_most_a_coarser_grid_keeps_to_its_range():
     coarse = ItemGrid(LossGrid(-1.0, 2.0, bits=3), 2)
     everything = np.array(list(itertools.product(range(65), repeat=2)))  # of a grid that is finer by 8
