@@ -321,7 +321,7 @@ def test_a_wider_set_has_the_noise_of_its_own_decisions():
 @pytest.mark.parametrize("segments", [None, ["phone", "desk"]], ids=["alone", "segments"])
 @pytest.mark.parametrize("most", [None, 1.0, 2.5, 50.0])
 def test_one_person_moves_the_sums_of_a_wider_set_as_far_as_its_noise_hides(most, segments, monkeypatch):
-    """Neighbours lose far too much of disjoint items, in a round of each width; the privacy budget is met, not passed."""
+    """Neighbours lose far too much of disjoint items, in a round of each width; the budget is met, not passed."""
     drawn = []
 
     def draw_noise(epoch, sums, before):
