@@ -1,8 +1,10 @@
 """Feedback by item: what is told, by name and in order; what is refused; what is believed; in memory and in studies."""
 
 import contextlib
+import copy
 import itertools
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -259,6 +261,26 @@ def test_a_run_goes_on_from_its_state():
     assert again.recommend().items == optimizer.recommend().items
     played(again, means)
     assert again.remaining == 0
+
+
+@pytest.mark.parametrize("segments", [None, ["bar", "shop"]])
+def test_a_simulated_run_is_copied_and_pickled_and_each_goes_on_alike(segments):
+    """After its set has changed, too, with a round of each set open."""
+    whom = {} if segments is None else {"segment": "shop"}
+    optimizer = optimizer_of(noise=sv.SimulatedNoise(3), segments=segments)
+    open_rounds = [optimizer.ask_round(**whom)]
+    optimizer.change(domain=sv.domains.Hypersimplex(DRINKS[3:], k=5))
+    open_rounds.append(optimizer.ask_round(**whom))
+
+    def goes_on(one):
+        for actions in (*open_rounds, None, None):
+            actions = actions or one.ask_round(**whom)
+            one.tell(actions.ids, [{names[0]: -1.0} for names in actions.chosen])
+        return actions.chosen, one.posterior(**whom).slopes.tolist()
+
+    copies = [copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))]
+    expected = goes_on(optimizer)
+    assert [goes_on(one) for one in copies] == [expected] * 2
 
 
 def test_an_endless_run_keeps_what_it_knows_from_epoch_to_epoch():
