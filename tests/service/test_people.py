@@ -1,5 +1,8 @@
 """People who are counted, over HTTP: whoever asks for them, nobody gives more losses than was promised."""
 
+import contextlib
+import hashlib
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -7,6 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
+from sottovoce.service.store import ServiceStore
 
 SECRET = "ada@example.org"
 TWICE = {"privacy": {"epsilon": 1.0, "contributions": 2}}
@@ -64,6 +68,18 @@ def test_a_repeated_ask_counts_once_and_one_for_another_person_is_refused(served
     assert kind_of(other) == ("idempotency-key-reused", 422)
     assert served.ask(person=SECRET)["wants_loss"]
     assert not served.ask(person=SECRET)["wants_loss"]
+
+
+def test_nothing_that_is_kept_links_a_person_to_the_answer_of_a_repeated_ask(served, sqlite_url):
+    """Answers hold ids. What tells repetitions for others apart follows from the caller's key, which is not kept."""
+    served.ask(headers={"Idempotency-Key": "once"}, person=SECRET)
+    served.ask(headers={"Idempotency-Key": "again"}, person=SECRET)
+    with contextlib.closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))) as base:
+        ((person,),) = base.execute("SELECT person FROM sottovoce_people").fetchall()
+    with contextlib.closing(ServiceStore(sqlite_url)) as store:
+        asks = [text for (text,) in store.read("SELECT asks FROM sottovoce_service_requests")]
+    assert len({one.split()[-1] for one in asks}) == 2  # of one person
+    assert not any(hashlib.sha256(person).hexdigest() in one for one in asks)
 
 
 @every(

@@ -127,11 +127,15 @@ def answer_once(
 
 
 def told_apart(kept: Study | PrivateEvaluations, request: Request | None, person: Any) -> Request | None:
-    """Return a request whose repetition has to be for the same people: by what is kept of them, and no more."""
+    """Return a request whose repetition has to be for the same people.
+
+    Its answer holds ids, which nothing that is kept links to people.
+    """
     if request is None or person is None:
         return request
     try:
-        return request._replace(asks=f"{request.asks} of {kept.keyed_hash(person)}")
+        whom = hashlib.sha256(request.salt + kept.keyed_hash(person).encode())
+        return request._replace(asks=f"{request.asks} of {whom.hexdigest()}")
     except SottovoceError:  # asking says it, to whom it concerns
         return request
 

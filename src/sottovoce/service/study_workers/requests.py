@@ -18,17 +18,22 @@ _KEEP = (
 
 
 class Request(NamedTuple):
-    """An ask that may be repeated: of whom, by which key; and what it asks for, which has to be the same again."""
+    """An ask that may be repeated: of whom, by which key; and what it asks for, which has to be the same again.
+
+    `salt` follows from the key, and is not kept: whoever does not have the key cannot tell whom it was for.
+    """
 
     study: str
     client: str
     digest: bytes
     asks: str
+    salt: bytes
 
     @classmethod
     def of(cls, study: str, client: str, key: str, asks: str) -> "Request":
         """Return the request of a client with an idempotency key; the key itself is not kept."""
-        return cls(study, client, hashlib.sha256(key.encode()).digest(), asks)
+        digest, salt = (hashlib.sha256(one + key.encode()).digest() for one in (b"", b"people "))
+        return cls(study, client, digest, asks, salt)
 
 
 class Known(NamedTuple):
