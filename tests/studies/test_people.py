@@ -306,6 +306,7 @@ def test_the_statement_says_whose_contributions_are(opened, sqlite_url):
     for privacy in (study.privacy, opened(sqlite_url).privacy, study.statement().privacy):
         assert "once a person was asked for 3 losses" in str(privacy).replace("\n" + " " * 16, " ")
         assert beyond not in privacy.not_covered
+        assert any("backup" in one and "counted as of then" in one for one in privacy.not_covered)
 
 
 # ---------------------------------------------------------------------- what is kept

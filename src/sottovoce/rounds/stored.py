@@ -35,6 +35,7 @@ _DATABASE = (
     "the database while rounds are open, and its backups and copies: they hold the {losses} of open rounds",
     "a database that was put back or copied, and goes on without being said to be restored",
 )
+_COUNTS = ("people who gave {losses} after a backup was made that was put back since: they are counted as of then",)
 _SERVER = ("the server's own log, archives and replicas: they hold every {loss} that was told",)
 _LONGEST = 200
 _REFUSED = ("Cc", "Cs", "Zl", "Zp")  # control characters (NUL, line breaks), halves of a pair, separators of lines
@@ -63,7 +64,7 @@ def book_name(name: Any) -> str:
 def as_stored(statement: PrivacyStatement, base: Database) -> PrivacyStatement:
     """Return a statement with what it does not cover of the database that losses lie in."""
     loss, losses = ("report", "reports") if isinstance(statement.guarantee, LocalDP) else ("loss", "losses")
-    more = (*_DATABASE, *(_SERVER if base.path is None else ()))
+    more = (*_DATABASE, *(_COUNTS if statement.counted else ()), *(_SERVER if base.path is None else ()))
     named = tuple(one.format(loss=loss, losses=losses) for one in more)
     return replace(statement, also_not_covered=statement.also_not_covered + named)
 
