@@ -48,7 +48,7 @@ unknown-action | 404 | This study did not hand out the action | Tell with an id 
 unknown-segment | 404 | The study has no such segment | Name one of its own; no more may open on first use.
 already-told | 409 | The action has its loss already | Nothing needs to be done: the first loss counts.
 round-closed | 409 | The loss came too late | Its round was closed without it. Send "late": "drop" to let them go.
-invalid-loss | 422 | A loss is not a finite number | Send a number; nothing of the call was recorded.
+invalid-loss | 422 | A loss cannot be taken | Send finite numbers, of what was chosen; nothing of the call was recorded.
 wrong-report | 422 | A loss where a report is due, or the other way round | See GET /studies/{name}/channel.
 horizon-reached | 409 | All events of the study are asked | Take its recommendation, or create a study.
 not-released | 409 | Nothing of the evaluation is released | It waits for losses, or was abandoned.
