@@ -16,7 +16,7 @@ from sottovoce.lab.baselines._linear import Features
 from sottovoce.lab.baselines._phases import Belief, Phase, PrivatelyPhased
 from sottovoce.lab.baselines._vertices import few_vertices
 from sottovoce.lab.baselines.adap_ucb import DoublingUCB
-from sottovoce.lab.baselines.asi_raman_talwar import TsallisBatches, leader
+from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar, TsallisBatches, leader
 from sottovoce.lab.baselines.dp_imed import GeometricPhases, private_divergence
 from sottovoce.lab.baselines.phased_elimination import DesignElimination
 from sottovoce.lab.baselines.successive_elimination import Elimination
@@ -133,7 +133,7 @@ def transcript(kind, losses, numbers):
 @every("kind", PHASED)
 def test_one_loss_moves_one_number_by_no_more_than_its_range(kind):
     """Executable proof: shifting one noise by at most `steps` undoes the change of a loss, in all that is ever seen."""
-    horizon = 20_000
+    horizon = 1_000 if kind is AsiRamanTalwar else 20_000  # which has a round for every other event
     coins = np.random.default_rng(5)
     losses = coins.uniform(*RANGE, size=horizon)
     numbers = coins.integers(-(2**12), 2**12, size=horizon)
@@ -141,7 +141,7 @@ def test_one_loss_moves_one_number_by_no_more_than_its_range(kind):
     assert len(released) > 4
     steps = LossGrid(*RANGE, bits=learner.plan.bits).steps
     seen = 0
-    for changed in (0, 7, 200, 5_000, horizon // 2):
+    for changed in (0, 7, 200, horizon // 4, horizon // 2):
         other = losses.copy()
         other[changed] = RANGE[1] if losses[changed] < 1.0 else RANGE[0]
         quiet = transcript(kind, other, numbers)[1][: len(released)]
