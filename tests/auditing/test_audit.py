@@ -54,7 +54,7 @@ def test_owners_with_several_reports_keep_their_privacy():
 GAUSSIAN = [one for one in shipped(EPSILON, 0.01, exploration="sphere") if one.plan.noise.family == "gaussian"]
 
 
-@pytest.mark.parametrize("configuration", sampled(GAUSSIAN, {"sphere, toeplitz"}, ids(GAUSSIAN)))
+@pytest.mark.parametrize("configuration", sampled(GAUSSIAN, {"sphere, tree"}, ids(GAUSSIAN)))
 def test_the_real_optimizer_with_real_noise_keeps_approximate_privacy(configuration):
     found = audit(configuration, runs=400, confidence=SURE)
     assert found.passed
@@ -103,8 +103,7 @@ def test_a_mechanism_alone_keeps_its_claim_and_uses_most_of_it(name, privacy):
     """The bound must come near the claim, or the audit would be too weak to mean anything. Repeatable: simulated."""
     found = audit(MechanismAlone(name, privacy), runs=40_000, noise_seed=5)
     assert found.passed
-    weak = name == "honaker"  # its averages hide the nodes that its noise was made for
-    assert found.epsilon_lower > (0.35 if weak else 0.65) * found.epsilon_claimed
+    assert found.epsilon_lower > 0.65 * found.epsilon_claimed
 
 
 def test_a_mechanism_alone_with_real_noise():

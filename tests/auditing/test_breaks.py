@@ -6,7 +6,6 @@ with probability 0.001 at most.
 """
 
 import itertools
-import math
 import os
 import secrets
 from dataclasses import replace
@@ -27,7 +26,7 @@ from sottovoce.plans.frames import FrameExploration
 from sottovoce.plans.posterior import PosteriorExploration
 from sottovoce.privacy import MECHANISMS, LossGrid, grid, noise
 from sottovoce.privacy.local import one_bit
-from sottovoce.privacy.mechanisms import honaker, probe_sums, toeplitz, tree
+from sottovoce.privacy.mechanisms import probe_sums, tree
 
 SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 FRAMES = {"exploration": "frames", "batch_size": 4, "directions": 2}
@@ -84,7 +83,7 @@ INTACT = [
     TWO_NUMBERS,
     SEVERAL,
     REUSE,
-    *(sphere(name, sv.ZCDP(0.5)) for name in ("tree", "toeplitz", "fresh")),
+    *(sphere(name, sv.ZCDP(0.5)) for name in ("tree", "fresh")),
 ]
 
 
@@ -373,21 +372,6 @@ def test_a_level_of_the_tree_that_is_forgotten(monkeypatch, privacy):
     monkeypatch.setattr(tree, "tree_noise", tree.tree_noise.__wrapped__)
     recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
     assert misaligned(sphere("tree", privacy))
-
-
-def test_a_level_of_honakers_tree_that_is_forgotten(monkeypatch):
-    right = honaker.honaker_levels
-    monkeypatch.setattr(honaker, "honaker_levels", lambda length: max(1, right(length) - 1))
-    monkeypatch.setattr(honaker, "honaker_noise", honaker.honaker_noise.__wrapped__)
-    recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
-    assert misaligned(sphere("honaker", sv.ZCDP(0.5)))
-
-
-def test_a_toeplitz_factor_whose_column_has_norm_1(monkeypatch):
-    monkeypatch.setattr(toeplitz, "toeplitz_sensitivity", lambda *, l2, length, dimension, bits: math.ldexp(l2, bits))
-    monkeypatch.setattr(toeplitz, "toeplitz_noise", toeplitz.toeplitz_noise.__wrapped__)
-    recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
-    assert misaligned(sphere("toeplitz", sv.ZCDP(0.5)))
 
 
 def test_a_root_that_is_released_and_not_paid_for(monkeypatch):

@@ -123,8 +123,8 @@ class TestPadding:
             assert said.at(t) == said.rms == said.worst
 
     def test_other_mechanisms_have_none(self):
-        with pytest.raises(TypeError, match="'toeplitz' has no option padding"):
-            sum_error("toeplitz", sv.ZCDP(0.5), l1=1, l2=1.0, length=8, dimension=1, padding=True)
+        with pytest.raises(TypeError, match="'fresh' has no option padding"):
+            sum_error("fresh", sv.ZCDP(0.5), l1=1, l2=1.0, length=8, dimension=1, padding=True)
 
     @every("plan", ["paper", "worst-case"])
     def test_it_enters_the_bound(self, plan):

@@ -155,9 +155,8 @@ def test_an_unknown_horizon_goes_on():
     assert restored.plan.horizon > original.plan.horizon
 
 
-@every("mechanism", ["tree", "honaker", "toeplitz"])
-def test_mechanisms_with_secrets_are_refused(mechanism):
-    optimizer = make(mechanism=mechanism, privacy=sv.ZCDP(0.5))
+def test_mechanisms_with_secrets_are_refused():
+    optimizer = make(mechanism="tree", privacy=sv.ZCDP(0.5))
     with pytest.raises(StateRefused, match="keeps un-noised sums"):
         optimizer.state()
 

@@ -7,33 +7,19 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.privacy import FreshSums, HonakerSums, ProbeSums, ToeplitzSums, TreeAggregator
+from sottovoce.privacy import FreshSums, ProbeSums, TreeAggregator
 
 GUARANTEES = [sv.PureDP(0.5), sv.PureDP(1.0, contributions=3), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.3, contributions=2)]
 CHOICES = [
     {"plan": "paper"},
     {"mechanism": "tree"},
-    {"mechanism": "honaker"},
-    {"mechanism": "toeplitz"},
     {"mechanism": "fresh"},
     {"exploration": "frames"},
     {"losses": "linear"},
     {"losses": "linear", "integral": True},
 ]
-KINDS = {
-    "tree": TreeAggregator,
-    "honaker": HonakerSums,
-    "toeplitz": ToeplitzSums,
-    "fresh": FreshSums,
-    "probe-sums": ProbeSums,
-}
-GRID = [
-    (privacy, choices, horizon, source)
-    for privacy, choices, horizon, source in itertools.product(
-        GUARANTEES, CHOICES, (500, None), (sv.SecureNoise(), sv.SimulatedNoise(1))
-    )
-    if not (choices.get("mechanism") == "toeplitz" and isinstance(privacy, sv.PureDP))
-]
+KINDS = {"tree": TreeAggregator, "fresh": FreshSums, "probe-sums": ProbeSums}
+GRID = itertools.product(GUARANTEES, CHOICES, (500, None), (sv.SecureNoise(), sv.SimulatedNoise(1)))
 
 
 @every(("privacy", "choices", "horizon", "source"), GRID)
@@ -55,10 +41,3 @@ def test_the_statement_is_true(privacy, choices, horizon, source):
     assert spent <= allowed * (1 + 1e-5)
     if choices.get("plan") != "paper":
         assert spent >= allowed * (1 - 1e-3)  # and nothing is wasted
-
-
-def test_pure_privacy_has_no_toeplitz():
-    with pytest.raises(ValueError, match="does not give epsilon = 1, pure"):
-        sv.PrivateBandit(
-            sv.domains.Ball(2), horizon=100, loss_range=(0, 1), privacy=sv.PureDP(1.0), mechanism="toeplitz"
-        )

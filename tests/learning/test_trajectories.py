@@ -33,8 +33,6 @@ RUNS = {  # the set, the options, and the checksum of all actions and the number
     "designs, reuse": (BOX, {**LINEAR, **WORST, "reuse": True, "horizon": 600}, (15.45501299042028, 4)),
     "tree": (SIMPLEX, {"mechanism": "tree", **SPHERE}, (1.037334126720971, 24)),
     "paper": (BALL, {"plan": "paper"}, (6.125241917594144, 16)),
-    "honaker": (SIMPLEX, {"mechanism": "honaker", **SPHERE}, (1.0330912603751639, 24)),
-    "toeplitz": (SIMPLEX, {"mechanism": "toeplitz", "privacy": sv.ZCDP(0.5), **SPHERE}, (0.568723666665427, 24)),
     "fresh": (SIMPLEX, {"mechanism": "fresh", **SPHERE}, (0.6302749055763783, 24)),
     "no privacy": (SIMPLEX, {"privacy": sv.NoPrivacy(), **WORST}, (1.1937958573353362, 115)),
     "local": (SIMPLEX, {"privacy": sv.LocalDP(1.0), "batch_size": 20, **WORST}, (1.9994526017578347, 10)),

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sottovoce.privacy import FreshSums, HonakerSums, ToeplitzSums, TreeAggregator
-from sottovoce.privacy.mechanisms import fresh, honaker, toeplitz, tree
+from sottovoce.privacy import FreshSums, TreeAggregator
+from sottovoce.privacy.mechanisms import fresh, tree
 
 
 class FixedNoise:
@@ -47,12 +47,10 @@ def failing_noise():
 
 
 MAKERS = {
-    "tree": lambda length, dimension, sampler, l2: TreeAggregator(length + 1, dimension, sampler),
-    "honaker": lambda length, dimension, sampler, l2: HonakerSums(length, dimension, sampler),
-    "toeplitz": lambda length, dimension, sampler, l2: ToeplitzSums(length, dimension, sampler, l2=l2),
-    "fresh": lambda length, dimension, sampler, l2: FreshSums(dimension, sampler),
+    "tree": lambda length, dimension, sampler: TreeAggregator(length + 1, dimension, sampler),
+    "fresh": lambda length, dimension, sampler: FreshSums(dimension, sampler),
 }
-MODULES = {"tree": tree, "honaker": honaker, "toeplitz": toeplitz, "fresh": fresh}
+MODULES = {"tree": tree, "fresh": fresh}
 
 
 @pytest.fixture(params=MAKERS)
@@ -62,7 +60,7 @@ def mechanism(request):
 
 @pytest.fixture
 def make(mechanism):
-    """Build the mechanism: make(length, dimension, sampler, l2)."""
+    """Build the mechanism: make(length, dimension, sampler)."""
     return MAKERS[mechanism]
 
 

@@ -17,13 +17,11 @@ from sottovoce.privacy import (
     PureDP,
     SecureNoise,
     SimulatedNoise,
-    honaker_levels,
     levels,
     noise_of,
     running_sums,
     sum_error,
 )
-from sottovoce.privacy.mechanisms.toeplitz import toeplitz_bits, toeplitz_sensitivity
 from sottovoce.privacy.noise import add as real_add
 
 SAFETY = 1 + 1e-12  # that calibration adds against float rounding
@@ -47,10 +45,7 @@ def noised(monkeypatch, module, stream, vectors):
 
 def stated(mechanism, l1, l2, length, dimension):
     """(l1, l2, how many noised vectors move) of the whole transcript, as each file states them."""
-    if mechanism == "toeplitz":
-        bits = toeplitz_bits(l2=l2, length=length, dimension=dimension)
-        return math.inf, toeplitz_sensitivity(l2=l2, length=length, dimension=dimension, bits=bits), length
-    reached = {"tree": levels(length + 1), "honaker": honaker_levels(length), "fresh": 1}[mechanism]
+    reached = levels(length + 1) if mechanism == "tree" else 1
     return reached * l1, math.sqrt(reached) * l2, reached
 
 
@@ -64,11 +59,11 @@ def test_one_round_moves_what_is_noised_by_no_more_than_stated(
     for change in (np.array([0, -5000, 0]), np.array([3000, -4000, 0]), rng.integers(-2800, 2800, 3)):
         l1, l2 = int(np.abs(change).sum()), float(np.linalg.norm(change))
         largest_l1, largest_l2, reached = stated(mechanism, l1, l2, length, 3)
-        before = noised(monkeypatch, module, make(length, 3, fixed_noise(), l2), vectors)
+        before = noised(monkeypatch, module, make(length, 3, fixed_noise()), vectors)
         for where in range(length):
             other = vectors.copy()
             other[where] += change
-            moved = noised(monkeypatch, module, make(length, 3, fixed_noise(), l2), other) - before
+            moved = noised(monkeypatch, module, make(length, 3, fixed_noise()), other) - before
             assert np.abs(moved).sum() <= largest_l1
             assert np.linalg.norm(moved.astype(float)) <= largest_l2 * SAFETY
             assert (moved != 0).any(axis=1).sum() <= reached
@@ -79,12 +74,12 @@ def test_one_round_moves_what_is_noised_by_no_more_than_stated(
 def test_several_contributions_move_it_by_no_more_than_their_number(monkeypatch, mechanism, make, module, fixed_noise):
     rng = np.random.default_rng(0)
     vectors = rng.integers(-(10**6), 10**6, (40, 2))
-    before = noised(monkeypatch, module, make(40, 2, fixed_noise(), 5000.0), vectors)
+    before = noised(monkeypatch, module, make(40, 2, fixed_noise()), vectors)
     for _ in range(30):
         other = vectors.copy()
         for where in rng.integers(0, 40, 3):
             other[where] += [[3000, 4000], [-5000, 0], [4000, -3000]][rng.integers(3)]
-        moved = noised(monkeypatch, module, make(40, 2, fixed_noise(), 5000.0), other) - before
+        moved = noised(monkeypatch, module, make(40, 2, fixed_noise()), other) - before
         assert np.linalg.norm(moved.astype(float)) <= 3 * stated(mechanism, 7000, 5000.0, 40, 2)[1]
 
 
@@ -93,7 +88,7 @@ def test_what_comes_out_is_a_function_of_what_was_noised(monkeypatch, mechanism,
     outputs = []
     for seed in (1, 2):
         rng, constants = np.random.default_rng(seed), np.random.default_rng(7)
-        stream = make(50, 2, no_noise(), 1000.0)
+        stream = make(50, 2, no_noise())
         with monkeypatch.context() as patch:
             patch.setattr(module, "add", lambda sums, noise, c=constants: c.integers(-1000, 1000, 2))
             outputs.append([stream.add(rng.integers(-1000, 1000, 2)) for _ in range(50)])
@@ -103,29 +98,18 @@ def test_what_comes_out_is_a_function_of_what_was_noised(monkeypatch, mechanism,
 @every("length", [1, 2, 7, 64, 100, 600])
 def test_without_noise_the_sums_are_the_sums(mechanism, make, no_noise, length):
     vectors = np.random.default_rng(length).integers(-(10**7), 10**7, (length, 3))
-    stream = make(length, 3, no_noise(), 1e6)
+    stream = make(length, 3, no_noise())
     assert np.array_equal(stream.start(), np.zeros(3))
     released = np.array([stream.add(vector) for vector in vectors])
-    # Only fixed-point rounding, a few units, may remain, and only for Toeplitz.
-    assert np.abs(released - vectors.cumsum(axis=0)).max() <= (5000 if mechanism == "toeplitz" else 1e-6)
+    assert np.abs(released - vectors.cumsum(axis=0)).max() <= 1e-6
     assert stream.round == length
 
 
-# Root mean square over the sums, for sensitivity 1 and rho = 1/2.
-TABLE = {
-    "tree": {100: 4.73, 1000: 7.03, 10000: 9.51},
-    "honaker": {100: 3.73, 1000: 5.36, 10000: 7.13},
-    "toeplitz": {100: 2.37, 1000: 3.10, 10000: 3.84},
-}
-
-
-@every("length", [100, 1000, 10000])
-@every("name", TABLE)
-def test_running_sum_errors_match_the_literature(name, length):
-    for l2 in (1.0, 1e9):  # on the coarsest grid and on a fine one
-        error = sum_error(name, ZCDP(0.5), l1=int(l2), l2=l2, length=length, dimension=1)
-        if l2 > 1 or name == "toeplitz":  # below 4 steps of the grid no Gaussian is drawn: trees pay for it
-            assert error.rms / l2 == pytest.approx(TABLE[name][length], rel=0.02)
+def test_running_sum_errors_match_the_literature():
+    """Root mean square over the sums, for sensitivity 1 and rho = 1/2."""
+    for length, expected in {100: 4.73, 1000: 7.03, 10000: 9.51}.items():
+        error = sum_error("tree", ZCDP(0.5), l1=10**9, l2=1e9, length=length, dimension=1)
+        assert error.rms / 1e9 == pytest.approx(expected, rel=0.02)
 
 
 @every("length", [1, 2, 60, 127, 300])
@@ -145,19 +129,10 @@ def test_stated_errors_are_those_of_the_noise_that_is_drawn(mechanism, length):
 @pytest.mark.parametrize("length", [5000, 70_000])
 def test_errors_of_long_runs_agree_with_a_sum_over_all_rounds(mechanism, length):
     error = sum_error(mechanism, ZCDP(0.5), l1=10**6, l2=1e6, length=length, dimension=1)
-    if mechanism == "toeplitz":
-        from sottovoce.privacy.mechanisms._toeplitz_factors import factor_for
-
-        every = np.cumsum(factor_for(length).decoder(np.arange(float(length))) ** 2)
-    elif mechanism == "fresh":
-        every = np.arange(1.0, length + 1)
-    else:
-        each = (lambda level: 1.0) if mechanism == "tree" else (lambda level: 1 / (2 - 0.5**level))
-        every = sum((np.arange(1, length + 1) >> level & 1) * each(level) for level in range(20))
-    bits = toeplitz_bits(l2=1e6, length=length, dimension=1) if mechanism == "toeplitz" else 0
-    unit = error.noise.scale / 2**bits
-    assert error.rms / unit == pytest.approx(math.sqrt(every.mean()), rel=1e-8)
-    assert error.worst / unit == pytest.approx(math.sqrt(every.max()), rel=1e-8)
+    rounds = np.arange(1, length + 1)
+    every = rounds if mechanism == "fresh" else np.bitwise_count(rounds)
+    assert error.rms / error.noise.scale == pytest.approx(math.sqrt(every.mean()), rel=1e-8)
+    assert error.worst / error.noise.scale == pytest.approx(math.sqrt(every.max()), rel=1e-8)
 
 
 @every("contributions", [1, 3])
@@ -172,17 +147,12 @@ def test_gaussian_calibration_agrees_with_dp_accounting(mechanism, contributions
     assert rho == pytest.approx(0.3, rel=1e-9)
 
 
-@every("name", ["tree", "honaker", "fresh"])
+@every("name", ["tree", "fresh"])
 @every("contributions", [1, 3])
 def test_laplace_calibration_spends_epsilon_and_no_more(name, contributions):
     scale = noise_of(name, PureDP(0.7, contributions), **SIZES).scale
     spent = contributions * stated(name, **SIZES)[0] / scale
     assert 0.7 * (1 - 1e-9) <= spent <= 0.7 * (1 + 1e-15)
-
-
-def test_toeplitz_has_no_laplace_noise():
-    with pytest.raises(TypeError, match="PureDP"):
-        noise_of("toeplitz", PureDP(1.0), **SIZES)
 
 
 @every("guarantee", [NoPrivacy(), LocalDP(1.0)])
@@ -208,7 +178,7 @@ def test_secure_noise_goes_through(mechanism):
 
 
 def test_bad_vectors_are_refused_without_being_shown_and_change_nothing(mechanism, make, no_noise):
-    stream = make(8, 2, no_noise(), 1000.0)
+    stream = make(8, 2, no_noise())
     stream.add(np.array([1, 2]))
     for bad in (np.array([777, 2, 3]), np.array([777.5, 1.0]), [[777, 2]], np.array([777, 2], dtype=np.int32)):
         with pytest.raises(ValueError, match="vector must be int64") as caught:
@@ -218,7 +188,7 @@ def test_bad_vectors_are_refused_without_being_shown_and_change_nothing(mechanis
 
 
 def test_what_was_added_may_be_overwritten_by_its_owner(mechanism, make, no_noise):
-    stream = make(8, 1, no_noise(), 1000.0)
+    stream = make(8, 1, no_noise())
     for _ in range(8):
         vector = np.array([5000])
         released = stream.add(vector)
@@ -227,7 +197,7 @@ def test_what_was_added_may_be_overwritten_by_its_owner(mechanism, make, no_nois
 
 
 def test_what_was_released_may_be_overwritten_by_its_owner(mechanism, make, no_noise):
-    stream = make(8, 1, no_noise(), 1000.0)
+    stream = make(8, 1, no_noise())
     for t in range(1, 9):
         released = stream.add(np.array([5000]))
         assert released == pytest.approx([5000 * t], abs=10)
@@ -236,7 +206,7 @@ def test_what_was_released_may_be_overwritten_by_its_owner(mechanism, make, no_n
 
 def test_a_failing_sampler_changes_nothing(mechanism, make, failing_noise):
     sampler = failing_noise()
-    stream = make(8, 1, sampler, 1000.0)
+    stream = make(8, 1, sampler)
     for t in range(1, 9):
         sampler.broken = True
         with pytest.raises(OSError, match="entropy"):
@@ -247,16 +217,15 @@ def test_a_failing_sampler_changes_nothing(mechanism, make, failing_noise):
 
 
 def test_a_sum_outside_its_proof_is_never_released_and_changes_nothing(mechanism, make, no_noise):
-    stream = make(8, 1, no_noise(), 1000.0)
+    stream = make(8, 1, no_noise())
     with pytest.raises(OverflowError) as caught:
         stream.add(np.array([2**61 + 1]))
     assert not any(letter.isdigit() for letter in str(caught.value))
     assert stream.add(np.array([5000])) == pytest.approx([5000], abs=1)
 
 
-@every("name", ["tree", "honaker", "toeplitz"])
-def test_no_sum_is_released_beyond_the_last(name):
-    stream = running_sums(name, ZCDP(0.5), source=SimulatedNoise(0), **(SIZES | {"length": 3}))
+def test_no_sum_is_released_beyond_the_last():
+    stream = running_sums("tree", ZCDP(0.5), source=SimulatedNoise(0), **(SIZES | {"length": 3}))
     for _ in range(3):
         stream.add(np.zeros(4, dtype=np.int64))
     with pytest.raises(RuntimeError, match="all were released"):

@@ -20,13 +20,11 @@ import numpy as np
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
 from sottovoce.privacy.mechanisms.exact_sum import ExactSum
 from sottovoce.privacy.mechanisms.fresh import FreshSums
-from sottovoce.privacy.mechanisms.honaker import HonakerSums
 from sottovoce.privacy.mechanisms.probe_sums import ProbeSums
-from sottovoce.privacy.mechanisms.toeplitz import ToeplitzSums
 from sottovoce.privacy.mechanisms.tree import TreeAggregator
 from tracing import Tracer
 
-MECHANISMS = (ExactSum, FreshSums, HonakerSums, ProbeSums, ToeplitzSums, TreeAggregator)
+MECHANISMS = (ExactSum, FreshSums, ProbeSums, TreeAggregator)
 
 
 class Cut(Exception):

@@ -46,8 +46,6 @@ SUBJECTS = {
     "reuse": in_memory(SLATE, **LINEAR, reuse=True),
     "tree": in_memory(SIMPLEX, mechanism="tree", batch_size=4, step=0.05),
     "paper": in_memory(BALL, plan="paper", batch_size=4),
-    "honaker": in_memory(SIMPLEX, mechanism="honaker", batch_size=4),
-    "toeplitz": in_memory(SIMPLEX, mechanism="toeplitz", privacy=sv.ZCDP(0.5), batch_size=4),
     "fresh": in_memory(SIMPLEX, mechanism="fresh", batch_size=4),
     "none": in_memory(SIMPLEX, privacy=sv.NoPrivacy(), batch_size=4, **WORST),
     "local": in_memory(SIMPLEX, privacy=sv.LocalDP(1.0), batch_size=4, **WORST),
@@ -185,7 +183,7 @@ def test_what_repairs_may_be_cut_short_too(name: str, what: str) -> None:
         one.cut_short(first, Cut, again=second)
 
 
-@pytest.mark.parametrize("name", sampled(["frames", "segments", "tree", "honaker", "toeplitz", "fresh"], 3))
+@pytest.mark.parametrize("name", sampled(["frames", "segments", "tree", "fresh"], 3))
 def test_a_round_that_was_cut_short_after_its_noise_was_drawn_keeps_that_noise(name: str) -> None:
     """The fault that was measured as epsilon 1.55 for a claim of 1: the second attempt drew again."""
     one = scene(name, "tell the last")

@@ -84,16 +84,10 @@ def test_a_domain_with_functions_is_passed_again_and_checked(opened, sqlite_url)
     assert opened(sqlite_url, domain=build()).status().asked == 9
 
 
-@pytest.mark.parametrize(
-    ("choices", "name"),
-    [({"plan": "paper"}, "tree"), ({"mechanism": "honaker"}, "honaker"), ({"mechanism": "toeplitz"}, "toeplitz")],
-)
-def test_mechanisms_that_keep_secrets_are_refused_with_the_reason(choices, name, opened, sqlite_url):
-    arguments = {key: value for key, value in ball(privacy=sv.PureDP(1.0), **choices).items() if key != "batch_size"}
-    if name != "tree":
-        arguments["privacy"] = sv.ZCDP(0.5)
+def test_mechanisms_that_keep_secrets_are_refused_with_the_reason(opened, sqlite_url):
+    arguments = ball(privacy=sv.PureDP(1.0), plan="paper")
     sv.PrivateBandit(arguments.pop("domain"), **arguments)  # in memory it may
-    with pytest.raises(StateRefused, match=f"mechanism='{name}' keeps un-noised sums from one round to the next"):
+    with pytest.raises(StateRefused, match="mechanism='tree' keeps un-noised sums from one round to the next"):
         opened(sqlite_url, domain=sv.domains.Ball(3), **arguments)
     with pytest.raises(StudyNotFound):
         opened(sqlite_url)  # nothing was created

@@ -14,15 +14,14 @@ same. Then
   warnings and log lines. And a view that is looked at twice must be the same twice.
 
 No chance is involved, so a few runs for each pair of worlds are as good as thousands: what remains to be seen by
-statistics is whether the noise is what it says. What is aligned is probe sums, fresh noise, trees without padding and
-Toeplitz factors, whose every number carries one noise; and Honaker's averages, where a round draws one for each node
-that it completes: those that the person is in are the largest of them, from some level on, and all move alike.
+statistics is whether the noise is what it says. What is aligned is probe sums, fresh noise and trees without padding,
+whose every number carries one noise.
 
 Tests: tests/auditing/test_breaks.py.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,8 +94,6 @@ def align(
         raise ValueError(f"{plan.what} adds noise that cannot be moved number by number: audit it by its runs")
     found = survey(subject, seed, local=False, schedules=schedules)
     pairs = neighbours(found, claim.guarantee.contributions, most)
-    if plan.mechanism == "honaker":  # whose nodes all move alike only if the person is in one round
-        pairs = [worlds for worlds in pairs if len(worlds.rounds) == 1]
     allowed = claim.epsilon if claim.mu is None else claim.mu
     most_allowed = allowed * (1 + _ROUNDING)
     findings: list[_Finding] = []
@@ -132,30 +129,17 @@ def _aligned(subject: Callable[[int, Any], Any], seed: int, worlds: Neighbours) 
     twin, source = played(1, shifts)
     while (where := _first_difference(reference.released, twin.released)) is not None:
         moved = _moved(reference.released, twin.released, where)
-        for shift in _candidates(moved, shifts, source.sizes[where] if where < len(source.sizes) else 0):
-            twin, source = played(1, shifts | {where: shift})
-            further = _first_difference(reference.released, twin.released)
-            if further is None or further > where:
-                shifts[where] = shift
-                break
-        else:
-            return _Finding(worlds, math.inf, f"a number of release {where + 1} has no noise of its own")
+        missing = _Finding(worlds, math.inf, f"a number of release {where + 1} has no noise of its own")
+        if moved is None or where >= len(source.sizes) or source.sizes[where] != len(moved):
+            return missing
+        shifts[where] = moved
+        twin, source = played(1, shifts)
+        further = _first_difference(reference.released, twin.released)
+        if further is not None and further <= where:
+            return missing
     if comparable:
         twin, source = played(1, shifts, watched=True)
     return _Finding(worlds, source.cost, _beyond(reference, twin))
-
-
-def _candidates(moved: Floats | None, shifts: dict[int, Floats], drawn: int) -> Iterator[Floats]:
-    """Ways of moving the noise of a release: its one noise for each number, or those of its largest nodes."""
-    if moved is None or not drawn or drawn % len(moved):
-        return
-    if drawn == len(moved) and all(len(shift) == len(moved) for shift in shifts.values()):
-        yield moved
-    nodes = drawn // len(moved)
-    known = [shift[-len(moved) :] for shift in shifts.values()] or [moved]  # what the person changes, in every node
-    for change in (known[0], moved):
-        for below in range(nodes):
-            yield np.concatenate([np.zeros(below * len(moved)), *[change] * (nodes - below)])
 
 
 def _first_difference(one: list[Floats], other: list[Floats]) -> int | None:

@@ -27,7 +27,7 @@ def audit_command(
         str | None, typer.Option(help="posterior, designs, frames or sphere; by default all.")
     ] = None,
     mechanism: Annotated[
-        str | None, typer.Option(help="probe-sums, tree, honaker, toeplitz, fresh or local; by default all that fit.")
+        str | None, typer.Option(help="probe-sums, tree, fresh or local; by default all that fit.")
     ] = None,
     runs: Annotated[
         str, typer.Option(help="Runs of each optimizer, such as 20000 or 20k; mechanisms alone get ten times as many.")

@@ -107,7 +107,7 @@ class PlanChoices(TypedDict, total=False):
         "posterior" (decisions that may be the best), "designs" (linear losses), "frames" (any convex loss) or "sphere"
         (the paper's).
     mechanism
-        What releases the sums: "probe-sums", "fresh", "tree", "honaker", "toeplitz", or "none" without privacy.
+        What releases the sums: "probe-sums", "fresh", "tree", or "none" without privacy.
     step
         eta, the length of a step, in place of one that adapts to the released gradients. Not for posterior probes.
     delay

@@ -84,8 +84,8 @@ class Plan(Printed):
     name
         "auto", "worst-case" or "paper".
     mechanism
-        What releases the sums: "probe-sums", "fresh", "tree", "honaker", "toeplitz"; "local" if losses come in
-        privatised; "none" without privacy.
+        What releases the sums: "probe-sums", "fresh", "tree"; "local" if losses come in privatised; "none"
+        without privacy.
     position
         "plain", or "rounded" for lopsided sets.
     horizon, batch_size

@@ -38,11 +38,6 @@ from sottovoce.privacy.mechanisms.fresh import (
     FreshSums as FreshSums,
     fresh_noise as fresh_noise,
 )
-from sottovoce.privacy.mechanisms.honaker import (
-    HonakerSums as HonakerSums,
-    honaker_levels as honaker_levels,
-    honaker_noise as honaker_noise,
-)
 from sottovoce.privacy.mechanisms.item_sums import (
     ITEM_SUMS as ITEM_SUMS,
     RESOLUTION as RESOLUTION,
@@ -67,10 +62,6 @@ from sottovoce.privacy.mechanisms.table import (
     noise_of as noise_of,
     running_sums as running_sums,
     sum_error as sum_error,
-)
-from sottovoce.privacy.mechanisms.toeplitz import (
-    ToeplitzSums as ToeplitzSums,
-    toeplitz_noise as toeplitz_noise,
 )
 from sottovoce.privacy.mechanisms.tree import (
     TREE as TREE,

@@ -19,7 +19,7 @@ class MechanismAlone:
     Parameters
     ----------
     name
-        "probe-sums", "tree", "honaker", "toeplitz" or "fresh".
+        "probe-sums", "tree" or "fresh".
     privacy
         The guarantee that its noise is made for.
     rounds

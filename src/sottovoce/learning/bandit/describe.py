@@ -89,13 +89,6 @@ def _why(problem: Problem, plan: Plan) -> str:
     moved = (
         f"replacing one loss moves one round's integer vector by at most {_digits(size)} steps of the grid in {norm}"
     )
-    if mechanism.moved_in_all is not None:
-        whole = mechanism.moved_in_all(sensitivity)
-        return (
-            f"{moved}, whatever the caller does, and all that is noised, the factor's products with the rounds, by at "
-            f"most {_digits(whole)}; what is released is computed from these; each number carries "
-            f"{_spent(problem, plan, whole, 1)}"
-        )
     count = mechanism.reach(sensitivity.length)
     return (
         f"{moved}, whatever the caller does; that round is in at most {count} noised vectors; each carries "

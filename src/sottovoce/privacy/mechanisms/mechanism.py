@@ -68,10 +68,6 @@ class Mechanism:
         Of the noise in running sums of what it releases, for a length and its own options; None where nobody asks.
     reach
         In how many noised vectors a round is, for a number of released rounds: what the statement counts.
-    moved_in_all
-        For mechanisms that noise products of rounds: how far one contribution moves all that is noised, in l2.
-    scale_bits
-        log2 of the factor by which it multiplies its input before noising it.
     headroom
         By what factor its sums may exceed those of the rounds.
     noised
@@ -90,8 +86,6 @@ class Mechanism:
     open: Callable[..., Any]
     variances: Callable[..., Variances] | None = None
     reach: Callable[[int], int] = lambda length: 1
-    moved_in_all: Callable[[Sensitivity], float] | None = None
-    scale_bits: Callable[[Sensitivity], int] = lambda sensitivity: 0
     headroom: int = 1
     noised: bool = True
     options: tuple[str, ...] = ()

@@ -18,17 +18,13 @@ from sottovoce._checks import choice, whole
 from sottovoce.privacy.guarantees import Guarantee
 from sottovoce.privacy.mechanisms.exact_sum import LOCAL, NONE
 from sottovoce.privacy.mechanisms.fresh import FRESH
-from sottovoce.privacy.mechanisms.honaker import HONAKER
 from sottovoce.privacy.mechanisms.item_sums import ITEM_SUMS
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.mechanisms.probe_sums import PROBE_SUMS
-from sottovoce.privacy.mechanisms.toeplitz import TOEPLITZ
 from sottovoce.privacy.mechanisms.tree import TREE
 from sottovoce.privacy.noise import Noise, NoiseSource
 
-MECHANISMS: dict[str, Mechanism] = {
-    one.name: one for one in (PROBE_SUMS, ITEM_SUMS, TREE, HONAKER, TOEPLITZ, FRESH, NONE, LOCAL)
-}
+MECHANISMS: dict[str, Mechanism] = {one.name: one for one in (PROBE_SUMS, ITEM_SUMS, TREE, FRESH, NONE, LOCAL)}
 """Every mechanism there is, by name."""
 
 
@@ -138,7 +134,7 @@ def running_sums(
     Parameters
     ----------
     mechanism
-        "tree", "honaker", "toeplitz" (Gaussian noise only) or "fresh".
+        "tree" or "fresh".
     guarantee
         PureDP (Laplace noise), ApproxDP or ZCDP (Gaussian), for streams in which one person's contributions change.
     l1, l2
@@ -152,7 +148,7 @@ def running_sums(
     --------
     >>> from sottovoce.privacy import ZCDP, SimulatedNoise
     >>> sums = running_sums(
-    ...     "toeplitz", ZCDP(rho=0.5), l1=1000, l2=1000.0, length=100, dimension=3, source=SimulatedNoise(0)
+    ...     "tree", ZCDP(rho=0.5), l1=1000, l2=1000.0, length=100, dimension=3, source=SimulatedNoise(0)
     ... )
     >>> [sums.add(np.array([1000, 0, -1000])).shape for _ in range(2)], sums.round
     ([(3,), (3,)], 2)
@@ -225,17 +221,15 @@ def sum_error(
     Examples
     --------
     >>> from sottovoce.privacy import ZCDP
-    >>> for mechanism in ("tree", "honaker", "toeplitz", "fresh"):
+    >>> for mechanism in ("tree", "fresh"):
     ...     error = sum_error(mechanism, ZCDP(rho=0.5), l1=1000, l2=1000.0, length=1000, dimension=1)
     ...     print(mechanism, round(error.rms / 1000, 2))
     tree 7.03
-    honaker 5.36
-    toeplitz 3.11
     fresh 22.37
     """
     found, sensitivity = _adding_up(mechanism), Sensitivity(l1, l2, length, dimension)
     noise = _least_noise(found, guarantee, sensitivity)
-    unit = math.ldexp(noise.standard_deviation, -found.scale_bits(sensitivity)) ** 2
+    unit = noise.standard_deviation**2
     assert found.variances is not None
     found.check_options(options)
     variance, mean, worst = found.variances(length, **options)

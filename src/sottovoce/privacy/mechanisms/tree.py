@@ -30,7 +30,6 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.mechanisms._nodes import node_variances
 from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
 from sottovoce.privacy.mechanisms._vectors import check_vector
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity, Variances
@@ -222,10 +221,18 @@ def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
 
 def _variances(length: int, *, padding: bool = False) -> Variances:
     """Of the sums 1..length: a noise for each of their nodes, or as many as the tree has levels if they are padded."""
-    if not padding:
-        return node_variances(length, lambda level: 1.0)
-    height = float(levels(length + 1))
-    return lambda t: height, height, height
+    if padding:
+        height = float(levels(length + 1))
+        return lambda t: height, height, height
+    ones = 0  # 1-bits of all of 0..length: half of every whole period, and what is beyond the half of the last
+    for level in range(length.bit_length()):
+        periods, beyond = divmod(length + 1, 2 << level)
+        ones += (periods << level) + max(0, beyond - (1 << level))
+    # The worst t is `length` itself, or it falls below it at one bit and has all ones from there on.
+    worst = max(
+        t.bit_count() for t in (length, *((length >> level << level) - 1 for level in range(length.bit_length())))
+    )
+    return lambda t: float(t.bit_count()), ones / length, float(worst)
 
 
 TREE = Mechanism(
