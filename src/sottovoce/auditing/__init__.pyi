@@ -20,8 +20,11 @@ from sottovoce.auditing.subjects.catalogue import (
     mechanisms_alone as mechanisms_alone,
     shipped as shipped,
 )
-from sottovoce.auditing.subjects.configurations import Configuration as Configuration
-from sottovoce.auditing.subjects.configurations import CountedConfiguration as CountedConfiguration
+from sottovoce.auditing.subjects.configurations import (
+    ChangingConfiguration as ChangingConfiguration,
+    Configuration as Configuration,
+    CountedConfiguration as CountedConfiguration,
+)
 from sottovoce.auditing.subjects.evaluated import (
     EvaluationConfiguration as EvaluationConfiguration,
     evaluations_shipped as evaluations_shipped,

@@ -65,7 +65,7 @@ def observed(transcripts: Sequence[Transcript], rounds: tuple[int, ...], worlds:
     """Put transcripts together, with the world of each person in each."""
     return Observations(
         _stacked([_padded(transcript.released) for transcript in transcripts]),
-        np.array([transcript.actions for transcript in transcripts]),
+        np.array([_padded(transcript.actions) for transcript in transcripts]),
         rounds,
         np.array([transcript.counters for transcript in transcripts], dtype=np.float64),
         worlds,
@@ -74,6 +74,8 @@ def observed(transcripts: Sequence[Transcript], rounds: tuple[int, ...], worlds:
 
 def _padded(vectors: Sequence[Floats]) -> Floats:
     width = max(map(len, vectors), default=0)
+    if all(len(one) == width for one in vectors):
+        return np.array(vectors).reshape(len(vectors), width)
     return np.array([np.pad(one, (0, width - len(one))) for one in vectors]).reshape(len(vectors), width)
 
 

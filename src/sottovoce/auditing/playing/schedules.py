@@ -45,7 +45,7 @@ class _Run:
         """Ask, and return ids with the losses that they have in this world."""
         actions, seen, first = self.harness.ask(size), self.transcript, self.asked
         call = seen.rounds[-1] + 1 if seen.rounds else 0
-        seen.actions.extend(actions.x)
+        seen.actions.extend(one.x for one in actions)  # in which the set may change
         seen.wanted.extend(actions.wants_loss.tolist())
         seen.rounds.extend([call] * len(actions))
         if self._watched:

@@ -108,12 +108,14 @@ class AtOptimizer:
 
     segments: tuple[Any, ...] = ()
     people = 0  # who come often, and are counted; 0: nobody is
+    changes: tuple[tuple[int, Any], ...] = ()  # sets that are changed to, each once so many events were asked
     _asked = 0  # events
 
     def __init__(self, optimizer: Any, source: NoiseSource, loss_range: tuple[float, float]) -> None:
         self._optimizer, self._source, self.loss_range = optimizer, source, loss_range
         self.unsettled, self.own = public_names(optimizer).unsettled, dict[Any, str]()
         self.released: list[Floats] = []
+        self._widths: dict[Any, int] = {}  # by id: of how many items a decision is
 
     @property
     def remaining(self) -> int | None:
@@ -139,9 +141,15 @@ class AtOptimizer:
         return plan
 
     def ask(self, size: int | None) -> Any:
-        """Return so many actions, or the rest of the round."""
+        """Return so many actions, or the rest of the round; of another set, if it is time for that."""
+        while self.changes and self._asked >= self.changes[0][0]:
+            (_, domain), *later = self.changes
+            self._optimizer.change(domain=domain)
+            self.changes = tuple(later)
         actions = self._actions(size, self._whom(size))
         self._asked += len(actions)
+        if self._optimizer.plan.exploration == "items":
+            self._widths |= {one.id: int(one.x.sum()) for one in actions}
         return actions
 
     def _whom(self, size: int | None) -> dict[str, Any]:
@@ -155,8 +163,11 @@ class AtOptimizer:
 
     def tell(self, ids: Any, losses: Any) -> None:
         """Tell losses; where each item has one, of items that low losses and high ones have not in common."""
-        if self._optimizer.plan.exploration == "items":
-            losses = disjoint_items(losses, self._optimizer.domain.most_chosen, self.loss_range)
+        if self._widths:
+            told = zip(np.atleast_1d(ids).tolist(), np.atleast_1d(losses).tolist(), strict=True)
+            rows = [disjoint_items(loss, self._widths[one], self.loss_range) for one, loss in told]
+            alike = np.stack(rows) if len({len(row) for row in rows}) == 1 else rows  # in blocks, as they are usual
+            losses = alike if np.ndim(ids) else rows[0]
         self._optimizer.tell(ids, losses)
 
     def forget(self, ids: Any) -> None:

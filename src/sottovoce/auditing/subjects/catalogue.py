@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from sottovoce.auditing.subjects.alone import MechanismAlone, OwnersChannel
-from sottovoce.auditing.subjects.configurations import Configuration, CountedConfiguration
+from sottovoce.auditing.subjects.configurations import ChangingConfiguration, Configuration, CountedConfiguration
 from sottovoce.auditing.subjects.studied import StudyConfiguration
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex
 from sottovoce.plans import EXPLORATIONS, exploration_named
@@ -26,7 +26,7 @@ from sottovoce.privacy import (
     mechanism_named,
 )
 
-Subject = Configuration | StudyConfiguration | CountedConfiguration
+Subject = Configuration | StudyConfiguration | CountedConfiguration | ChangingConfiguration
 
 
 def shipped(
@@ -192,12 +192,18 @@ def _items(epsilon: float, delta: float) -> Iterator[_Made]:
     yield _Made("items", "item-sums", replace(apart, horizon=2 * (every.horizon or 0)))
     for small in (every, _by_item(_central(epsilon, delta), 1.0, "items, most, item-sums")):
         yield _Made("items", "item-sums", StudyConfiguration(small, f"study of {small.label}", ("block", "shuffled")))
+    changes = ((30, Hypersimplex(list("bcdefg"), 5)),)  # from the second round on, to more items, and others
+    several = replace(_by_item(_central(epsilon, delta, 2), 1.0, ""), horizon=200)
+    counted = CountedConfiguration(StudyConfiguration(several, "", ("block", "pieces")), 2, "")
+    for one, what in ((replace(every, horizon=200), "items"), (counted, "study of items, people counted")):
+        label = f"{what}, a set that changes, item-sums"
+        yield _Made("items", "item-sums", ChangingConfiguration(one, changes, label))
 
 
 def _by_item(privacy: Guarantee, most: float | None, label: str) -> Configuration:
     loss_range = (0.0, 1.0) if most is None else (-1.0, 0.0)
     return Configuration(
-        Hypersimplex(5, 4),
+        Hypersimplex(list("abcde"), 4),
         privacy,
         130,  # a first round has 64 events at least
         {"probes": 2},

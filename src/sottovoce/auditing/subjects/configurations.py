@@ -73,8 +73,29 @@ class Configuration(DecisionFacts):
         )
 
 
+class _OfAnother:
+    """A subject that is another one, played in its own way."""
+
+    subject: Any
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "subject" or name.startswith("__"):  # while it is copied
+            raise AttributeError(name)
+        return getattr(self.subject, name)
+
+    def __call__(self, seed: int, noise: NoiseSource) -> Any:
+        """Return a harness that plays it so."""
+        harness: Any = harness_for(self.subject(seed, noise), noise)
+        self._tell(harness)
+        return harness
+
+    def _tell(self, harness: Any) -> None:
+        """Tell a harness in which way."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, eq=False)
-class CountedConfiguration:
+class CountedConfiguration(_OfAnother):
     """The same as another subject, whose every call says for whom it is.
 
     Parameters
@@ -99,13 +120,37 @@ class CountedConfiguration:
     people: int
     label: str
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "subject" or name.startswith("__"):  # while it is copied
-            raise AttributeError(name)
-        return getattr(self.subject, name)
-
-    def __call__(self, seed: int, noise: NoiseSource) -> Any:
-        """Return a harness that says whose events are."""
-        harness: Any = harness_for(self.subject(seed, noise), noise)
+    def _tell(self, harness: Any) -> None:
         harness.people = self.people
-        return harness
+
+
+@dataclass(frozen=True, eq=False)
+class ChangingConfiguration(_OfAnother):
+    """The same as another subject, whose set changes in the middle of a run.
+
+    Parameters
+    ----------
+    subject
+        A `Configuration` or `StudyConfiguration` whose set has names; or one with people who are counted.
+    changes
+        How many events are asked before each change, and the set that follows.
+    label
+        A name for tables.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> from sottovoce.auditing import Configuration, align
+    >>> first, second = (sv.domains.Simplex(names) for names in (["tea", "milk"], ["milk", "chai", "mate"]))
+    >>> few = {"probes": 2, "least_events": 2}
+    >>> small = Configuration(first, sv.PureDP(1.0), 12, few, losses="linear", integral=True)
+    >>> print(align(ChangingConfiguration(small, ((4, second),), "changing"), most=8))
+    changing: a person costs at most 1 of epsilon = 1, and nothing else shows, in 8 pairs of worlds
+    """
+
+    subject: Any
+    changes: tuple[tuple[int, Domain], ...]
+    label: str
+
+    def _tell(self, harness: Any) -> None:
+        harness.changes = self.changes
