@@ -112,7 +112,7 @@ def together(kind, place, size, processes, span):
 
 @contextmanager
 def server(folder):
-    """Yield the URL and the port of a PostgreSQL server of this run's own, with its full durability."""
+    """Yield URL, port, programs and process of a PostgreSQL server of this run's own, with its full durability."""
     programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
     if not programs:
         yield None
@@ -138,7 +138,7 @@ def server(folder):
             if subprocess.run([run / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]).returncode == 0:
                 break
             time.sleep(0.1)
-        yield url, port, run
+        yield url, port, run, process.pid
     finally:
         process.terminate()
         process.wait()
@@ -147,7 +147,7 @@ def server(folder):
 
 def inserts(found, clients, span, folder):
     """Return bare single-row inserts a second by `pgbench`."""
-    _, port, run = found
+    _, port, run, _ = found
     script = Path(folder) / "insert.sql"
     script.write_text("INSERT INTO bare (value) VALUES ('a row of some forty bytes, as a loss has');\n")
     place = ["-h", "127.0.0.1", "-p", str(port), "-U", "tester"]

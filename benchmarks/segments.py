@@ -5,19 +5,24 @@ told exactly how many events each segment will have. Regret is against the best 
 
 `python -m benchmarks segments` plays what is missing and shows all. It takes more than an hour; so pieces can be played
 one by one, `python -m benchmarks.segments --worlds moderate --seeds 2`, and add up in results/benchmarks/segments.json,
-which `--show` shows. `--speed` measures how quick 200 segments are beside none, `--few` plays segments that are much
-alike with few events, beside one decision for all.
+which `--show` shows. `--speed` measures how quick 20 and 200 segments are beside none, `--studies` the same of studies
+with 20; `--few` plays segments that are much alike with few events, beside one decision for all.
 """
 
 import argparse
 import json
 import os
+import tempfile
 import time
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 
 import sottovoce as sv
 from benchmarks.harness import RESULTS, show
+from benchmarks.processes import server
 from benchmarks.worlds import judged, milli
 from sottovoce.lab.segment_rivals import one_each, one_for_all
 from sottovoce.models import segment_text
@@ -212,18 +217,18 @@ def few(seeds, events=(2_000, 20_000, 100_000)):
 # ---------------------------------------------------------------------- speed
 
 
-def optimizer(segments, events):
-    options = {} if segments is None else {"segments": [f"segment {number}" for number in range(segments)]}
-    return sv.PrivateBandit(
-        sv.domains.Hypersimplex(20, 5),
-        horizon=events,
-        loss_range=(0.0, 1.0),
-        losses="linear",
-        seed=1,
-        noise=sv.SimulatedNoise(1),
+def options(segments, events):
+    named = {} if segments is None else {"segments": [f"segment {number}" for number in range(segments)]}
+    return {
+        "domain": sv.domains.Hypersimplex(20, 5),
+        "horizon": events,
+        "loss_range": (0.0, 1.0),
+        "losses": "linear",
+        "seed": 1,
+        "noise": sv.SimulatedNoise(1),
         **SHARED,
-        **options,
-    )
+        **named,
+    }
 
 
 def names(segments, events):
@@ -239,45 +244,112 @@ def losses(events):
     return np.random.default_rng(2).integers(0, 2, size=events).astype(np.float64)
 
 
-def singles(segments, events):
-    made, whom, lost = optimizer(segments, events), names(segments, events), losses(events).tolist()
-    started = time.process_time()
-    if segments is None:
-        for loss in lost:
-            made.tell(made.ask().id, loss)
-    else:
-        for one, loss in zip(whom, lost, strict=True):
+def play(made, whom, lost, block):
+    """Ask and tell one by one, or in blocks."""
+    if block == 1:
+        for one, loss in zip(whom, lost.tolist(), strict=True):
             made.tell(made.ask(segment=one).id, loss)
-    return time.process_time() - started
-
-
-def blocks(segments, events):
-    made, whom, lost = optimizer(segments, events), names(segments, events), losses(events)
-    started = time.process_time()
-    for start in range(0, events, BLOCK):
-        size = min(BLOCK, events - start)
-        actions = made.ask(size) if segments is None else made.ask(segment=whom[start : start + size])
+        return
+    for start in range(0, len(lost), block):
+        size = min(block, len(lost) - start)
+        actions = made.ask(size) if whom[0] is None else made.ask(segment=whom[start : start + size])
         made.tell(actions.ids, lost[start : start + size])
+
+
+def in_memory(segments, events, block):
+    """Return seconds of processor time."""
+    made, whom, lost = sv.PrivateBandit(**options(segments, events)), names(segments, events), losses(events)
+    started = time.process_time()
+    play(made, whom, lost, block)
     return time.process_time() - started
+
+
+def called(block):
+    return "one by one" if block == 1 else f"blocks of {block:,}"
+
+
+def share_of(best, other):
+    share = best[other] / best[None]
+    return f"{share:.2f} ({'aim' if share >= 0.5 else 'MISSED'}: 0.5)"
 
 
 def speed(events, repeats=3):
     """Measure processor time, taking turns, so that a busy machine slows all of them alike."""
-    rows = []
-    for name, work in (("one by one", singles), (f"in blocks of {BLOCK:,}", blocks)):
-        times = {count: [] for count in (None, SEGMENTS, MANY)}
+    rows, sizes = [], (SEGMENTS, MANY)
+    for block in (1, BLOCK):
+        times = {count: [] for count in (None, *sizes)}
         for count in times:
-            work(count, min(events, 20_000))  # caches, compilation
+            in_memory(count, min(events, 20_000), block)  # caches, compilation
         for _ in range(repeats):
             for count in times:
-                times[count].append(work(count, events))
+                times[count].append(in_memory(count, events, block))
         best = {count: events / min(each) for count, each in times.items()}
-        share = best[MANY] / best[None]
-        verdict = f"{share:.2f} ({'aim' if share >= 0.5 else 'MISSED'}: 0.5)"
-        rows.append((name, *(f"{value:,.0f}" for value in best.values()), verdict))
+        rows.append(
+            (called(block), *(f"{value:,.0f}" for value in best.values()), *(share_of(best, one) for one in sizes))
+        )
     title = f"Ask and tell, events per second of processor time, {events:,} events"
-    columns = ["", "no segments", f"{SEGMENTS} segments", f"{MANY} segments", f"{MANY} against none"]
+    columns = ["", "no segments", *(f"{one} segments" for one in sizes), *(f"{one} against none" for one in sizes)]
     show("segments_speed", title, columns, rows)
+
+
+def in_study(url, name, segments, events, block, servers):
+    """Return seconds of processor time, those of a server included, and statements and transactions an event."""
+    study = sv.Study.open(url, name=name, **options(segments, 100 * events))
+    base, counts = study._base, {"statements": 0, "transactions": 0}
+
+    def counting(kind, method):
+        def counted(*given, **named):
+            counts[kind] += len(given[0]) if method.__name__ == "batch" else 1
+            return method(*given, **named)
+
+        return counted
+
+    if servers is not None:
+        base.batch = counting("statements", base.batch)
+    base._execute, base._attempt = counting("statements", base._execute), counting("transactions", base._attempt)
+    whom, lost = names(segments, events), losses(events)
+    before, started = server_time(servers), time.process_time()
+    play(study, whom, lost, block)
+    took = time.process_time() - started + server_time(servers) - before
+    study.close()
+    return took, counts["statements"] / events, counts["transactions"] / events
+
+
+def server_time(server):
+    """Return the seconds of processor time that the processes of a server have had."""
+    if server is None:
+        return 0.0
+    total = 0
+    for one in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = one.read_text().rpartition(")")[2].split()
+            mine = server in (int(one.parent.name), int(fields[1]))
+            total += sum(map(int, fields[11:13])) if mine else 0
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def study_speed(events, repeats=3):
+    """Measure studies with and without segments on both storages, taking turns."""
+    rows = []
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=memory) as folder, server(folder) as found:
+        places = {"SQLite": (f"sqlite:///{folder}/study.db", None)}
+        if found is not None:
+            places["PostgreSQL"] = found[0], found[3]
+        for (storage, place), block in product(places.items(), (1, 256, BLOCK)):
+            most = events if block > 1 else max(1, events // 10)
+            measured = {count: [] for count in (None, SEGMENTS)}
+            for turn, count in product(range(repeats), measured):
+                name = f"{turn} {count} {block}"
+                measured[count].append(in_study(place[0], name, count, most, block, place[1]))
+            best = {count: most / min(one for one, _, _ in each) for count, each in measured.items()}
+            counted = [f"{each[0][place]:.3f}" for place in (1, 2) for each in measured.values()]
+            speeds = (f"{value:,.0f}" for value in best.values())
+            rows.append((f"{storage}, {called(block)}", *speeds, share_of(best, SEGMENTS), *counted))
+    title = f"Studies, events per second of processor time, {events:,} events ({events // 10:,} one by one)"
+    both = "no segments", f"{SEGMENTS} segments"
+    columns = ["", *both, "ratio", *(f"{what}/event, {one}" for what in ("statements", "transactions") for one in both)]
+    show("segments_studies", title, columns, rows)
 
 
 def main(worlds=tuple(WORLDS), count=SEEDS, first=FIRST_SEED, events=EVENTS, path=RESULTS / "segments.json"):
@@ -295,6 +367,7 @@ if __name__ == "__main__":
     parser.add_argument("--show", action="store_true", help="show what was played, and play nothing")
     parser.add_argument("--few", action="store_true", help="play few events of segments that are much alike")
     parser.add_argument("--speed", action="store_true", help="measure speed, and nothing else")
+    parser.add_argument("--studies", action="store_true", help="measure the speed of studies, and nothing else")
     parser.add_argument("--repeats", type=int, default=3, help="of each measurement of speed, of which the best counts")
     given = parser.parse_args()
     if given.anew:  # what they do has changed
@@ -304,6 +377,8 @@ if __name__ == "__main__":
         few(range(given.first, given.first + given.seeds))
     elif given.speed:
         speed(given.events, given.repeats)
+    elif given.studies:
+        study_speed(given.events, given.repeats)
     elif given.show:
         table(RESULTS / "segments.json", given.events)
     else:
