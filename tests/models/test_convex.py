@@ -63,7 +63,7 @@ def test_the_best_point_is_what_a_solver_of_quadratic_programs_finds(domain):
     places = shape.place(vertices)
     for coefficients in np.random.default_rng(1).normal(size=(5, domain.dimension + 2)) * 0.1:
         coefficients[-1] = abs(coefficients[-1]) + 0.05
-        found = belief.best_point(coefficients)[0]
+        found = belief.best_for(coefficients)
         # min <a, z> + q |z|^2/k over z = sum of weights times vertices
         solver = piqp.DenseSolver()
         gram = 2 * coefficients[-1] / shape.size * places @ places.T + 1e-10 * np.eye(len(places))

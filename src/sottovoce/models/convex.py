@@ -140,7 +140,7 @@ class RadialBelief(RadialFits):
 
     def best_for(self, coefficients: Floats) -> Floats:
         """Return the best point for a level, slopes and a curvature."""
-        return self.best_point(coefficients)[0]
+        return self.shape.nearest(self._targets(coefficients))[0]
 
     # ------------------------------------------------------------------ what is believed
 
@@ -187,16 +187,10 @@ class RadialBelief(RadialFits):
         noise = math.sqrt(float(self.noise_variance(self.setting, np.array([events]))[0]))
         return math.sqrt(noise / (tau * self.settings.width)) / 2
 
-    def best_point(
-        self, coefficients: Floats, warm: Projection | None = None, *, hasty: bool = False
-    ) -> tuple[Floats, Projection | None]:
-        """Return the best point for `coefficients`, a projection on the scaled set, and where to start the next one.
-
-        `warm` is where the last one ended; `hasty` says that a rough answer will do.
-        """
-        curvature = max(float(coefficients[-1]), 1e-3 * self.settings.width)
-        target = -self.shape.size * coefficients[1:-1] / (2 * curvature)
-        return self.shape.nearest(target, warm, hasty=hasty)
+    def _targets(self, coefficients: Floats) -> Floats:
+        """Return what is projected on the scaled set for the best point, of coefficients or of rows of them."""
+        curvatures = np.maximum(coefficients[..., -1:], 1e-3 * self.settings.width)
+        return np.asarray(-self.shape.size * coefficients[..., 1:-1] / (2 * curvatures))
 
     @property
     def leader(self) -> Floats:
@@ -205,7 +199,7 @@ class RadialBelief(RadialFits):
             known, horizon = self.known, self.settings.horizon
             passed = int(self.measurements.ends[-1]) if len(self.measurements) else known.since
             radius = self._radius(self.pace.events(self.settings, min(passed, horizon))) * known.stretch
-            best, warm = self.best_point(self.coefficients())
+            best, warm = self.shape.nearest(self._targets(self.coefficients()))
             held = float(self.shape.distance(best, known.leader)) > radius
             self._led = _Led(known, self.shape.within(best, radius, known.leader), warm, held)
         return self._led.leader
@@ -214,7 +208,7 @@ class RadialBelief(RadialFits):
         """Return the best point for each row: all projections start at the leader's, whatever came in between."""
         leader = self.leader
         assert self._led is not None
-        best = [self.best_point(row, self._led.warm, hasty=True)[0] for row in coefficients]
+        best = [self.shape.nearest(row, self._led.warm, hasty=True)[0] for row in self._targets(coefficients)]
         return np.array(best).reshape(-1, len(leader))
 
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
@@ -233,7 +227,7 @@ class RadialBelief(RadialFits):
             precision, curvature = float(self._tried().precisions.sum()), float(slopes.mean[-1])
             least = cooling**_EARLY * self._scales.least_distance(precision, curvature)
             radius = max(least, min(radius, slopes.farthest))
-        points = np.array([self.shape.within(point, radius, leader) for point in self._best_points(drawn)])
+        points = self.shape.within(self._best_points(drawn), radius, leader)
         return self.shape.apart(points, least, leader, coins) if least else points
 
     def _cooling(self, passed: int) -> float:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sottovoce._arrays import Floats
+from sottovoce._arrays import Floats, Integers
 from sottovoce.models.belief import BeliefState, GaussianBelief
 from sottovoce.models.changes import MISFITS, REACHES, VARIANCES, Choices, Outcome, best_of, judged
 from sottovoce.models.gaussian import ByCoefficients, ByRows
@@ -25,6 +25,7 @@ KEPT = 0.3
 """Of what an earlier run knew, as a share of its precision: the world may have moved since."""
 _OUTLIER = 40.0  # what a squared surprise counts at most, where Laplace noise is all there is
 _FAINT = 1e-12  # of the largest precision: what a number counts at least
+_REACHES = np.array(REACHES)[:, None]
 _WIDE = 32  # coefficients from which products of pairs of them take more room than time
 
 
@@ -85,7 +86,9 @@ class RadialFits(GaussianBelief):
         return self._at(self.shape.place(decisions))
 
     def _at(self, places: Floats) -> Floats:
-        return np.column_stack([np.ones(len(places)), places, (places**2).sum(axis=1) / self.shape.size])
+        rows = np.empty((len(places), places.shape[1] + 2))
+        rows[:, 0], rows[:, 1:-1], rows[:, -1] = 1.0, places, (places**2).sum(axis=1) / self.shape.size
+        return rows
 
     @cached_property
     def _prior(self) -> tuple[Floats, Floats]:
@@ -194,25 +197,30 @@ class RadialFits(GaussianBelief):
                 weights = weights * np.exp((measurements.ends - measurements.ends[-1]) / reach)
             yield measurements.pooled(weights)
 
-    def _weights(self, settings: list[Choices], far: list[Floats]) -> tuple[Floats, Floats]:
-        """Precision of each released number, a row for each setting; and the numbers."""
+    def _weights(self, settings: Integers, far: list[Floats]) -> tuple[Floats, Floats]:
+        """Precision of each released number, a row for each setting, which are columns of choices; and the numbers."""
         parts = []
         for (measurements, share), distances in zip(self._sources, far, strict=True):
             weights = share / self._variances(settings, distances, measurements.counts, measurements.variances)
             if measurements is self.measurements and len(measurements):
-                reaches = np.array(REACHES)[:, None] * self.settings.horizon
-                weights *= np.exp((measurements.ends - measurements.ends[-1]) / reaches)[[one[2] for one in settings]]
+                reaches = _REACHES * self.settings.horizon
+                weights *= np.exp((measurements.ends - measurements.ends[-1]) / reaches)[settings[2]]
             parts.append(weights)
         return np.concatenate(parts, axis=1), np.concatenate([measurements.means for measurements, _ in self._sources])
 
-    def _variances(self, settings: list[Choices], far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
+    @cached_property
+    def _grids(self) -> tuple[Floats, Floats]:
+        """Model errors, in units of loss, and variances of one loss that settings choose from, in columns."""
+        variances = [self._variance(one) for one in range(len(VARIANCES))]
+        return np.array(MISFITS)[:, None] * self.settings.width, np.array(variances)[:, None]
+
+    def _variances(self, settings: Integers, far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
         """Return `number_variance` of each setting, in rows."""
-        model_errors, variances, _ = np.array(settings).T
-        errors = ((np.array(MISFITS)[:, None] * self.settings.width * far) ** 2)[model_errors]
+        model_errors, own = self._grids
+        errors = ((model_errors * far) ** 2)[settings[0]]
         if known is not None:
             return np.asarray(errors + known)
-        own = np.array([self._variance(one) for one in range(len(VARIANCES))])[:, None]
-        errors += (own / counts + (self.settings.noise / counts) ** 2)[variances]
+        errors += (own / counts + (self.settings.noise / counts) ** 2)[settings[1]]
         return np.asarray(errors)
 
     def _cold_evidence(self, numbers: Numbers, rows: Floats, far: Floats) -> Outcome:
@@ -229,7 +237,8 @@ class RadialFits(GaussianBelief):
         data = self._data
         if data.gram is not None and self._shared_prior is None:  # few numbers, or many coordinates
             return {one: self._evidence(one, numbers, rows, far) for one in settings}
-        weights, means = self._weights(settings, data.far)
+        choices = np.array(settings).T
+        weights, means = self._weights(choices, data.far)
         seen = np.vstack([data.rows[measurements.index + start] for measurements, start in self._starts])
         precision = self._weighed_squares(seen, weights)
         pull = (weights * means) @ seen
@@ -246,7 +255,7 @@ class RadialFits(GaussianBelief):
         half = np.linalg.solve(np.linalg.cholesky(precision), right)
         across = half.transpose(0, 2, 1)[:, :count] @ half  # of what is predicted: covariance, and mean
         covariance = across[:, :, :count].copy()
-        covariance.reshape(len(settings), -1)[:, :: count + 1] += self._variances(settings, far, numbers.counts)
+        covariance.reshape(len(settings), -1)[:, :: count + 1] += self._variances(choices, far, numbers.counts)
         outcomes = self._judge(numbers.means - across[:, :, count], covariance, numbers.counts)
         return dict(zip(settings, outcomes, strict=True))
 

@@ -86,14 +86,15 @@ class Shape:
 
     def distance(self, points: Floats, other: Floats) -> Floats:
         """Return how far points are from another, in z, over sqrt(k): about 1 from the centre to a vertex."""
-        return np.asarray(np.linalg.norm((points - other) / self.scale, axis=-1)) / math.sqrt(self.size)
+        offsets = (points - other) / self.scale
+        return np.asarray(np.sqrt((offsets * offsets).sum(axis=-1)) / math.sqrt(self.size))
 
-    def within(self, point: Floats, radius: float, leader: Floats) -> Floats:
-        """Pull a point towards another until it is within a radius of it."""
+    def within(self, points: Floats, radius: float, leader: Floats) -> Floats:
+        """Pull points towards another until they are within a radius of it."""
         if not math.isfinite(radius):
-            return point
-        distance = float(self.distance(point, leader))
-        return np.asarray(leader + min(1.0, radius / max(distance, 1e-12)) * (point - leader))
+            return points
+        shares = np.minimum(1.0, radius / np.maximum(self.distance(points, leader), 1e-12))
+        return np.asarray(leader + shares[..., None] * (points - leader))
 
     def apart(self, points: Floats, least: float, leader: Floats, coins: np.random.Generator) -> Floats:
         """Move points that are nearer to another than `least` away from it, two and two in opposite directions."""
@@ -101,10 +102,10 @@ class Shape:
         away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-12)
         moved, reach = np.array(points), least * math.sqrt(self.size)
         for i, offset in enumerate((points - leader) / self.scale):
-            length = float(np.linalg.norm(offset))
+            length = math.sqrt(offset.dot(offset))
             if length < reach:
                 step = offset + math.sqrt(reach**2 - length**2) * away[i // 2] * (-1) ** i
-                step *= reach / max(float(np.linalg.norm(step)), 1e-12)
+                step *= reach / max(math.sqrt(step.dot(step)), 1e-12)
                 moved[i] = self.nearest(self.place(leader) + step, hasty=True)[0]
         return moved
 
