@@ -410,7 +410,7 @@ class Optimizer(Book):
         else:
             given, values = self._numbers(ids), as_array(losses)
             if values.shape != given.shape:
-                raise ValueError(f"losses must have the shape of ids, {given.shape}, got {values.shape}")
+                raise ValueError(f"losses must have the shape of ids, {given.shape}")
             self._tell_block(given.ravel(), values.ravel(), late, self.repeat)
 
     def _tell_items(self, ids: Any, losses: Any, late: str) -> None:

@@ -87,6 +87,7 @@ def test_errors_are_those_of_the_library(storage, serving):
             (np.nan, None, InvalidLoss),
             ([0.5, np.inf], [person, person], InvalidLoss),
             ([0.5] * 4, None, HorizonReached),
+            ([[0.5, 0.5]], None, InvalidLoss),
             (0.5, "1.0.3.0123456789ab", UnknownAction),
             ([0.5, 0.5], [person], ValueError),
         ):

@@ -107,7 +107,7 @@ def test_what_is_not_finite_is_refused(loss):
 
 
 def test_shapes_must_agree():
-    with pytest.raises(ValueError, match=r"losses must have the shape of ids, \(2,\), got \(3,\)"):
+    with pytest.raises(ValueError, match=r"losses must have the shape of ids, \(2,\)$"):
         checked_losses([0.5, 0.5, 0.5], ("a", "b"))
 
 

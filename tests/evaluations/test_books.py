@@ -301,6 +301,9 @@ def test_refused_calls_change_nothing_and_show_no_loss(evaluate, storage):
         (f"{PLANTED} of it", None, InvalidLoss),
         (Odd(), mine[1], InvalidLoss),
         ([Odd(), PLANTED], None, InvalidLoss),
+        *((items, None, InvalidLoss) for items in ([[PLANTED, 0.0]], [[PLANTED], [0.0]], {"latte": PLANTED})),
+        *((items, mine[1], (InvalidLoss, ValueError)) for items in ([PLANTED] * 4, {"latte": PLANTED})),
+        ([[PLANTED] * 2], mine[1:], ValueError),
         ([PLANTED] * 3, mine[1:], ValueError),
         (PLANTED, mine, ValueError),
         ([PLANTED] * 3, None, HorizonReached),
@@ -312,6 +315,7 @@ def test_refused_calls_change_nothing_and_show_no_loss(evaluate, storage):
         (lambda: one.forget(theirs), UnknownAction),
         (lambda: one.tell(report=PLANTED), WrongReport),
         (lambda: one.tell(PLANTED, late="1876"[:3]), ValueError),
+        (lambda: evaluations.tell(mine[1:], [[PLANTED] * 2]), ValueError),
         (lambda: one.assign(size=3), HorizonReached),
     ):
         with pytest.raises(error) as caught:
@@ -319,6 +323,11 @@ def test_refused_calls_change_nothing_and_show_no_loss(evaluate, storage):
         assert not shows(caught.value)
     assert (one.assigned, sorted(one.outstanding)) == (3, sorted(mine[1:]))
     assert not [trace for trace in TRACES if trace in repr(one) + repr(evaluations) + repr(vars(one))]
+
+
+def test_feedback_by_item_is_refused_with_the_reason():
+    with pytest.raises(ValueError, match=r"one number a person, .* PrivateBandit\(feedback='items'\)"):
+        sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), feedback="items")
 
 
 def test_who_ignores_repeats_lets_the_first_loss_count(url, opened, plain):

@@ -76,6 +76,7 @@ def test_refusals_are_problem_documents_and_repeat_nothing(served):
         ("tell", {"ids": [person], "losses": [0.123456, 0.2]}, "malformed"),
         ("tell", {"id": person, "report": 123456}, "wrong-report"),
         ("tell", {"id": person, "loss": "0.123456"}, "malformed"),
+        ("tell", {"id": person, "loss": [0.123456, 0.2]}, "invalid-loss"),  # of items, which are not known here
         ("tell", {"id": person, "0.123456": 0.5}, "malformed"),
         ("assign", {"number": 0, "size": 7777}, "horizon-reached"),
         ("assign", {"size": 7777}, "horizon-reached"),

@@ -41,7 +41,15 @@ from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce._records import Record
 from sottovoce._sums import squares_of
-from sottovoce.errors import UNRECORDED, CopyRefused, HorizonReached, SottovoceError, StorageError, UnknownAction
+from sottovoce.errors import (
+    UNRECORDED,
+    CopyRefused,
+    HorizonReached,
+    InvalidLoss,
+    SottovoceError,
+    StorageError,
+    UnknownAction,
+)
 from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.evaluations._turns import Turn, next_turn
 from sottovoce.evaluations.evaluation import Counts
@@ -309,10 +317,8 @@ class EvaluationBook(Book):
         with self._lock: self._mark_used()  # noqa: E701  # fmt: skip
         if ids is not None:
             places = self._places(number, ids)
-            if losses.shape != np.shape(ids) and (number is not None or len(values) != len(places)):
-                raise ValueError(
-                    f"losses must have the shape of ids, {np.shape(ids)}, got {losses.shape}; {UNRECORDED}"
-                )
+            if losses.shape != np.shape(ids) and (number is not None or losses.ndim > 1 or len(values) != len(places)):
+                raise InvalidLoss(f"losses must have the shape of ids, {np.shape(ids)}; {UNRECORDED}")
             if len(places) == 1:
                 return self._tell_one(int(places[0]), values[0], late, self.repeat)
             return self._tell_block(places, values, late, self.repeat)

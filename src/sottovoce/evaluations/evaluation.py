@@ -1,7 +1,7 @@
 """One evaluation: people who meet the same parameters, and the mean of what they lose."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
-from sottovoce.errors import NotReleased, StorageError
+from sottovoce.errors import UNRECORDED, InvalidLoss, NotReleased, StorageError
 from sottovoce.rounds.people import people_for
 from sottovoce.stats.released_mean import ReleasedMean
 
-__all__ = ["Counts", "Evaluation", "Keeper"]
+__all__ = ["ONE_NUMBER", "Counts", "Evaluation", "Keeper"]
 
 _FEW = 5  # ids that an error names
+
+ONE_NUMBER = "for all that they met: which item of a slate lost it is what PrivateBandit(feedback='items') learns"
+"""Why evaluations know nothing of items."""
 
 
 class Counts(NamedTuple):
@@ -129,7 +132,7 @@ class Evaluation:
         Parameters
         ----------
         losses
-            A number, or an array of them.
+            A number, or an array of them: one for each person. Of a slate, it is what all of its items lost.
         ids
             What `assign` returned for each of these people; None for people who were not assigned before.
         person
@@ -141,6 +144,8 @@ class Evaluation:
         """
         choice("late", late, ("error", "drop"))
         told = as_array(self._keeper.losses_told(losses, report))
+        if ids is None and (told.ndim > 1 or isinstance(losses, Mapping)):
+            raise InvalidLoss(f"losses must be one number for each person, {ONE_NUMBER}; {UNRECORDED}")
         if ids is not None and person is not None:
             raise TypeError("person= is for people who were not assigned before: ids say whose losses these are")
         people = people_for(told.size if told.ndim else None, person)

@@ -14,7 +14,7 @@ from sottovoce._losses import as_array
 from sottovoce.errors import UnknownAction
 from sottovoce.evaluations._book import EvaluationBook, PlainIds
 from sottovoce.evaluations._setting import EvaluationSetting
-from sottovoce.evaluations.evaluation import Evaluation
+from sottovoce.evaluations.evaluation import ONE_NUMBER, Evaluation
 from sottovoce.plans.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.promise import warn_of
@@ -123,6 +123,8 @@ class PrivateEvaluations:
     restored
         Say so when the storage was restored from a backup, or copied: evaluations that are open are dropped, and ids
         that were handed out before are refused. Otherwise losses could be released twice.
+    feedback
+        "decision": one number a person. There is no other here; `PrivateBandit` learns from each item of a slate.
 
     Examples
     --------
@@ -154,8 +156,11 @@ class PrivateEvaluations:
         variance: bool = NOT_PASSED,
         repeat: str = "error",
         restored: bool = False,
+        feedback: str = "decision",
     ) -> None:
         choice("repeat", repeat, ("error", "ignore"))
+        if feedback != "decision":
+            raise ValueError(f"feedback must be 'decision' here: evaluations take one number a person, {ONE_NUMBER}")
         self.seed = None if seed is None else whole("seed", seed, least=0)
         passed = {"loss_range": loss_range, "privacy": privacy, "patience": patience, "channel": channel}
         given = {one: value for one, value in {**passed, "variance": variance}.items() if value is not NOT_PASSED}

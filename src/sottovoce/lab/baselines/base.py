@@ -147,7 +147,7 @@ class Baseline(Compared, Book, ABC):
             return
         given, values = as_ids(ids), as_array(losses)
         if values.shape != given.shape:
-            raise ValueError(f"losses must have the shape of ids, {given.shape}, got {values.shape}")
+            raise ValueError(f"losses must have the shape of ids, {given.shape}")
         self._tell_block(given.ravel(), values.ravel(), late)
 
     def forget(self, ids: Any) -> int:
