@@ -368,9 +368,8 @@ def test_contributions_that_are_ignored(monkeypatch, privacy):
 
 @pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.ZCDP(0.5)])
 def test_a_level_of_the_tree_that_is_forgotten(monkeypatch, privacy):
-    monkeypatch.setattr(tree.TreeSensitivity, "levels", property(lambda self: max(1, tree.levels(self.length) - 1)))
-    monkeypatch.setattr(tree, "tree_noise", tree.tree_noise.__wrapped__)
-    recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
+    monkeypatch.setattr(tree, "_reached", lambda length: max(1, tree.levels(length + 1) - 1))
+    recalibrated(monkeypatch, lambda calibrate, *given: calibrate.__wrapped__(*given))
     assert misaligned(sphere("tree", privacy))
 
 

@@ -186,9 +186,7 @@ def test_contains_tells_inside_from_outside(domain):
     for direction in unit_tangents(domain)[:20]:
         outside = domain.center + (room(domain, domain.center, direction) + 1e-4) * direction
         assert not domain.contains(outside)
-        nearby = (
-            domain.extreme_point(-direction) + 1e-4 * direction
-        )  # at a distance of 1e-4: the direction is normal there
+        nearby = domain.extreme_point(-direction) + 1e-4 * direction  # 1e-4 away: the direction is normal there
         assert domain.contains(nearby, tolerance=1.1e-4)
         assert not domain.contains(nearby, tolerance=0.7e-4)
     if domain.affine_dimension < domain.dimension:
@@ -307,6 +305,7 @@ def test_pickling_keeps_the_set(domain):
     assert repr(copy) == repr(domain)
     for cost in seeded().standard_normal((5, domain.dimension)):
         np.testing.assert_array_equal(copy.extreme_point(cost), domain.extreme_point(cost))
+        np.testing.assert_allclose(copy.tangent(cost), domain.tangent(cost), atol=1e-14)
     for name in ("affine_dimension", "inner_radius", "outer_radius", "diameter"):
         assert getattr(copy, name) == getattr(domain, name)
     np.testing.assert_array_equal(copy.center, domain.center)
@@ -316,11 +315,8 @@ def test_pickling_keeps_the_set(domain):
 def test_geometry_is_the_same_every_time(domain):
     first, second = default_of(domain), Custom(domain.extreme_point, domain.dimension)
     np.testing.assert_array_equal(first.center, second.center)
-    assert (first.inner_radius, first.outer_radius, first.diameter) == (
-        second.inner_radius,
-        second.outer_radius,
-        second.diameter,
-    )
+    for name in ("inner_radius", "outer_radius", "diameter"):
+        assert getattr(first, name) == getattr(second, name)
 
 
 @every_domain

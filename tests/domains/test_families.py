@@ -1,19 +1,131 @@
-"""Each family's own facts: closed forms, brute force on small cases, and what the constructors refuse."""
+"""Each family's own facts: sets that are another one in disguise, closed forms, and what constructors refuse."""
 
 import math
 
+import networkx as nx
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from sampling import every
-from sottovoce.domains import Ball, Box, Custom, Hypersimplex, Simplex
+from sottovoce.domains import (
+    Ball,
+    BasePolytope,
+    Birkhoff,
+    Box,
+    ConvexHull,
+    Custom,
+    Flows,
+    Hypersimplex,
+    IndependentSets,
+    L1Ball,
+    Matchings,
+    MatroidBases,
+    NuclearBall,
+    Paths,
+    Permutahedron,
+    Polytope,
+    Product,
+    Rounded,
+    Simplex,
+    SpanningTrees,
+)
+from sottovoce.domains.matroids import Graphic, Laminar, Matroid, Partition, Uniform
+from sottovoce.domains.set_functions import WeightedCoverage
 from sottovoce.errors import DomainError
+from sottovoce.projection import project
+
+RING = [(i, (i + 1) % 5) for i in range(5)]
+ALIKE = [
+    (Simplex(5), Hypersimplex(5, 1)),
+    (NuclearBall(1, 4, 3.0), Ball(4, 3.0)),
+    (SpanningTrees(RING), Hypersimplex(5, 4)),
+    (Matchings(3, 3, [(0, 2), (1, 0), (2, 1)]), Box(0, 1, 3)),
+    (Product([Box([0.0], [2.0]), Box([-1.0, 5.0], [1.0, 9.0])]), Box([0.0, -1.0, 5.0], [2.0, 1.0, 9.0])),
+]
 
 
-def test_the_hypersimplex_of_one_is_the_simplex():
-    simplex, one = Simplex(5), Hypersimplex(5, 1)
+@every("one, other", ALIKE)
+def test_sets_that_are_another_in_disguise(one, other):
     for name in ("affine_dimension", "inner_radius", "outer_radius", "diameter"):
-        assert getattr(simplex, name) == pytest.approx(getattr(one, name))
+        assert getattr(one, name) == pytest.approx(getattr(other, name)), name
+    np.testing.assert_allclose(one.center, other.center, atol=1e-12)
+    for cost in np.random.default_rng(0).standard_normal((20, one.dimension)):
+        np.testing.assert_allclose(one.extreme_point(cost), other.extreme_point(cost), atol=1e-12)
+
+
+POINTS = [
+    (Box([1.0, 2.0], [1.0, 2.0]), [1.0, 2.0]),
+    (Custom(lambda cost: np.array([1.0, 2.0]), 2), [1.0, 2.0]),
+    (Polytope(A_eq=[[1.0, 1.0], [1.0, -1.0]], b_eq=[2.0, 0.0]), [1.0, 1.0]),
+    (Paths([(0, 1), (1, 2), (1, 3)], source=0, target=2), [1, 1, 0]),
+    (SpanningTrees([("a", "b"), ("b", "c")]), [1.0, 1.0]),
+    (Flows([(0, 1), (0, 1), (1, 2)], source=0, target=2, value=5, capacities=[2, 3, 9]), [2, 3, 5]),
+    (BasePolytope(lambda mask: 2.0 * mask.sum(), 3), [2.0] * 3),
+    (BasePolytope(WeightedCoverage([{0}, {1}, {2}], [2.0, 2.0, 2.0])), [2.0] * 3),
+]
+
+
+@every("domain, point", POINTS)
+def test_a_single_point_is_a_set_without_room(domain, point):
+    assert (domain.affine_dimension, domain.inner_radius) == (0, 0.0)
+    assert domain.outer_radius == pytest.approx(0.0, abs=1e-7)
+    assert domain.diameter == pytest.approx(0.0, abs=1e-7)
+    np.testing.assert_allclose(domain.center, point, atol=1e-9)
+    np.testing.assert_allclose(domain.tangent(np.ones((3, len(point)))), 0.0, atol=1e-9)
+    np.testing.assert_allclose(domain.round(point, np.random.default_rng(0), 2), [point] * 2, atol=1e-9)
+    assert domain.contains(point)
+    assert not domain.contains(np.add(point, np.eye(len(point))[-1] / 10))
+
+
+def random_dag(seed, nodes=8, chance=0.45):
+    """Edges in random order, some of them parallel, some of them on no path from 0 to the last node."""
+    rng = np.random.default_rng(seed)
+    names = [0, *(1 + rng.permutation(nodes - 2)), nodes - 1]
+    pairs = [(a, b) for a in range(nodes) for b in range(a + 1, nodes) if rng.random() < chance]
+    pairs += [(0, nodes - 1), *pairs[:2]]
+    rng.shuffle(pairs)
+    return [(int(names[a]), int(names[b])) for a, b in pairs]
+
+
+@every("domain", [Birkhoff(4), Paths(random_dag(3), source=0, target=7), *Flows.examples()[:2], *Matchings.examples()])
+def test_known_facets_bracket_the_distance(domain):
+    rng = np.random.default_rng(5)
+    for _ in range(12):
+        y = domain.center + rng.standard_normal(domain.dimension) * rng.choice([0.02, 0.3])
+        away = math.dist(y, project(domain, y, gap=1e-16).point)
+        near = domain._bracket(y)
+        assert near.at_least * (1 - 1e-9) - 1e-12 <= away <= near.at_most * (1 + 1e-9) + 1e-12
+        if away > 1e-9:
+            assert domain.contains(y, 1.34 * away)  # between 1 and 4/3 it may say either
+            assert not domain.contains(y, 0.99 * away)
+
+
+FORK = Paths([(0, 1), (0, 1), (1, 2), (1, 3), (3, 2)], source=0, target=2)
+TINY = 1e-9
+
+
+@every(
+    "domain, good, bad",
+    [
+        (Hypersimplex(3, 1), [[1.0 + TINY, -TINY, 0.0]], [[1.0 + 1e-3, -1e-3, 0.0]]),
+        (Birkhoff(2), [[1 + TINY, -TINY, 0.0, 1.0]], [[0.6, 0.5, 0.4, 0.5], [1.1, -0.1, -0.1, 1.1]]),
+        (Permutahedron(3), [[1 - TINY, 3 + TINY, 2.0], [2.0, 2.0, 2 + TINY]], [[0.9, 3.0, 2.1], [1.0, 3.01, 1.99]]),
+        (FORK, [[0.5 + TINY, 0.5 - 2e-9, 1 + TINY, -TINY, 1e-12]], [[0.6, 0.5, 1, 0, 0], [0.5, 0.5, 0.5, 0.4, 0.4]]),
+        (L1Ball(2), [[0.7, 0.3 + TINY]], [[0.7, 0.3001]]),
+        (NuclearBall(2, 2), [[0.6, 0.0, 0.0, 0.4 + TINY]], [[0.6, 0.0, 0.0, 0.5]]),
+        (Ball(3), [[0.0, 0.0, 1.0 + TINY]], [[0.0, 0.0, 1.0 + 1e-3]]),
+        (Product([Box([7.0], [7.0]), Box([0.0], [4.0])]), [[7.0 + 1e-15, 1.0]], [[7.1, 1.0]]),
+    ],
+)
+def test_rounding_forgives_rounding_errors_and_nothing_else(domain, good, bad):
+    rng = np.random.default_rng(0)
+    for x in good:
+        assert all(domain.contains(one, 1e-8) for one in domain.round(x, rng, size=100))
+    for x in bad:
+        for method in (lambda x: domain.round(x, rng), domain.decompose):
+            with pytest.raises(DomainError, match="away: project it first"):
+                method(x)
 
 
 def test_systematic_sampling_keeps_sure_items_and_never_draws_impossible_ones():
@@ -25,63 +137,148 @@ def test_systematic_sampling_keeps_sure_items_and_never_draws_impossible_ones():
     assert (drawn[:, [1, 5]] == 0).all()
 
 
-def test_rounding_forgives_rounding_errors_only():
-    slate = Hypersimplex(3, 1)
-    rng = np.random.default_rng(0)
-    drawn = slate.round([1.0 + 1e-9, -1e-9, 0.0], rng, size=100)
-    assert (drawn.sum(axis=1) == 1).all()
-    with pytest.raises(DomainError, match="away"):
-        slate.round([1.0 + 1e-3, -1e-3, 0.0], rng)
-    on_sphere = Ball(3).round([0.0, 0.0, 1.0 + 1e-9], rng, size=100)
-    np.testing.assert_allclose(on_sphere, np.tile([0.0, 0.0, 1.0], (100, 1)), atol=1e-4)
-
-
-def test_ball_rounds_to_the_sphere_from_anywhere():
-    ball = Ball(4, 2.0, [1.0, 0.0, 0.0, 5.0])
-    for reach in (0.0, 0.5, 1.0):
-        x = ball.center + reach * 2.0 * np.array([0.6, 0.8, 0.0, 0.0])
-        drawn = ball.round(x, np.random.default_rng(1), size=200)
-        np.testing.assert_allclose(np.linalg.norm(drawn - ball.center, axis=1), 2.0)
-
-
-def test_box_accepts_numbers_arrays_and_both():
+def test_box_accepts_numbers_arrays_and_both_and_keeps_no_hold_on_them():
     for box in (Box(0, 1, dimension=3), Box([0, 0, 0], 1), Box(0.0, np.ones(3)), Box([0, 0, 0], [1, 1, 1], 3)):
         np.testing.assert_array_equal(box.extreme_point([1, -1, 1]), [0.0, 1.0, 0.0])
-
-
-def test_a_flat_box_has_room_only_where_it_is_not_flat():
-    box = Box([0.0, 2.0, -1.0], [1.0, 2.0, 3.0])
-    assert (box.affine_dimension, box.inner_radius) == (2, 0.5)
-    np.testing.assert_array_equal(box.tangent([5.0, 6.0, 7.0]), [5.0, 0.0, 7.0])
-
-
-def test_the_box_does_not_keep_a_hold_on_the_callers_arrays():
     low = np.zeros(2)
     box = Box(low, [1.0, 1.0])
     low[0] = 0.5
     assert box.low[0] == 0.0
+    flat = Box([0.0, 2.0, -1.0], [1.0, 2.0, 3.0])  # room only where it is not flat
+    assert (flat.affine_dimension, flat.inner_radius) == (2, 0.5)
+    np.testing.assert_array_equal(flat.tangent([5.0, 6.0, 7.0]), [5.0, 0.0, 7.0])
 
 
-@every(
-    ("build", "message"),
-    [
-        (lambda: Box([0.0, 2.0], [1.0, 1.0]), "empty: low 2 is above high 1 at coordinate 1"),
-        (lambda: Box(0.0, 1.0), "dimension must be given"),
-        (lambda: Box([0.0, 1.0], [1.0, 2.0, 3.0]), r"low must have shape \(3,\)"),
-        (lambda: Box(0.0, [1.0, math.inf]), "high must be finite"),
-        (lambda: Ball(0), "dimension must be at least 1"),
-        (lambda: Ball(2.5), "dimension must be a whole number"),
-        (lambda: Ball(2, radius=0.0), "radius must be greater than 0"),
-        (lambda: Ball(2, center=[0.0]), r"center must have shape \(2,\)"),
-        (lambda: Simplex(1), "n must be at least 2"),
-        (lambda: Hypersimplex(5, 0), "k must be at least 1 and at most 4"),
-        (lambda: Hypersimplex(5, 5), "k must be at least 1 and at most 4"),
-        (lambda: Custom(lambda cost: cost, 0), "dimension must be at least 1"),
-    ],
-)
-def test_constructors_say_what_is_wrong(build, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        build()
+# ---------------------------------------------------------------------- products
+
+
+def test_a_product_with_a_linear_program_on_all_of_it():
+    product = Product([Simplex(3), Polytope([[1.0, 2.0]], [2.0], bounds=(0, 1)), Hypersimplex(4, 2)])
+    rng = np.random.default_rng(1)
+    equations, inequality = np.zeros((2, 9)), np.zeros((1, 9))
+    equations[0, :3], equations[1, 5:], inequality[0, 3:5] = 1.0, 1.0, (1.0, 2.0)
+    for cost in (*rng.standard_normal((10, 9)), *rng.integers(-1, 2, (10, 9)).astype(float), np.zeros(9)):
+        reference = linprog(cost, inequality, [2.0], equations, [1.0, 2.0], bounds=(0, 1)).fun
+        assert cost @ product.extreme_point(cost) == pytest.approx(reference, abs=1e-9)
+
+
+def test_parts_of_a_product_add_up_by_pythagoras_leave_room_to_each_other_and_are_rounded_independently():
+    """Correlation of 10000 pairs of fair coins: beyond 0.06 with probability below 2 exp(-18)."""
+    product, x = Product([Ball(2), Ball(2)]), np.array([1.3, 0.0, 0.0, 1.4])  # 0.3 and 0.4 away: 0.5 in all
+    assert product.contains(x, 0.51 / 0.75)
+    assert not product.contains(x, 0.49)
+    assert not product.contains(x, 0.41)
+    with_a_point = Product([Box([7.0], [7.0]), Box([0.0], [4.0])])
+    assert (with_a_point.affine_dimension, with_a_point.inner_radius) == (1, 2.0)
+    drawn = Product([Simplex(2), Simplex(2)]).round([0.5] * 4, np.random.default_rng(0), size=10_000)
+    assert abs(np.corrcoef(drawn[:, 0], drawn[:, 2])[0, 1]) < 0.06
+
+
+# ---------------------------------------------------------------------- norm balls
+
+
+def hard_matrices(rows, columns, rng):
+    """Random ones, and such with ties, of low rank, with tiny gaps, zeros and widely spread singular values."""
+    short = min(rows, columns)
+    left, right = (np.linalg.qr(rng.standard_normal((size, short)))[0] for size in (rows, columns))
+    spectra = [
+        *(np.ones(short), np.r_[1.0, np.zeros(short - 1)], np.logspace(0, -200, short)),
+        np.r_[1.0, 1.0 - 1e-9, np.full(short - 2, 0.5)],
+    ]
+    made = [(left * spectrum) @ right.T for spectrum in spectra]
+    return [rng.standard_normal((rows, columns)), np.zeros((rows, columns)), np.eye(rows, columns), *made]
+
+
+@every("shape", [(3, 5), (6, 2), (60, 45)])
+def test_the_nuclear_oracle_finds_the_largest_singular_value(shape):
+    domain = NuclearBall(*shape, radius=2.0)
+    for matrix in hard_matrices(*shape, np.random.default_rng(0)):
+        vertex = domain.extreme_point(matrix.ravel())
+        largest = np.linalg.svd(matrix, compute_uv=False)[0]
+        assert matrix.ravel() @ vertex == pytest.approx(-2.0 * largest, rel=1e-9, abs=1e-300)
+        values = np.linalg.svd(vertex.reshape(shape), compute_uv=False)
+        assert values[0] == pytest.approx(2.0)
+        assert (values[1:] < 1e-12).all()
+
+
+@every("domain", [NuclearBall(3, 4, 1.5), L1Ball(4, 2.0, [1.0, 0.0, 0.0, -1.0])])
+def test_membership_in_norm_balls_is_a_matter_of_distance(domain):
+    for y in domain.center + np.random.default_rng(4).standard_normal((12, domain.dimension)):
+        nearest = project(domain.extreme_point, y, gap=1e-10).point
+        distance = math.dist(nearest, y)
+        assert domain.contains(y, distance * 1.001 + 1e-6)
+        assert distance < 1e-4 or not domain.contains(y, distance * 0.999 - 1e-6)
+
+
+# ---------------------------------------------------------------------- paths and trees
+
+
+def test_paths_against_networkx_on_a_larger_graph():
+    edges = list(dict.fromkeys(random_dag(5, nodes=60, chance=0.1)))
+    domain, rng = Paths(nx.DiGraph(edges), source=0, target=59), np.random.default_rng(1)
+    n = domain.dimension
+    assert domain.edges == tuple(nx.DiGraph(edges).edges)
+    ties, scales = (
+        rng.integers(-1, 2, (20, n)).astype(float),
+        rng.standard_normal((5, n)) * 10.0 ** rng.integers(-8, 8, n),
+    )
+    for cost in (np.zeros(n), np.ones(n), -np.ones(n), *ties, *rng.standard_normal((20, n)), *scales):
+        weighted = nx.DiGraph()
+        weighted.add_weighted_edges_from((a, b, c) for (a, b), c in zip(domain.edges, cost, strict=True))
+        known = nx.bellman_ford_path_length(weighted, 0, 59)
+        assert cost @ domain.extreme_point(cost) == pytest.approx(known, abs=1e-10 * np.abs(cost).max())
+
+
+def test_costs_whose_sums_overflow_still_get_a_path():
+    domain = Paths(random_dag(2), source=0, target=7)
+    for cost in np.random.default_rng(0).choice([-1.7e308, 1.7e308], size=(20, domain.dimension)):
+        path = domain.extreme_point(cost)
+        assert set(path) == {0.0, 1.0}
+        assert domain.contains(path)
+    chain = Paths([(0, 1), (1, 2), (2, 3), (3, 4)], source=0, target=4)
+    np.testing.assert_array_equal(chain.extreme_point(np.full(4, 1.7e308)), np.ones(4))
+
+
+def test_walks_are_drawn_in_blocks_like_one(monkeypatch):
+    domain = Paths.examples()[0]
+    whole = domain.round(domain.center, np.random.default_rng(0), size=50)
+    monkeypatch.setitem(Paths.round.__globals__, "_UNIFORMS", 30)
+    np.testing.assert_array_equal(domain.round(domain.center, np.random.default_rng(0), size=50), whole)
+
+
+def test_a_large_grid_has_its_geometry_in_reach():
+    """60 x 60 nodes. Every flow crosses each antidiagonal, so some edge carries at most 1/118 of it."""
+    side = 60
+    graph = nx.grid_2d_graph(side, side, create_using=nx.DiGraph)
+    graph.remove_edges_from([(a, b) for a, b in graph.edges if a > b])
+    domain = Paths(graph, source=(0, 0), target=(side - 1, side - 1))
+    assert domain.affine_dimension == (side - 1) ** 2
+    assert 0.99 / 118 < domain.inner_radius <= 1 / 118 * 1.5
+    assert domain.contains(domain.center)
+    assert domain.diameter == pytest.approx(math.sqrt(2 * 2 * (side - 1)))
+    direction = domain.tangent(np.random.default_rng(0).standard_normal(domain.dimension))
+    assert domain.contains(domain.center + domain.inner_radius * direction / np.linalg.norm(direction))
+    steps = domain.round(domain.center, np.random.default_rng(0), size=10).sum(axis=1)
+    np.testing.assert_array_equal(steps, 2 * (side - 1))
+
+
+def test_spanning_trees_against_networkx_on_a_larger_graph_and_their_projection_has_a_true_certificate():
+    graph, rng = nx.gnm_random_graph(80, 400, seed=3), np.random.default_rng(1)
+    domain = SpanningTrees(graph)
+    assert domain.edges == tuple(graph.edges)
+    for cost in (np.zeros(400), *rng.integers(-1, 2, (20, 400)).astype(float), *rng.standard_normal((20, 400))):
+        nx.set_edge_attributes(graph, dict(zip(graph.edges, cost, strict=True)), "weight")
+        known = nx.minimum_spanning_tree(graph).size(weight="weight")
+        assert cost @ domain.extreme_point(cost) == pytest.approx(known, abs=1e-10)
+    y = rng.standard_normal(400)
+    found = project(domain, y)
+    away = found.point - y
+    assert found.converged
+    assert away @ (found.point - domain.extreme_point(away)) <= found.gap * (1 + 1e-6) + 1e-12
+    assert found.point.sum() == pytest.approx(79)
+
+
+# ---------------------------------------------------------------------- functions of the user's own
 
 
 @every(
@@ -100,28 +297,11 @@ def test_custom_refuses_what_is_not_an_oracle(oracle, message):
         Custom(oracle, 2)
 
 
-def test_custom_refuses_what_is_not_a_function():
-    with pytest.raises(TypeError, match="oracle must be a function"):
-        Custom([1.0, 2.0], 2)
-
-
-def test_custom_notices_an_oracle_that_breaks_later():
-    broken = False
-
-    def oracle(cost):
-        return np.full(2, np.nan) if broken else -np.sign(cost)
-
-    domain = Custom(oracle, 2)
-    broken = True
-    with pytest.raises(DomainError, match="finite"):
-        domain.extreme_point([1.0, 1.0])
-
-
-def test_custom_copies_answers_that_the_oracle_will_overwrite():
-    buffer = np.zeros(3)
+def test_custom_notices_an_oracle_that_breaks_later_and_copies_answers_that_it_will_overwrite():
+    broken, buffer = False, np.zeros(3)
 
     def reusing(cost):
-        buffer[:] = 0.0
+        buffer[:] = np.nan if broken else 0.0
         buffer[np.argmin(cost)] = 1.0
         return buffer
 
@@ -130,3 +310,122 @@ def test_custom_copies_answers_that_the_oracle_will_overwrite():
     domain.extreme_point([1.0, 0.0, 1.0])
     np.testing.assert_array_equal(first, [1.0, 0.0, 0.0])
     assert domain.contains([0.2, 0.3, 0.5])
+    broken = True
+    with pytest.raises(DomainError, match="finite"):
+        domain.extreme_point([1.0, 1.0, 1.0])
+
+
+# ---------------------------------------------------------------------- what constructors refuse
+
+CYCLE = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "t")]
+LINE, LOOP = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 1)]
+COVERS = [{0, 1}, {1, 2}, {2, 0, 3}, {4}, {5, 6}, set()]
+NAN, INF = math.nan, math.inf
+WRONG = [
+    (lambda: Box([0.0, 2.0], [1.0, 1.0]), "empty: low 2 is above high 1 at coordinate 1"),
+    (lambda: Box(0.0, 1.0), "dimension must be given"),
+    (lambda: Box([0.0, 1.0], [1.0, 2.0, 3.0]), r"low must have shape \(3,\)"),
+    (lambda: Box(0.0, [1.0, INF]), "high must be finite"),
+    (lambda: Ball(0), "dimension must be at least 1"),
+    (lambda: Ball(2.5), "dimension must be a whole number"),
+    (lambda: Ball(2, radius=0.0), "radius must be greater than 0"),
+    (lambda: Ball(2, center=[0.0]), r"center must have shape \(2,\)"),
+    (lambda: L1Ball(0), "n must be at least 1"),
+    (lambda: L1Ball(2, radius=-1.0), "radius must be greater than 0"),
+    (lambda: L1Ball(2, center=[0.0]), r"center must have shape \(2,\)"),
+    (lambda: NuclearBall(0, 2), "rows must be at least 1"),
+    (lambda: NuclearBall(2, 2.5), "columns must be a whole number"),
+    (lambda: NuclearBall(2, 2, radius=0), "radius must be greater than 0"),
+    (lambda: Simplex(1), "n must be at least 2"),
+    (lambda: Hypersimplex(5, 0), "k must be at least 1 and at most 4"),
+    (lambda: Hypersimplex(5, 5), "k must be at least 1 and at most 4"),
+    (lambda: Custom(lambda cost: cost, 0), "dimension must be at least 1"),
+    (lambda: Custom([1.0, 2.0], 2), "oracle must be a function"),
+    (lambda: Product([]), "at least one domain"),
+    (lambda: Product([Simplex(2), 3]), r"domains\[1\] must be a Domain, got 3"),
+    (lambda: Rounded(Box([1.0, 2.0], [1.0, 2.0])), "a single point"),
+    (lambda: Rounded(lambda cost: cost), "domain must be a Domain"),
+    *((lambda weights=weights: Permutahedron(weights), "weights|string") for weights in ([1.0], 1, [2.0, 2.0], [])),
+    *((lambda weights=weights: Permutahedron(weights), "weights|string") for weights in ([[1.0, 2.0]], [1.0, NAN])),
+    *((lambda weights=weights: Permutahedron(weights), "weights|string") for weights in (["a", 1.0], ["a"])),
+    *((lambda bad=bad: ConvexHull(bad), "points must") for bad in ([1.0, 2.0], [], [[NAN, 1.0]], np.zeros((2, 2, 2)))),
+    # rankings
+    (lambda: Birkhoff(1), "n must be at least 2"),
+    (lambda: Matchings(0, 2), "left must be at least 1"),
+    (lambda: Matchings(2, 2, [(0, 0), (0, 2)]), r"pairs must be \(0 to 1, 0 to 1\), got \(0, 2\)"),
+    (lambda: Matchings(2, 2, [(0, 0), (1, 1), (0, 0)]), r"distinct, but \(0, 0\) is there twice"),
+    (lambda: Matchings(2, 2, [(0.5, 0.0)]), "whole numbers of shape"),
+    (lambda: Matchings(2, 2, []), "whole numbers of shape"),
+    # matroids and set functions
+    (lambda: Uniform(3, 4), "rank must be at least 0 and at most 3"),
+    (lambda: Partition([], 1), "at least one element"),
+    (lambda: Partition([0, 1], [1]), "capacities must be one number or 2"),
+    (lambda: Partition([0, 1], {0: 1}), "exactly the groups"),
+    (lambda: Partition([[0, 1], [1, 2]], 1), "each of the elements"),
+    (lambda: Partition([0, 1], -1), "a capacity must be at least 0"),
+    (lambda: Laminar([{0, 1}, {1, 2}], [1, 1]), r"\[1, 2\] and \[0, 1\] are neither"),
+    (lambda: Laminar([{0, 1}], [1, 1]), "capacities must be 1 numbers"),
+    (lambda: Laminar([], []), "ground_size must be given"),
+    (lambda: Laminar([{0, 5}], [1], ground_size=3), "family must hold elements from 0 to 2"),
+    (lambda: Graphic(nx.DiGraph([(0, 1)])), "undirected"),
+    (lambda: Matroid(3, {0, 1}), "independent must be a function"),
+    (lambda: Uniform(3, 1).independent([3]), "elements from 0 to 2, got 3"),
+    (lambda: Uniform(3, 1).independent([True]), r"mask of shape \(3,\)"),
+    (lambda: Uniform(3, 1).greedy([0.5]), "order must hold elements"),
+    (lambda: MatroidBases(lambda mask: True), "becomes one by matroids.Matroid"),
+    (lambda: IndependentSets([0, 1]), "becomes one by matroids.Matroid"),
+    (lambda: WeightedCoverage([{0}, {1}], [1.0]), "weights must be at least 2 numbers"),
+    (lambda: WeightedCoverage([{0}], [-1.0]), "weights must not be negative"),
+    (lambda: WeightedCoverage([{-1}]), "an item of sets must be at least 0"),
+    (lambda: WeightedCoverage(COVERS)([6]), "elements from 0 to 5, got 6"),
+    (lambda: BasePolytope(np.sum), "ground_size must be given"),
+    (lambda: BasePolytope(WeightedCoverage(COVERS), 5), "ground_size must be 6"),
+    (lambda: BasePolytope([0.0, 1.0], 2), "function must be a function"),
+    # graphs
+    (lambda: Paths(CYCLE, source="s", target="t"), "no directed cycle here, but has 'a' -> 'b' -> 'c' -> 'a'"),
+    (lambda: Paths([(0, 1), (1, 1), (1, 2)], source=0, target=2), "no directed cycle here, but has 1 -> 1"),
+    (lambda: Paths(CYCLE, source="q", target="t"), r"source must be a node of the graph \('s', 'a'.*, got 'q'"),
+    (lambda: Paths(CYCLE, source="s", target=5), "target must be a node"),
+    (lambda: Paths(CYCLE, source="s", target="s"), "must be two nodes, got 's' for both"),
+    (lambda: Paths([(0, 1), (2, 3)], source=0, target=3), "no path from 0 to 3"),
+    (lambda: Paths([(0, 1)], source=1, target=0), "no path from 1 to 0"),
+    (lambda: Paths([], source=0, target=1), "at least one edge"),
+    (lambda: Paths(nx.Graph([(0, 1)]), source=0, target=1), r"must be directed, got Graph: use graph.to_directed"),
+    (lambda: SpanningTrees(nx.DiGraph([(0, 1)])), r"must be undirected, got DiGraph: use graph.to_undirected"),
+    (lambda: SpanningTrees([(0, 0), (0, 1)]), "self-loop at node 0"),
+    (lambda: SpanningTrees([("a", "b"), ("c", "d")]), "2 parts: no path joins 'a' and 'c'"),
+    (lambda: Flows([(0, 1), (1, 1)], source=0, target=1), r"self-loop at node 1 \(edge 1\)"),
+    (lambda: Flows([(0, 1)], source=0, target=0), "must be two nodes"),
+    (lambda: Flows(LINE, source=0, target=2, value=3, capacities=[2.5, 9]), "from 0 to 2, which is 2.5, got 3"),
+    (lambda: Flows(LINE, source=2, target=0), "maximum flow from 2 to 0, which is 0"),
+    (lambda: Flows(LINE, source=0, target=2, value=0), "value must be greater than 0"),
+    (lambda: Flows(LINE, source=0, target=2, value=INF), "value must be finite"),
+    (lambda: Flows(LINE, source=0, target=2, capacities=[1.0]), "one number for each of the 2 edges"),
+    (lambda: Flows(LINE, source=0, target=2, capacities=[1.0, -1.0]), "at least 0, got -1.0 for edge 1"),
+    (lambda: Flows(LINE, source=0, target=2, capacities=[NAN, 1.0]), "at least 0, got nan for edge 0"),
+    (lambda: Flows(LINE, source=0, target=2, capacities="cap"), "names an attribute of edges"),
+    (lambda: Flows(LOOP, source=0, target=2), "finite somewhere on every directed cycle.*1 -> 2 -> 1|2 -> 1 -> 2"),
+    # polytopes
+    (lambda: Polytope([[1.0, 1.0]], [1.0]), "unbounded"),
+    (lambda: Polytope([[1.0, 1.0]], [1.0], bounds=(0, None)).extreme_point([1.0]), "cost"),
+    (lambda: Polytope([[1.0, -1.0]], [1.0], bounds=(0, None)), "unbounded"),
+    (lambda: Polytope([[1.0, 0.0], [-1.0, 0.0]], [1.0, 1.0]), "unbounded"),
+    (lambda: Polytope(A_eq=[[1.0, 1.0]], b_eq=[3.0], bounds=(0, 1)), "the polytope is empty"),
+    (lambda: Polytope(bounds=[(0, 1), (2, 1)]), "empty: low 2 is above high 1 at variable 1"),
+    (lambda: Polytope([[0.0, 0.0]], [-1.0], bounds=(0, 1)), "row 0 of A_ub is zero"),
+    (lambda: Polytope(A_eq=[[0.0, 0.0]], b_eq=[1.0], bounds=(0, 1)), "row 0 of A_eq is zero"),
+    (lambda: Polytope([[1.0, 1.0]]), "A_ub and b_ub must be given together"),
+    (lambda: Polytope(bounds=(0, 1)), "to say how many there are"),
+    (lambda: Polytope([[1.0, 1.0]], [1.0], [[1.0]], [1.0]), "A_eq must have 2 columns, got 1"),
+    (lambda: Polytope([[1.0, NAN]], [1.0]), "A_ub must be finite"),
+    (lambda: Polytope([[1.0, 1.0]], [1.0, 2.0]), r"b_ub must have shape \(1,\)"),
+    (lambda: Polytope([[1.0, 1.0]], [1.0], bounds=[(0, 1)] * 3), "or 2 of them"),
+    (lambda: Polytope([1.0, 1.0], [1.0]), "A_ub must be a matrix"),
+    (lambda: Polytope([[1.0]], [1.0], bounds=(NAN, 1)), "bounds must be numbers"),
+]
+
+
+@every("build, message", WRONG)
+def test_constructors_say_what_is_wrong(build, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        build()

@@ -54,9 +54,8 @@ def costs(rng, size):
 
 
 CASES = [
-    *({"seed": seed} for seed in range(6)),
-    *({"seed": seed, "integral": False} for seed in range(6)),
-    *({"seed": seed, "acyclic": True} for seed in range(3)),
+    *({"seed": seed, "integral": whole} for seed in range(3) for whole in (True, False)),
+    *({"seed": seed, "acyclic": True} for seed in range(2)),
     {"seed": 9, "nodes": 40, "edges": 200},
     {"seed": 10, "nodes": 40, "edges": 200, "integral": False},
 ]
@@ -88,21 +87,6 @@ def test_answers_are_vertices_and_integral_where_the_data_are(case):
             np.testing.assert_array_equal(found, found.round())
         between = nx.MultiGraph(pairs[(found > 1e-9) & (found < capacities - 1e-9)].tolist())
         assert len(between) == 0 or nx.is_forest(between)
-
-
-def test_the_oracle_against_the_network_simplex_of_networkx():
-    pairs, capacities, value = random_network(3, nodes=12, edges=50)
-    pairs, kept = np.unique(pairs, axis=0, return_index=True)
-    capacities = capacities[kept]
-    value = min(value, -linprog(*_program(pairs, capacities, None)).fun)
-    domain = domain_of(pairs, capacities, value)
-    for cost in np.random.default_rng(2).integers(-5, 6, size=(20, len(pairs))):
-        graph = nx.DiGraph()
-        graph.add_nodes_from(range(12), demand=0)
-        graph.nodes[0]["demand"], graph.nodes[11]["demand"] = -int(value), int(value)
-        for (a, b), c, capacity in zip(pairs.tolist(), cost.tolist(), capacities.tolist(), strict=True):
-            graph.add_edge(a, b, weight=c, capacity=int(capacity))
-        assert domain.extreme_point(cost) @ cost == nx.network_simplex(graph)[0]
 
 
 def test_a_flow_goes_around_a_cycle_of_negative_cost_as_often_as_it_may():
@@ -177,28 +161,10 @@ def test_a_value_that_is_the_maximum_up_to_rounding_is_accepted(seed):
         np.testing.assert_allclose(matrix @ domain.extreme_point(cost), supply, atol=1e-9 * value)
 
 
-@every("seed", range(3))
-def test_contains_measures_the_distance(seed):
-    domain, rng = domain_of(*random_network(seed, integral=False)), np.random.default_rng(5)
-    for _ in range(10):
-        y = domain.center + rng.standard_normal(domain.dimension) * rng.choice([0.01, 0.3])
-        away = math.dist(y, project(domain, y, gap=1e-16).point)
-        near = domain._bracket(y)
-        assert near.at_least * (1 - 1e-9) <= away <= near.at_most * (1 + 1e-9)
-        assert domain.contains(y, 1.34 * away)  # between 1 and 4/3 it may say either
-        assert not domain.contains(y, 0.99 * away)
-
-
 def test_more_than_the_capacity_is_outside():
     domain = Flows([(0, 1)] * 3, source=0, target=1, value=2.5, capacities=1.0)
     assert domain.contains([1.0, 1.0, 0.5])
     assert not domain.contains([1.1, 0.9, 0.5])
-
-
-def test_a_flow_that_must_be_what_it_is_is_a_point():
-    domain = Flows([(0, 1), (0, 1), (1, 2)], source=0, target=2, value=5, capacities=[2, 3, 9])
-    assert (domain.affine_dimension, domain.inner_radius) == (0, 0.0)
-    np.testing.assert_array_equal(domain.center, [2, 3, 5])
 
 
 @every("seed", range(4))
@@ -217,19 +183,6 @@ def test_projection_against_a_qp_solver(seed):
         assert abs(away @ (found.point - domain.extreme_point(away))) < 1e-10
 
 
-@every("seed", range(3))
-def test_rounded_flows_are_integral_with_the_right_mean(seed):
-    """Hoeffding with widths below 5: fewer than 100 coordinates, each off with probability 1e-9 at most."""
-    pairs, capacities, value = random_network(seed)
-    domain = domain_of(pairs, capacities, value)
-    rng, draws = np.random.default_rng(4), 20_000
-    x = rng.dirichlet(np.ones(8)) @ [domain.extreme_point(cost) for cost in rng.standard_normal((8, len(pairs)))]
-    drawn = domain.round(x, rng, size=draws)
-    np.testing.assert_array_equal(drawn, drawn.round())
-    assert all(domain.contains(flow) for flow in np.unique(drawn, axis=0))
-    assert np.abs(drawn.mean(axis=0) - x).max() <= 5 * math.sqrt(math.log(2e9) / (2 * draws)) + 1e-5
-
-
 def test_capacities_come_as_numbers_arrays_or_names_of_attributes():
     graph = nx.MultiDiGraph()
     graph.add_edge("s", "a", cap=2.0)
@@ -241,36 +194,6 @@ def test_capacities_come_as_numbers_arrays_or_names_of_attributes():
         np.testing.assert_array_equal(by_name.extreme_point(cost), by_array.extreme_point(cost))
     one = Flows(graph, source="s", target="t", value=1, capacities=1)
     assert one.diameter == pytest.approx(math.sqrt(2))
-
-
-LINE = [(0, 1), (1, 2)]
-LOOP = [(0, 1), (1, 2), (2, 1)]
-
-
-@every(
-    "build, message",
-    [
-        (
-            lambda: Flows(LINE, source=0, target=2, value=3, capacities=[2.5, 9]),
-            "maximum flow from 0 to 2, which is 2.5, got 3",
-        ),
-        (lambda: Flows(LINE, source=2, target=0), "maximum flow from 2 to 0, which is 0"),
-        (lambda: Flows(LINE, source=0, target=2, value=0), "value must be greater than 0"),
-        (lambda: Flows(LINE, source=0, target=2, value=np.inf), "value must be finite"),
-        (lambda: Flows(LINE, source=0, target=2, capacities=[1.0]), "one number for each of the 2 edges"),
-        (lambda: Flows(LINE, source=0, target=2, capacities=[1.0, -1.0]), "at least 0, got -1.0 for edge 1"),
-        (lambda: Flows(LINE, source=0, target=2, capacities=[np.nan, 1.0]), "at least 0, got nan for edge 0"),
-        (lambda: Flows(LOOP, source=0, target=2), "finite somewhere on every directed cycle.*1 -> 2 -> 1|2 -> 1 -> 2"),
-    ],
-)
-def test_what_cannot_flow_is_refused(build, message):
-    with pytest.raises(ValueError, match=message):
-        build()
-
-
-def test_an_attribute_needs_a_graph_that_has_one():
-    with pytest.raises(TypeError, match="names an attribute of edges"):
-        Flows(LINE, source=0, target=2, capacities="cap")
 
 
 def test_the_maximum_flow_named_in_the_error_is_that_of_networkx():

@@ -93,17 +93,6 @@ def test_a_thin_set_is_not_flat_and_its_radius_is_found(thickness):
     assert 0.99 * thickness / 2 <= domain.inner_radius <= thickness / 2
 
 
-def test_a_single_point_is_a_domain_without_room():
-    for point in (Box([1.0, 2.0], [1.0, 2.0]), Custom(lambda cost: np.array([1.0, 2.0]), 2)):
-        assert (point.affine_dimension, point.inner_radius) == (0, 0.0)
-        assert point.outer_radius == point.diameter == pytest.approx(0.0, abs=1e-7)
-        np.testing.assert_array_equal(point.center, [1.0, 2.0])
-        np.testing.assert_array_equal(point.tangent(np.ones((3, 2))), np.zeros((3, 2)))
-        np.testing.assert_array_equal(point.round([1.0, 2.0], np.random.default_rng(0)), [1.0, 2.0])
-        assert point.contains([1.0, 2.0])
-        assert not point.contains([1.0, 2.1])
-
-
 class Triangle(Domain):
     """A domain with nothing of its own but the oracle."""
 

@@ -137,18 +137,10 @@ def test_blocks_of_graphs_agree_with_networkx():
         assert {frozenset(tuple(sorted(edge)) for edge in part) for part in found} == wanted
 
 
-def test_a_directed_or_empty_graph_is_refused_and_names_do_not_matter():
-    assert Graphic(nx.path_graph(["a", "b", "c"])).rank() == Graphic([(5, 7), (7, 9)]).rank() == 2
-    with pytest.raises(DomainError, match="undirected"):
-        Graphic(nx.DiGraph([(0, 1)]))
-
-
 @both_polytopes
-@every("seed", range(3))
-def test_certified_balls_of_larger_components_hold_against_all_facets(kind, seed):
+def test_certified_balls_of_larger_components_hold_against_all_facets(kind):
     """Components of more than ten elements, whose rank inequalities the library does not go through."""
-    rng = np.random.default_rng(seed)
-    columns = rng.integers(-1, 2, (4, 12))
+    columns = np.random.default_rng(0).integers(-1, 2, (4, 12))
     matroids = [
         Graphic(nx.wheel_graph(7)),
         Graphic([(0, 1)] * 6 + [(1, 2), (2, 0)] + [(0, 3), (3, 1)] * 2),  # many parallel edges: of uneven density
@@ -246,32 +238,6 @@ def test_every_family_of_sets_on_four_elements_is_judged_rightly():
             assert hereditary
             assert exchange
     assert 50 < sum(verdicts) < 350
-
-
-@every(
-    ("build", "message"),
-    [
-        (lambda: Uniform(3, 4), "rank must be at least 0 and at most 3"),
-        (lambda: Partition([], 1), "at least one element"),
-        (lambda: Partition([0, 1], [1]), "capacities must be one number or 2"),
-        (lambda: Partition([0, 1], {0: 1}), "exactly the groups"),
-        (lambda: Partition([[0, 1], [1, 2]], 1), "each of the elements"),
-        (lambda: Partition([0, 1], -1), "a capacity must be at least 0"),
-        (lambda: Laminar([{0, 1}, {1, 2}], [1, 1]), r"\[1, 2\] and \[0, 1\] are neither"),
-        (lambda: Laminar([{0, 1}], [1, 1]), "capacities must be 1 numbers"),
-        (lambda: Laminar([], []), "ground_size must be given"),
-        (lambda: Laminar([{0, 5}], [1], ground_size=3), "family must hold elements from 0 to 2"),
-        (lambda: Matroid(3, {0, 1}), "independent must be a function"),
-        (lambda: Uniform(3, 1).independent([3]), "elements from 0 to 2, got 3"),
-        (lambda: Uniform(3, 1).independent([True]), r"mask of shape \(3,\)"),
-        (lambda: Uniform(3, 1).greedy([0.5]), "order must hold elements"),
-        (lambda: MatroidBases(lambda mask: True), "becomes one by matroids.Matroid"),
-        (lambda: IndependentSets([0, 1]), "becomes one by matroids.Matroid"),
-    ],
-)
-def test_constructors_say_what_is_wrong(build, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        build()
 
 
 def test_a_matroid_cannot_be_changed():

@@ -11,22 +11,6 @@ from sottovoce.domains import all_domains
 from sottovoce.domains.specification import build, fingerprint, same_answers, specify
 
 EXAMPLES = [domain for family in all_domains() for domain in family.examples()]
-BY_FUNCTION = ("Custom", "FromCallable", "Oracle")  # hold a function that somebody wrote
-
-
-@every("family", all_domains())
-def test_every_family_can_be_written_down_and_made_again(family):
-    rng = np.random.default_rng(0)
-    for domain in family.examples():
-        specification = specify(domain)
-        if specification is None:
-            assert any(word in repr(domain) + repr(domain.made_with) for word in BY_FUNCTION)
-            continue
-        again = build(json.loads(json.dumps(specification)))
-        assert type(again) is type(domain)
-        assert repr(again) == repr(domain)
-        for cost in rng.standard_normal((5, domain.dimension)):
-            assert np.allclose(again.extreme_point(cost), domain.extreme_point(cost))
 
 
 def test_most_families_need_no_second_telling():

@@ -69,17 +69,6 @@ def test_ready_functions_are_submodular_and_their_components_are_all_there_are(f
         assert (labels[one] != labels[other]) == any((one in chosen) != (other in chosen) for chosen in closed)
 
 
-def test_a_modular_function_is_a_single_point():
-    for point in (
-        BasePolytope(lambda mask: 2.0 * mask.sum(), 3),
-        BasePolytope(WeightedCoverage([{0}, {1}, {2}], [2.0, 2.0, 2.0])),
-    ):
-        assert (point.affine_dimension, point.inner_radius) == (0, 0.0)
-        np.testing.assert_allclose(point.center, np.full(3, 2.0))
-        assert point.contains([2.0, 2.0, 2.0])
-        assert not point.contains([2.0, 2.1, 1.9])
-
-
 def test_a_callable_is_the_ready_function_that_it_computes():
     cover = WeightedCoverage(COVERS, ITEM_WEIGHTS)
     ready, plain = BasePolytope(cover), BasePolytope(cover.__call__, 6)
@@ -134,20 +123,3 @@ def test_rounding_errors_are_forgiven_at_every_scale():
     for scale in (1e-9, 1.0, 1e9):
         check_submodular(lambda mask, scale=scale: scale * root(mask) / 3, 8)
         check_submodular(lambda mask, scale=scale: scale * 0.1 * mask.sum(), 25)
-
-
-@every(
-    ("build", "message"),
-    [
-        (lambda: WeightedCoverage([{0}, {1}], [1.0]), "weights must be at least 2 numbers"),
-        (lambda: WeightedCoverage([{0}], [-1.0]), "weights must not be negative"),
-        (lambda: WeightedCoverage([{-1}]), "an item of sets must be at least 0"),
-        (lambda: BasePolytope(root), "ground_size must be given"),
-        (lambda: BasePolytope(WeightedCoverage(COVERS), 5), "ground_size must be 6"),
-        (lambda: BasePolytope([0.0, 1.0], 2), "function must be a function"),
-        (lambda: WeightedCoverage(COVERS)([6]), "elements from 0 to 5, got 6"),
-    ],
-)
-def test_constructors_say_what_is_wrong(build, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        build()

@@ -149,16 +149,6 @@ class TestOneNumber:
             assert moved.max() <= steps
             assert not reads or moved.max() >= steps // 2
 
-    def test_a_round_has_exactly_its_probes_events(self, design_run):
-        optimizer = design_run()
-        optimizer.ask(HORIZON)
-        counts = [
-            sum(np.count_nonzero(weights.sign) for weights in weights_of(played))
-            for played in rounds_of(optimizer)
-            if not played.last
-        ]
-        assert set(counts) <= {optimizer.plan.probe_events}
-
 
 def rounds_of(optimizer):
     """The rounds that are open, in order."""
@@ -178,14 +168,6 @@ def spy_on_sums(monkeypatch, see):
         return draw_noise(epoch, sums, *arguments)
 
     monkeypatch.setattr(policy, "draw_noise", spy)
-
-
-def test_directions_of_a_frame_are_tried_both_ways():
-    optimizer = frames(batch_size=60)
-    play(optimizer, np.zeros(HORIZON), size=64, unwanted=0.0)
-    weights = [one.numbers[1] for one in optimizer._store.releases(0, 0) if one.numbers is not None]
-    assert len(weights) > 10
-    assert not np.any(weights)
 
 
 @every("integral", [False, True])

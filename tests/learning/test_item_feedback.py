@@ -253,16 +253,6 @@ def test_features_say_something_of_items_that_were_never_shown():
     assert lost[1] < lost[0]
 
 
-def test_a_run_goes_on_from_its_state():
-    means = -np.linspace(0.02, 0.5, len(DRINKS))
-    optimizer = optimizer_of()
-    played(optimizer, means, most=1500)
-    again = sv.PrivateBandit.from_state(optimizer.state())
-    assert again.recommend().items == optimizer.recommend().items
-    played(again, means)
-    assert again.remaining == 0
-
-
 @pytest.mark.parametrize("segments", [None, ["bar", "shop"]])
 def test_a_simulated_run_is_copied_and_pickled_and_each_goes_on_alike(segments):
     """After its set has changed, too, with a round of each set open."""

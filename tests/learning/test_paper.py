@@ -17,8 +17,8 @@ from sottovoce.plans.placement import Placement
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import needed_noise
 from sottovoce.plans.sphere import Sphere, Spheres
-from sottovoce.privacy import TREE, SimulatedNoise, sum_error
-from sottovoce.privacy.mechanisms.tree import TreeAggregator, TreeSensitivity, tree_noise
+from sottovoce.privacy import TREE, Sensitivity, SimulatedNoise, sum_error
+from sottovoce.privacy.mechanisms.tree import TreeAggregator, tree_noise
 
 PURE, APPROXIMATE = sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6)
 
@@ -115,7 +115,7 @@ class TestPadding:
         """Against the tree itself: as many coordinates as make the root mean square sure to 2%."""
         sizes = {"l1": 40, "l2": 40.0, "length": length}
         said = sum_error("tree", sv.ZCDP(0.5), **sizes, dimension=1, padding=True)
-        noise = tree_noise(sv.ZCDP(0.5), TreeSensitivity(40, 40.0, length + 1, 1))
+        noise = tree_noise(sv.ZCDP(0.5), Sensitivity(40, 40.0, length, 1))
         tree = TreeAggregator(length + 1, 20_000, SimulatedNoise(length).sampler(noise), padding=True)
         for t in range(1, min(length, 9) + 1):
             found = tree.add(np.zeros(20_000, dtype=np.int64)).std()

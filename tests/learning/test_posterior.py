@@ -101,12 +101,6 @@ class TestPlan:
             optimizer.tell(actions.ids, low + (high - low) * slates(actions.x))
         assert np.isfinite(optimizer.point).all()
 
-    def test_a_plan_can_be_written_down(self):
-        plan = bandit(change_probe=True, probes=5, **LINEAR).plan
-        again = sv.Plan.from_dict(plan.to_dict())
-        assert again == plan
-        assert (again.probes, again.change_probe) == (5, True)
-
 
 class TestLearning:
     @every("privacy", GUARANTEES.values())

@@ -196,30 +196,6 @@ def test_inside_play_never_leaves_the_set(domain, plan):
     assert all(domain.contains(action, tolerance=1e-9) for action in actions)
 
 
-@given(st.integers(0, 399), st.floats(-1, 3), st.floats(-1, 3), st.sampled_from(range(4)), st.booleans())
-@settings(max_examples=20, deadline=None)
-def test_replacing_one_loss_moves_one_number_of_one_round(where, old, new, index, linear_losses):
-    """Probe sums, on the whole optimizer with its noise held fixed: the executable half of the privacy proof."""
-    options = {"plan": "auto", **(LINEAR if linear_losses else {"exploration": "frames"})}
-    before, after = (_released(DOMAINS[index], where, loss, options) for loss in (old, new))
-    steps = make(DOMAINS[index], **options).plan.grids((-1.0, 3.0))[0].steps
-    moved = [np.abs(ours - theirs) for ours, theirs in zip(before, after, strict=True)]
-    assert sum(int((move > 0).sum()) for move in moved) <= 1
-    assert max((move.max() for move in moved), default=0) <= steps
-
-
-def _released(domain, where, loss, options):
-    """Every number that was released in a run in which loss number `where` is `loss`."""
-    optimizer = make(domain, noise=SimulatedNoise(9), **options)
-    mechanism = optimizer._policy.current().mechanism
-    released, original = [], mechanism.release
-    mechanism.release = lambda sums: released.append(original(sums)) or released[-1]
-    while optimizer.remaining:
-        block = optimizer.ask_round()
-        optimizer.tell(block.ids, np.where(block.ids == where, loss, np.cos(block.ids)))
-    return released
-
-
 @every("delay", [0, 1])
 def test_delay_counts_rounds(delay):
     """The first rounds play the centre: one of them at delay 0, two at delay 1."""

@@ -78,16 +78,6 @@ def test_asking_for_it_changes_nothing(kind):
     assert looked.oracle_calls >= other.oracle_calls  # it asks the oracle, and that is counted
 
 
-@every("kind, horizon", [("posterior", 2000), ("posterior", None), ("designs", None), ("frames", None)])
-def test_a_state_takes_it_along(kind, horizon):
-    optimizer = make(kind, horizon)
-    play(optimizer, 256 + 512 if horizon is None else 1000)  # the last event of an epoch: the next one knows little
-    again = sv.PrivateBandit.from_state(optimizer.state())
-    found, before = again.recommend(), optimizer.recommend()
-    assert found.rounds > 0
-    assert np.allclose(found.x, before.x, atol=1e-4)
-
-
 def test_actions_asked_far_ahead_of_losses_do_not_hide_what_earlier_epochs_learned():
     optimizer = make(horizon=None)
     actions = optimizer.ask(5000)  # four epochs and a part of the fifth

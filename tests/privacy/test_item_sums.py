@@ -1,8 +1,6 @@
 """Item sums: what one event moves, weighted or not, and the noise that is for it."""
 
 import itertools
-import math
-from dataclasses import replace
 
 import dp_accounting
 import numpy as np
@@ -199,13 +197,3 @@ def test_the_smaller_noise_of_both_families_is_taken():
     assert ITEM_SUMS.noise(ApproxDP(1.0, 1e-6), sensitivity_of(one)).family == "laplace"
     tiny = ITEM_SUMS.noise(ApproxDP(1.0, 1e-300), sensitivity_of(many))
     assert tiny == ITEM_SUMS.noise(PureDP(1.0), sensitivity_of(many))
-
-
-def test_contributions_multiply_what_a_person_moves():
-    grid = grid_of(4, 18)
-    for guarantee in (PureDP(1.0), ZCDP(0.5)):
-        once, thrice = (
-            ITEM_SUMS.noise(replace(guarantee, contributions=k), sensitivity_of(grid)).scale for k in (1, 3)
-        )
-        assert thrice == pytest.approx(3 * once, rel=1e-9)
-    assert math.isclose(ITEM_SUMS.noise(ZCDP(0.5), sensitivity_of(grid)).scale, RESOLUTION * 2 * 2**18, rel_tol=1e-9)

@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import random
 import signal
-import stat
 import threading
 import time
 
@@ -142,25 +141,6 @@ def test_a_budget_cannot_be_changed_by_opening_it_again(tmp_path):
     with pytest.raises(LedgerConflict, match=r"PureDP\(epsilon=2.0"):
         Ledger(PureDP(2.0), tmp_path / "ledger")
     assert Ledger(PureDP(1.0), tmp_path / "ledger").remaining == 1.0
-
-
-def test_another_file_is_not_touched(tmp_path):
-    path = tmp_path / "letter"
-    path.write_text("Dear reader, this is no database, and it is long enough to be sure of it.\n" * 20)
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match="path must be a ledger"):
-        Ledger(PureDP(1.0), path)
-    assert path.read_bytes() == before
-
-
-def test_only_its_owner_can_read_it(tmp_path):
-    path = tmp_path / "ledger"
-    umask = os.umask(0)
-    try:
-        Ledger(PureDP(1.0), path).charge("run", PureDP(0.5))
-    finally:
-        os.umask(umask)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_ledger_in_memory_is_not_used_after_a_fork():

@@ -108,12 +108,13 @@ def test_only_its_owner_can_read_it_wherever_a_link_leads(tmp_path, path):
 
 
 @pytest.mark.usefixtures("everyone")
-def test_another_file_keeps_its_mode(path):
-    path.write_text("Dear reader, this is no database, and it is long enough to be sure of it.\n" * 20)
+def test_another_file_is_not_touched_and_keeps_its_mode(path):
+    letter = b"Dear reader, this is no database, and it is long enough to be sure of it.\n" * 20
+    path.write_bytes(letter)
     path.chmod(0o644)
     with pytest.raises(ValueError, match="path must be a ledger"):
         Ledger(PureDP(9.0), path)
-    assert mode(path) == 0o644
+    assert (mode(path), path.read_bytes()) == (0o644, letter)
 
 
 def test_a_change_of_directory_leads_to_no_other_ledger(tmp_path, monkeypatch):

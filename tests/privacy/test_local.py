@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import subprocess
 import sys
 from decimal import Decimal, getcontext
@@ -197,20 +196,3 @@ print(channel.least, channel.privatise(0.7))
     assert int(least) == channel.least  # the same integers on every machine
     assert int(report) in (-1, 1)
     assert Path(one_bit.__file__).read_text().count("import sottovoce") == 0
-
-
-def test_a_forked_client_never_shares_noise_with_its_parent():
-    channel = LaplaceChannel((0.0, 1.0), 1e-3, bits=20)
-    channel.privatise(0.0)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.write(writer, " ".join(str(channel.privatise(0.0)) for _ in range(20)).encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        theirs = [int(word) for word in pipe.read().split()]
-    ours = [channel.privatise(0.0) for _ in range(20)]
-    assert len(theirs) == 20
-    assert not set(ours) & set(theirs)  # by chance with probability below 1e-6

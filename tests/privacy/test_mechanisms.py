@@ -16,16 +16,23 @@ from sottovoce.privacy import (
     NoPrivacy,
     PureDP,
     SecureNoise,
+    Sensitivity,
     SimulatedNoise,
     levels,
-    noise_of,
-    running_sums,
     sum_error,
 )
 from sottovoce.privacy.noise import add as real_add
 
 SAFETY = 1 + 1e-12  # that calibration adds against float rounding
 SIZES = {"l1": 3_000_000, "l2": 2e6, "length": 100, "dimension": 4}
+
+
+def noise_of(name, guarantee, **sizes):
+    return MECHANISMS[name].noise(guarantee, Sensitivity(**sizes))
+
+
+def running_sums(name, guarantee, source, **sizes):
+    return MECHANISMS[name].start(Sensitivity(**sizes), source.sampler(noise_of(name, guarantee, **sizes)))
 
 
 def noised(monkeypatch, module, stream, vectors):
@@ -169,7 +176,7 @@ def test_bad_sizes_are_refused_by_name(mechanism, argument, bad):
 
 def test_an_unknown_mechanism_is_refused():
     with pytest.raises(ValueError, match="mechanism must be one of 'tree'"):
-        running_sums("forest", ZCDP(0.5), source=SecureNoise(), **SIZES)
+        sum_error("forest", ZCDP(0.5), **SIZES)
 
 
 def test_secure_noise_goes_through(mechanism):

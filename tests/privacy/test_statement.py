@@ -67,6 +67,18 @@ def test_promises_that_protect_nobody_or_teach_nothing_are_cautioned_against(gua
     assert [one[: len(words)] for one in found] == [words] if words else found == ()
 
 
+@every("make", [PureDP, ZCDP, GDP, LocalDP, lambda epsilon: ApproxDP(epsilon, 1e-6)])
+@every("budget", [0, -1.0, float("nan"), float("inf")])
+def test_a_budget_is_positive_and_finite(make, budget):
+    with pytest.raises(ValueError, match=r"(epsilon|rho|mu) must be"):
+        make(budget)
+
+
+def test_guarantees_are_hashable_values():
+    assert PureDP(1) == PureDP(1.0)
+    assert len({ApproxDP(1.0, 1e-6), ApproxDP(1, 1e-6)}) == 1
+
+
 def test_an_unknown_promise_is_refused():
     with pytest.raises(ValueError, match="kind must be one of PureDP"):
         guarantee_from_dict({"kind": "PinkyPromise"})

@@ -11,9 +11,9 @@ from sampling import every
 from sottovoce.privacy import (
     ApproxDP,
     Noise,
+    Sensitivity,
     SimulatedNoise,
     TreeAggregator,
-    TreeSensitivity,
     levels,
     tree_noise,
 )
@@ -167,7 +167,7 @@ def test_memory_is_logarithmic():
 
 
 def test_delta_below_what_the_grid_can_tell_is_refused():
-    coarse = TreeSensitivity(l1=4, l2=4.0, length=10**6, dimension=100)
+    coarse = Sensitivity(l1=4, l2=4.0, length=10**6, dimension=100)
     with pytest.raises(ValueError, match="delta"):
         tree_noise(ApproxDP(1.0, 1e-12), coarse)
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from study_tools import Look, losses_of, place, set_clock, sums, text_of
+from study_tools import Look, losses_of, place, set_clock, sums
 
 import sottovoce as sv
-from sottovoce.errors import AlreadyTold, RoundClosed, StudyBehind, UnknownAction
+from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
 
 PLANTED = 0.123456789
 
@@ -57,28 +57,6 @@ def test_ids_that_the_study_did_not_sign_are_refused(opened, sqlite_url):
     with pytest.raises(UnknownAction):
         study.tell([good, theirs], [0.5, 0.5])
     assert counts(study) == (1, 0, 0, 1, 0)
-
-
-@pytest.mark.parametrize("where", [(1, 5), (1, 7 * 256), (2, 0)])
-def test_an_id_that_is_newer_than_the_storage_ends_a_life(where, opened, url):
-    study = opened(url, **sums())
-    block = study.ask(5)
-    study.tell(block.ids[:2], [0.5, 0.5])
-    future = text_of(url, *where)
-    with pytest.raises(StudyBehind, match="handed out by a newer state of the storage"):
-        study.tell(future, PLANTED)
-    status = study.status()
-    assert status.incarnation > where[0]
-    assert Look(url).tells == []
-    for old in (block.ids[0], block.ids[4]):
-        with pytest.raises(UnknownAction, match="before the storage was restored"):
-            study.tell(old, 0.5)
-    fresh = study.ask(14)
-    assert {place(one)[0] for one in fresh.ids} == {status.incarnation}
-    with pytest.raises(UnknownAction):
-        study.tell(future, PLANTED)
-    study.tell(fresh.ids, losses_of(fresh.ids))
-    assert study.status().round > status.round
 
 
 def test_a_deadline_closes_rounds(opened, url, monkeypatch):

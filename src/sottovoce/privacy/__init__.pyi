@@ -59,14 +59,11 @@ from sottovoce.privacy.mechanisms.table import (
     SumError as SumError,
     mechanism_for as mechanism_for,
     mechanism_named as mechanism_named,
-    noise_of as noise_of,
-    running_sums as running_sums,
     sum_error as sum_error,
 )
 from sottovoce.privacy.mechanisms.tree import (
     TREE as TREE,
     TreeAggregator as TreeAggregator,
-    TreeSensitivity as TreeSensitivity,
     levels as levels,
     tree_noise as tree_noise,
 )

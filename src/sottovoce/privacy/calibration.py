@@ -17,7 +17,7 @@ _LEAST_GAUSSIAN = 4.0  # steps of the grid; below, the discrete and the rounded 
 _SAFETY = 1 + 1e-12  # on the safe side of a dozen roundings
 
 
-def noise_for(guarantee: Guarantee, *, l1: int | None, l2: float, numbers: int) -> Noise:
+def noise_for(guarantee: Guarantee, *, l1: int, l2: float, numbers: int) -> Noise:
     """Return the least noise that keeps the guarantee.
 
     Parameters
@@ -26,7 +26,6 @@ def noise_for(guarantee: Guarantee, *, l1: int | None, l2: float, numbers: int) 
         What to promise: PureDP gets Laplace noise, ApproxDP and ZCDP Gaussian.
     l1, l2
         How far one person (all of its contributions together) can move the vector of all released integers.
-        `l1=None` says that the mechanism has no useful l1 bound, and refuses pure privacy.
     numbers
         How many of the released integers one person's data can reach: discreteness is charged to these alone, since
         the others are drawn alike for both neighbours.
@@ -37,8 +36,6 @@ def noise_for(guarantee: Guarantee, *, l1: int | None, l2: float, numbers: int) 
     Noise(family='laplace', scale=200.0)
     """
     if isinstance(guarantee, PureDP):
-        if l1 is None:
-            raise TypeError(f"this mechanism has Gaussian noise only and cannot give {guarantee!r}; use a tree")
         return laplace_for(l1, guarantee.epsilon)
     number("l2", l2, above=0)
     if isinstance(guarantee, ZCDP):
@@ -48,6 +45,26 @@ def noise_for(guarantee: Guarantee, *, l1: int | None, l2: float, numbers: int) 
     if isinstance(guarantee, LocalDP):
         raise TypeError(f"{guarantee!r} is kept on the owner's side: make a channel with sottovoce.privacy.local")
     raise TypeError(f"integer noise cannot give {guarantee!r}; use PureDP, ApproxDP or ZCDP")
+
+
+def least_noise_for(guarantee: Guarantee, *, l1: int, l2: float, numbers: int) -> Noise:
+    """Return the least noise of either family: where delta is allowed, too, Laplace noise may hide few numbers better.
+
+    Pure privacy implies the approximate kind at the same epsilon.
+
+    Examples
+    --------
+    >>> least_noise_for(ApproxDP(epsilon=1.0, delta=1e-6), l1=1000, l2=1000.0, numbers=1)
+    Noise(family='laplace', scale=1000.0)
+    """
+    if not isinstance(guarantee, ApproxDP):
+        return noise_for(guarantee, l1=l1, l2=l2, numbers=numbers)
+    pure = laplace_for(l1, guarantee.epsilon)
+    try:
+        gaussian = noise_for(guarantee, l1=l1, l2=l2, numbers=numbers)
+    except ValueError:  # a delta too small for the grid
+        return pure
+    return min(gaussian, pure, key=lambda one: one.standard_deviation)
 
 
 def _scale(l2: float, mu: float) -> float:

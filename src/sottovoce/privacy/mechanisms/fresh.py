@@ -17,7 +17,7 @@ Tests: tests/privacy/test_mechanisms.py.
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import number, whole
+from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
@@ -26,31 +26,24 @@ from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.noise import Noise, Sampler, add
 
 
-def fresh_noise(guarantee: Guarantee, *, l1: int, l2: float, dimension: int) -> Noise:
+def fresh_noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
     """Return the least noise per coordinate of a round that keeps the guarantee.
 
     Parameters
     ----------
     guarantee
         What is to be kept.
-    l1, l2
-        Norms of what one contribution changes in one round's vector, at most.
-    dimension
-        Of the vectors.
+    sensitivity
+        How far one contribution moves one round's vector.
 
     Examples
     --------
     >>> from sottovoce.privacy.guarantees import PureDP
-    >>> fresh_noise(PureDP(epsilon=0.1), l1=300, l2=100.0, dimension=10)
+    >>> fresh_noise(PureDP(epsilon=0.1), Sensitivity(l1=300, l2=100.0, length=7, dimension=10))
     Noise(family='laplace', scale=3000.0)
     """
-    contributions = guarantee.contributions
-    return noise_for(
-        guarantee,
-        l1=contributions * whole("l1", l1),
-        l2=contributions * number("l2", l2, above=0),
-        numbers=contributions * whole("dimension", dimension),
-    )
+    people, moved = guarantee.contributions, sensitivity
+    return noise_for(guarantee, l1=people * moved.l1, l2=people * moved.l2, numbers=people * moved.dimension)
 
 
 class FreshSums(ReleasesRounds):
@@ -102,16 +95,12 @@ class FreshSums(ReleasesRounds):
         return add(check_vector(vector, self.dimension), self._sampler.draw(self.dimension))
 
 
-def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
-    return fresh_noise(guarantee, l1=sensitivity.l1, l2=sensitivity.l2, dimension=sensitivity.dimension)
-
-
 FRESH = Mechanism(
     name="fresh",
     takes=("vectors",),
     releases="rounds",
     guarantees=(PureDP, ApproxDP, ZCDP),
-    noise=_noise,
+    noise=fresh_noise,
     open=lambda sensitivity, sampler: FreshSums(sensitivity.dimension, sampler),
     variances=lambda length: (float, (length + 1) / 2, float(length)),
     unasked=True,

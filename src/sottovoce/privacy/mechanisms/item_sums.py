@@ -28,7 +28,7 @@ Tests: tests/privacy/test_item_sums.py.
 import numpy as np
 
 from sottovoce._arrays import Integers
-from sottovoce.privacy.calibration import noise_for
+from sottovoce.privacy.calibration import least_noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.item_grid import ItemGrid
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
@@ -98,17 +98,8 @@ def check_multipliers(
 
 def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
     """Least noise of either family, for what one person's vectors of losses move."""
-    people = guarantee.contributions
-    if not isinstance(guarantee, ApproxDP):
-        return noise_for(
-            guarantee, l1=people * sensitivity.l1, l2=people * sensitivity.l2, numbers=people * sensitivity.dimension
-        )
-    pure = noise_for(PureDP(guarantee.epsilon), l1=people * sensitivity.l1, l2=people * sensitivity.l2, numbers=1)
-    try:
-        gaussian = noise_for(guarantee, l1=None, l2=people * sensitivity.l2, numbers=people * sensitivity.dimension)
-    except ValueError:  # a delta too small for the grid
-        return pure
-    return min(gaussian, pure, key=lambda one: one.standard_deviation)
+    people, moved = guarantee.contributions, sensitivity
+    return least_noise_for(guarantee, l1=people * moved.l1, l2=people * moved.l2, numbers=people * moved.dimension)
 
 
 ITEM_SUMS = Mechanism(

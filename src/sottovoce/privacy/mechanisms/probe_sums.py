@@ -28,7 +28,7 @@ import numpy as np
 
 from sottovoce._arrays import Integers
 from sottovoce._checks import whole
-from sottovoce.privacy.calibration import noise_for
+from sottovoce.privacy.calibration import least_noise_for, noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
@@ -68,9 +68,7 @@ def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = Non
 
 @lru_cache(1024)
 def least_probe_noise(guarantee: Guarantee, steps: int, reached: int = 1) -> Noise:
-    """Return the least noise of either family: even where delta is allowed, Laplace noise may hide one number better.
-
-    Pure privacy implies the approximate kind at the same epsilon.
+    """Return the least noise of either family for one loss in one number, or in several that move no farther together.
 
     Examples
     --------
@@ -78,14 +76,8 @@ def least_probe_noise(guarantee: Guarantee, steps: int, reached: int = 1) -> Noi
     >>> least_probe_noise(ApproxDP(epsilon=1.0, delta=1e-6), 1000)
     Noise(family='laplace', scale=1000.0)
     """
-    if not isinstance(guarantee, ApproxDP):
-        return probe_noise(guarantee, steps=steps, reached=reached)
-    pure = probe_noise(PureDP(guarantee.epsilon, guarantee.contributions), steps=steps)
-    try:
-        gaussian = probe_noise(guarantee, steps=steps, reached=reached)
-    except ValueError:  # a delta too small for the grid
-        return pure
-    return min(gaussian, pure, key=lambda one: one.standard_deviation)
+    far = guarantee.contributions * whole("steps", steps)
+    return least_noise_for(guarantee, l1=far, l2=far, numbers=guarantee.contributions * reached)
 
 
 class ProbeSums(ReleasesRounds):

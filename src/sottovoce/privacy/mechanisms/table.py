@@ -7,7 +7,6 @@ private. Adding one is that file and a line in the table below; an unknown name 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,7 +21,7 @@ from sottovoce.privacy.mechanisms.item_sums import ITEM_SUMS
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.mechanisms.probe_sums import PROBE_SUMS
 from sottovoce.privacy.mechanisms.tree import TREE
-from sottovoce.privacy.noise import Noise, NoiseSource
+from sottovoce.privacy.noise import Noise
 
 MECHANISMS: dict[str, Mechanism] = {one.name: one for one in (PROBE_SUMS, ITEM_SUMS, TREE, FRESH, NONE, LOCAL)}
 """Every mechanism there is, by name."""
@@ -126,76 +125,6 @@ class SumError:
         return f"SumError(rms={self.rms:.6g}, worst={self.worst:.6g}, noise={self.noise})"
 
 
-def running_sums(
-    mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int, source: NoiseSource
-) -> RunningSums:
-    """Return a stream of private running sums, with the least noise that keeps the guarantee.
-
-    Parameters
-    ----------
-    mechanism
-        "tree" or "fresh".
-    guarantee
-        PureDP (Laplace noise), ApproxDP or ZCDP (Gaussian), for streams in which one person's contributions change.
-    l1, l2
-        How far one contribution can move one round's vector.
-    length, dimension
-        How many sums are released, and the length of a vector.
-    source
-        Where noise comes from: `SecureNoise()`, or `SimulatedNoise(seed)` for simulations.
-
-    Examples
-    --------
-    >>> from sottovoce.privacy import ZCDP, SimulatedNoise
-    >>> sums = running_sums(
-    ...     "tree", ZCDP(rho=0.5), l1=1000, l2=1000.0, length=100, dimension=3, source=SimulatedNoise(0)
-    ... )
-    >>> [sums.add(np.array([1000, 0, -1000])).shape for _ in range(2)], sums.round
-    ([(3,), (3,)], 2)
-    """
-    found, sensitivity = _adding_up(mechanism), Sensitivity(l1, l2, length, dimension)
-    stream: RunningSums = found.start(sensitivity, source.sampler(_least_noise(found, guarantee, sensitivity)))
-    return stream
-
-
-def _adding_up(name: str) -> Mechanism:
-    """Return a mechanism that can add up vectors with noise, and say how much of it."""
-    known = tuple(one.name for one in MECHANISMS.values() if one.variances is not None)
-    return MECHANISMS[choice("mechanism", name, known)]
-
-
-@lru_cache(1024)
-def _least_noise(mechanism: Mechanism, guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
-    noise = mechanism.noise(guarantee, sensitivity)
-    assert noise is not None
-    return noise
-
-
-def noise_of(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int) -> Noise:
-    """Return the least noise per drawn number with which a mechanism keeps the guarantee.
-
-    Parameters
-    ----------
-    mechanism
-        Its name.
-    guarantee
-        What is to be kept.
-    l1, l2
-        Norms of what one contribution changes in one round's vector, at most.
-    length
-        How many rounds there are.
-    dimension
-        Of the vectors.
-
-    Examples
-    --------
-    >>> from sottovoce.privacy import PureDP
-    >>> noise_of("fresh", PureDP(epsilon=1.0), l1=300, l2=100.0, length=50, dimension=9)
-    Noise(family='laplace', scale=300.0)
-    """
-    return _least_noise(_adding_up(mechanism), guarantee, Sensitivity(l1, l2, length, dimension))
-
-
 def sum_error(
     mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int, **options: Any
 ) -> SumError:
@@ -227,10 +156,12 @@ def sum_error(
     tree 7.03
     fresh 22.37
     """
-    found, sensitivity = _adding_up(mechanism), Sensitivity(l1, l2, length, dimension)
-    noise = _least_noise(found, guarantee, sensitivity)
-    unit = noise.standard_deviation**2
+    known = tuple(one.name for one in MECHANISMS.values() if one.variances is not None)
+    found, sensitivity = MECHANISMS[choice("mechanism", mechanism, known)], Sensitivity(l1, l2, length, dimension)
+    noise = found.noise(guarantee, sensitivity)
+    assert noise is not None
     assert found.variances is not None
+    unit = noise.standard_deviation**2
     found.check_options(options)
     variance, mean, worst = found.variances(length, **options)
     return SumError(noise, math.sqrt(unit * mean), math.sqrt(unit * worst), lambda t: unit * variance(t), length)

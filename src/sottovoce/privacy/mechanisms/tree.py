@@ -20,7 +20,6 @@ fixed; calibration against dp-accounting).
 """
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import NamedTuple
 
@@ -54,36 +53,13 @@ def levels(length: int, root: bool = False) -> int:
     return (whole("length", length) - 1).bit_length() + root
 
 
-@dataclass(frozen=True)
-class TreeSensitivity:
-    """How far one contribution moves one round's integer vector, and how many nodes see it.
-
-    Parameters
-    ----------
-    l1, l2
-        Norms of what one contribution changes in one round's vector, at most, in steps of the grid.
-    length
-        N, how many rounds there are.
-    dimension
-        Of the vectors.
-    root
-        Whether the N-th sum is released, too.
-    """
-
-    l1: int
-    l2: float
-    length: int
-    dimension: int
-    root: bool = False
-
-    @property
-    def levels(self) -> int:
-        """How many released nodes one round's data can reach; at least 1, so that noise is always defined."""
-        return max(1, levels(self.length, self.root))
+def _reached(length: int) -> int:
+    """How many released nodes one round's data can reach if `length` sums are released, and the root is not."""
+    return max(1, levels(length + 1))
 
 
 @lru_cache(maxsize=1024)
-def tree_noise(guarantee: Guarantee, sensitivity: TreeSensitivity) -> Noise:
+def tree_noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
     """Return the least noise per node that keeps the guarantee.
 
     Parameters
@@ -91,23 +67,23 @@ def tree_noise(guarantee: Guarantee, sensitivity: TreeSensitivity) -> Noise:
     guarantee
         What is to be kept.
     sensitivity
-        How far one contribution reaches.
+        How far one contribution moves one round's vector, and how many sums are released.
 
     Examples
     --------
     >>> from sottovoce.privacy.guarantees import ZCDP, PureDP
-    >>> sensitivity = TreeSensitivity(l1=300, l2=100.0, length=1024, dimension=10)
+    >>> sensitivity = Sensitivity(l1=300, l2=100.0, length=1023, dimension=10)
     >>> tree_noise(PureDP(epsilon=1.0), sensitivity)
     Noise(family='laplace', scale=3000.0)
     >>> round(tree_noise(ZCDP(rho=0.5), sensitivity).scale, 2)
     316.23
     """
-    contributions, reached = guarantee.contributions, sensitivity.levels
+    contributions, reached = guarantee.contributions, _reached(sensitivity.length)
     return noise_for(
         guarantee,
         l1=contributions * reached * sensitivity.l1,
         l2=contributions * math.sqrt(reached) * sensitivity.l2,
-        numbers=sensitivity.length * sensitivity.dimension,
+        numbers=(sensitivity.length + 1) * sensitivity.dimension,
     )
 
 
@@ -130,7 +106,7 @@ class TreeAggregator(ReleasesRounds):
     sampler
         Draws the noise of one coordinate of one node; see `tree_noise` for its scale.
     root
-        Whether the N-th sum will be released too. The noise must be calibrated with the same `root`.
+        Whether the N-th sum will be released too. `tree_noise` does not pay for it: a round reaches one node more.
     padding
         Draw ceil(log2 N) noises for every sum, as the paper does for a coupling argument. Costs accuracy, and buys no
         privacy here.
@@ -139,8 +115,7 @@ class TreeAggregator(ReleasesRounds):
     --------
     >>> from sottovoce.privacy.guarantees import PureDP
     >>> from sottovoce.privacy.noise import Noise, SimulatedNoise
-    >>> sensitivity = TreeSensitivity(l1=10, l2=10.0, length=8, dimension=2)
-    >>> noise = tree_noise(PureDP(epsilon=1.0), sensitivity)
+    >>> noise = tree_noise(PureDP(epsilon=1.0), Sensitivity(l1=10, l2=10.0, length=7, dimension=2))
     >>> tree = TreeAggregator(8, 2, SimulatedNoise(0).sampler(noise))
     >>> [tree.add(np.array([100, -100])).shape for _ in range(3)]
     [(2,), (2,), (2,)]
@@ -213,12 +188,6 @@ def _open(sensitivity: Sensitivity, sampler: Sampler, *, padding: bool = False) 
     return TreeAggregator(sensitivity.length + 1, sensitivity.dimension, sampler, padding=padding)
 
 
-def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
-    return tree_noise(
-        guarantee, TreeSensitivity(sensitivity.l1, sensitivity.l2, sensitivity.length + 1, sensitivity.dimension)
-    )
-
-
 def _variances(length: int, *, padding: bool = False) -> Variances:
     """Of the sums 1..length: a noise for each of their nodes, or as many as the tree has levels if they are padded."""
     if padding:
@@ -240,10 +209,10 @@ TREE = Mechanism(
     takes=("vectors",),
     releases="sums",
     guarantees=(PureDP, ApproxDP, ZCDP),
-    noise=_noise,
+    noise=tree_noise,
     open=_open,  # of one round more, whose sum is never released
     variances=_variances,
-    reach=lambda length: max(1, levels(length + 1)),
+    reach=_reached,
     options=("padding",),
     unasked=True,
 )
