@@ -68,12 +68,12 @@ def ends_of_blocks(code):
     """
     found = list(dis.get_instructions(code))
     ends = {one.offset for one, after in itertools.pairwise(found) if after.opname == "WITH_EXCEPT_START"}
-    for before, one, two, three, call in zip([None, *found], found, found[1:], found[2:], found[3:], strict=False):
+    for place, (one, two, three, call) in enumerate(zip(found, found[1:], found[2:], found[3:], strict=False)):
         nothing = all(each.opname == "LOAD_CONST" and each.argval is None for each in (one, two, three))
         if nothing and call.opname in ("PRECALL", "CALL"):
             ends.add(one.offset)
-            if before is not None and before.opname == "SWAP":  # a value is returned from within the block
-                ends.add(before.offset)
+            returned = itertools.takewhile(lambda each: each.opname == "SWAP", reversed(found[:place]))
+            ends.update(each.offset for each in returned)  # of a value that is returned from within the block
     return ends
 
 
