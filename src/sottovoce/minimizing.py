@@ -9,8 +9,9 @@ import numpy as np
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
+from sottovoce.models import Segments
 from sottovoce.plans.options import OptimizerOptions, spelled_out
-from sottovoce.playing import play
+from sottovoce.playing import World, play
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 
 
@@ -142,21 +143,20 @@ def minimize(
         name=name,
         **options,
     )
-    for _ in play(optimizer, _Function(loss, segment_of, vectorized), horizon):
+    for _ in play(optimizer, _Function(loss, optimizer.segments, segment_of, vectorized), horizon):
         pass
     point = optimizer.point if segment_of is None else np.asarray(optimizer.recommend().x)
     return Minimized(point, optimizer, optimizer.privacy)
 
 
-class _Function:
+class _Function(World):
     """A world whose losses a function has; events are met in their order, each once."""
 
-    def __init__(self, loss: Callable[..., Any], segment_of: Callable[[int], Any] | None, vectorized: bool) -> None:
-        self._loss, self._segment_of, self._vectorized = loss, segment_of, vectorized
+    def __init__(self, loss: Any, segments: Segments | None, segment_of: Any, vectorized: bool) -> None:
+        self._loss, self.segments, self._segment_of, self._vectorized = loss, segments, segment_of, vectorized
         self._coming: list[Any] = []  # segments that were looked up, and not played
 
     def segments_of(self, start: int, size: int) -> list[Any]:
-        assert self._segment_of is not None
         found = [self._segment_of(event) for event in range(start, start + size)]
         self._coming += found
         return found

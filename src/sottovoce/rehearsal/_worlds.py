@@ -7,14 +7,15 @@ caller knows it to (`contrast`). What is seen of a decision is one number within
 variance that the world has there. Means are in units of the range: 0 is the least that a loss can be, 1 the most.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from sottovoce._arrays import Floats, Matrix, Vector
+from sottovoce._arrays import Floats, Integers, Matrix, Vector
 from sottovoce.domains import Domain
 from sottovoce.plans.decisions import in_told_order
+from sottovoce.playing import World
 
 _VERTICES = 32  # that say how far a set reaches
 _SEASONS = 16  # of a year, in a world that has them
@@ -26,36 +27,69 @@ _FEATURES = 0.7  # share of what costs differ by that features explain, as plans
 _SHARPNESS = 0.15  # how near to what people want, of the whole reach, losses stop to grow like a distance
 
 
-@dataclass(frozen=True, eq=False)
-class World:
+@dataclass(eq=False)
+class InventedWorld(World):
     """Losses over a set, in units of the range.
 
     Attributes
     ----------
+    domain
+        The feasible set.
     mean
         From actions, a row each, and how far the run has come, between 0 and 1, to the mean of each.
     variance
-        From actions to the variance of what is seen of each.
-    best, middle
+        From actions to the variance of what is told of each.
+    least, middle
         The mean of the best fixed decision, and that of never learning.
     changes
         Whether means depend on how far the run has come.
+    items
+        Draws what is told of the items of actions, how far the run has come, where each has a loss of its own.
+    gains
+        Whether what is told are gains: numbers from the upper end of the range down.
+    events, loss_range, lots
+        Of a run in it: how long it is, the range that losses are in, and what is told by lot.
+    lost
+        What the run lost so far: on average, not as it was told.
     """
 
+    domain: Domain
     mean: Callable[[Floats, float], Vector]
     variance: Callable[[Floats], Vector]
-    best: float
+    least: float
     middle: float
     changes: bool = False
+    items: Callable[[Floats, float, np.random.Generator], Floats] | None = None
+    gains: bool = False
+    events: int = 1
+    loss_range: tuple[float, float] = (0.0, 1.0)
+    lots: np.random.Generator = field(default_factory=np.random.default_rng)
+    lost: float = field(default=0.0, init=False)
+
+    def losses(self, start: int, actions: Floats) -> Floats:
+        """Return what is told of consecutive events."""
+        passed, (low, high) = start / self.events, self.loss_range
+        means = self.mean(actions, passed)
+        self.lost += float(means.sum())
+        if self.items is not None:
+            told = self.items(actions, passed, self.lots)
+        else:
+            told = _one_of_two(means, self.variance(actions), self.lots)
+        return np.asarray(high - (high - low) * told if self.gains else low + (high - low) * told)
+
+    def best(self, marks: Sequence[int] | Integers) -> Vector:
+        """Return what the best fixed decision loses until each number of events."""
+        return self.least * np.asarray(marks, dtype=np.float64)
 
     @property
     def contrast(self) -> float:
-        """How much better the best decision is than never learning, as a share of the range."""
-        return self.middle - self.best
+        """How much better the best decision is than never learning, as a share of what there can be."""
+        return self.middle - self.least
 
-    def seen(self, actions: Floats, means: Vector, rng: np.random.Generator) -> Vector:
-        """Draw what is seen of actions: one of two numbers in [0, 1], with the world's mean and variance there."""
-        return _one_of_two(means, self.variance(actions), rng)
+    @property
+    def share(self) -> float:
+        """The regret of the run over that of never learning."""
+        return (self.lost - float(self.best([self.events])[0])) / (self.events * self.contrast)
 
 
 def _one_of_two(means: Floats, variance: Floats, rng: np.random.Generator) -> Floats:
@@ -68,59 +102,6 @@ def _one_of_two(means: Floats, variance: Floats, rng: np.random.Generator) -> Fl
     down = np.divide(variance, up, out=down, where=far)
     falls = rng.random(means.shape) * (up + down) < up
     return np.where(falls, means - down, means + up)
-
-
-@dataclass(frozen=True, eq=False)
-class ItemWorld:
-    """Losses of items, each with odds of its own.
-
-    Attributes
-    ----------
-    domain
-        The feasible set.
-    odds
-        (seasons, n), the mean value of each item, in units of its range.
-    sign
-        1 if values are losses, -1 if they are gains.
-    scatter
-        Variance of one item's value; None for clicks, which are there or not.
-    whole
-        What a decision's items can add up to, which means are measured in.
-    best, middle
-        The mean of the best fixed decision, and that of never learning.
-    """
-
-    domain: Domain
-    odds: Matrix
-    sign: int
-    scatter: float | None
-    whole: float
-    best: float
-    middle: float
-
-    @property
-    def changes(self) -> bool:
-        """Whether means depend on how far the run has come."""
-        return len(self.odds) > 1
-
-    @property
-    def contrast(self) -> float:
-        """How much better the best decision is than never learning, as a share of what there can be."""
-        return self.middle - self.best
-
-    def _season(self, passed: float) -> Vector:
-        return np.asarray(self.odds[int(passed * _YEARS * len(self.odds)) % len(self.odds)])
-
-    def mean(self, actions: Floats, passed: float) -> Vector:
-        """Return the mean loss of each action: the sum over its items."""
-        return np.asarray(self.sign / self.whole * (actions @ self._season(passed)))
-
-    def told(self, actions: Floats, passed: float, rng: np.random.Generator) -> Floats:
-        """Draw what is told of the items of each action, in the order of `chosen`."""
-        items = in_told_order(self.domain, actions)
-        means = np.where(items >= 0, self._season(passed)[items], 0.0)
-        scatter = 1.0 if self.scatter is None else self.scatter
-        return self.sign * _one_of_two(means, np.full(means.shape, scatter), rng)
 
 
 @dataclass(frozen=True)
@@ -161,7 +142,7 @@ def linear_worlds(
     contrast: float | None = None,
     scatter: float | None = None,
     features: Matrix | None = None,
-) -> list[World]:
+) -> list[InventedWorld]:
     """Return worlds of linear losses over a set.
 
     Parameters
@@ -191,13 +172,9 @@ def _linear(
     contrast: float | None,
     scatter: float | None,
     features: Matrix | None,
-) -> World:
+) -> InventedWorld:
     middle = domain.middle
-    tastes = _tastes(domain.dimension, lots, rng, features)
-    phases = rng.uniform(0, 2 * np.pi, domain.dimension)
-    seasons = 2 * np.pi * np.arange(_SEASONS)[:, None] / _SEASONS
-    swings = lots.swing * np.cos(seasons + phases) if lots.swing else np.zeros((1, domain.dimension))
-    odds = 1 / (1 + np.exp(-(lots.spread * tastes + swings)))
+    odds = _odds(domain.dimension, lots, rng, features)
     shift = _worth(domain)
     spread = odds.mean(axis=0) * (1 - odds.mean(axis=0))
     width = _width(domain, odds.mean(axis=0), rng, shift, levels=lots.levels)
@@ -211,7 +188,7 @@ def _linear(
     centre = 0.0 if lots.levels else middle
 
     def mean(actions: Floats, passed: float) -> Vector:
-        season = int(passed * _YEARS * len(slopes)) % len(slopes)
+        season = _season(passed, len(slopes))
         return np.asarray(np.clip(actions @ slopes[season] + offsets[season], 0.0, 1.0))
 
     def variance(actions: Floats) -> Vector:
@@ -220,7 +197,7 @@ def _linear(
         return np.asarray(np.square(actions - centre) @ spread / width**2)
 
     at = _placed(gain * stretch)
-    return World(mean, variance, at - gain * stretch, at, changes=len(slopes) > 1)
+    return InventedWorld(domain, mean, variance, at - gain * stretch, at, changes=len(slopes) > 1)
 
 
 _SHARE = 0.5  # of what may count of one person, that happens on average
@@ -236,22 +213,17 @@ def item_worlds(
     contrast: float | None = None,
     scatter: float | None = None,
     features: Matrix | None = None,
-) -> list[ItemWorld]:
+) -> list[InventedWorld]:
     """Return worlds of items; `most` counts of one person, in units of an item's range, and values may be `gains`.
 
     The other arguments are as for `linear_worlds`; `contrast` and `scatter` are shares of what a decision's items can
-    add up to.
+    add up to, and so are means.
     """
     whole = float(domain.most_chosen) if most is None else min(most, float(domain.most_chosen))
     sign, found = -1 if gains else 1, []
+    variance = 1.0 if scatter is None else (scatter * whole) ** 2 / domain.most_chosen  # 1: clicks, there or not
     for number, lots in enumerate(LOTS[:count]):
-        rng = np.random.default_rng([seed, number])
-        tastes = _tastes(domain.dimension, lots, rng, features)
-        swings = np.zeros((1, domain.dimension))
-        if lots.swing:
-            phases = rng.uniform(0, 2 * np.pi, domain.dimension)
-            swings = lots.swing * np.cos(2 * np.pi * np.arange(_SEASONS)[:, None] / _SEASONS + phases)
-        odds = 1 / (1 + np.exp(-(lots.spread * tastes + swings)))
+        odds = _odds(domain.dimension, lots, np.random.default_rng([seed, number]), features)
         if most is not None:
             odds *= min(1.0, _SHARE * whole / float(odds.mean(axis=0) @ domain.middle))
         usual = odds.mean(axis=0)
@@ -260,10 +232,35 @@ def item_worlds(
         if contrast is not None:
             odds = np.clip(level + contrast * whole / gain * (odds - level), 0.0, 1.0)
             usual = odds.mean(axis=0)
-        ends = sign / whole * float(usual @ best), sign / whole * float(usual @ domain.middle)
-        spread = None if scatter is None else (scatter * whole) ** 2 / domain.most_chosen
-        found.append(ItemWorld(domain, odds, sign, spread, whole, *ends))
+        least, middle = (sign / whole * float(usual @ point) for point in (best, domain.middle))
+        found.append(_items(domain, odds, sign / whole, variance, least, middle))
     return found
+
+
+def _items(domain: Domain, odds: Floats, unit: float, variance: float, least: float, middle: float) -> InventedWorld:
+    def mean(actions: Floats, passed: float) -> Vector:
+        return np.asarray(unit * (actions @ odds[_season(passed, len(odds))]))
+
+    def told(actions: Floats, passed: float, lots: np.random.Generator) -> Floats:
+        """Draw what is told of the items of each action, in the order of `chosen`."""
+        items = in_told_order(domain, actions)
+        means = np.where(items >= 0, odds[_season(passed, len(odds))][items], 0.0)
+        return _one_of_two(means, np.full(means.shape, variance), lots)
+
+    ends = least, middle, len(odds) > 1
+    return InventedWorld(domain, mean, lambda actions: np.full(len(actions), variance), *ends, told, gains=unit < 0)
+
+
+def _season(passed: float, seasons: int) -> int:
+    return int(passed * _YEARS * seasons) % seasons
+
+
+def _odds(dimension: int, lots: _Lots, rng: np.random.Generator, features: Matrix | None) -> Floats:
+    """Return the odds of each coordinate, by season."""
+    tastes, phases = _tastes(dimension, lots, rng, features), rng.uniform(0, 2 * np.pi, dimension)
+    seasons = 2 * np.pi * np.arange(_SEASONS)[:, None] / _SEASONS
+    swings = lots.swing * np.cos(seasons + phases) if lots.swing else np.zeros((1, dimension))
+    return np.asarray(1 / (1 + np.exp(-(lots.spread * tastes + swings))))
 
 
 def _placed(gain: float) -> float:
@@ -321,7 +318,7 @@ def convex_worlds(
     *,
     contrast: float | None = None,
     scatter: float | None = None,
-) -> list[World]:
+) -> list[InventedWorld]:
     """Return worlds of convex losses over a set; as `linear_worlds`."""
     return [
         _convex(domain, growth, np.random.default_rng([seed, number]), contrast, scatter)
@@ -331,7 +328,7 @@ def convex_worlds(
 
 def _convex(
     domain: Domain, growth: _Growth, rng: np.random.Generator, contrast: float | None, scatter: float | None
-) -> World:
+) -> InventedWorld:
     middle, vertices = domain.middle, _vertices(domain, rng)
     deviation = growth.scatter if scatter is None else scatter
     if growth.shape == "slope":
@@ -359,7 +356,7 @@ def _convex(
     def variance(actions: Floats) -> Vector:
         return np.full(len(actions), deviation**2)
 
-    return World(mean, variance, 1 - _MOST, float(mean(middle[None], 0.0)[0]))
+    return InventedWorld(domain, mean, variance, 1 - _MOST, float(mean(middle[None], 0.0)[0]))
 
 
 def _vertices(domain: Domain, rng: np.random.Generator) -> Matrix:

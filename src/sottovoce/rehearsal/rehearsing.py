@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.learning import Plan
+from sottovoce._threads import single_threaded
+from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.forecast import NOT_REHEARSED, Case, Forecast
 from sottovoce.plans.problem import Problem
-from sottovoce.privacy import Guarantee, NoPrivacy
-from sottovoce.rehearsal._playing import share_of
+from sottovoce.playing import LocalReports, play
+from sottovoce.privacy import Guarantee, LocalDP, NoPrivacy, SimulatedNoise
 from sottovoce.rehearsal._reading import BARELY, Shares, price_between
 from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, oracle_work, scope_of, work_of
-from sottovoce.rehearsal._worlds import ItemWorld, World, convex_worlds, item_worlds, linear_worlds
+from sottovoce.rehearsal._worlds import InventedWorld, convex_worlds, item_worlds, linear_worlds
 
 Progress = Callable[[int, int], None]
 OPEN_ENDED = 100_000
@@ -25,6 +26,7 @@ OPEN_ENDED = 100_000
 _SEED = 19_540_311
 """Of all worlds and runs: the same plan is forecast alike on every call."""
 
+_LOTS = 3  # which stream of a seed people's lots are drawn from
 _MOST_LEARNED = 0.1  # share at which longer runs than were asked about have no more to say
 _FAR = 4  # from runs so many times as short that have barely learned, nothing is extrapolated
 CONTRASTS = (0.01, 0.03, 0.1, 0.3)
@@ -236,7 +238,7 @@ class Rehearsal:
             why += " and the set's oracle is slow"
         return f"{NOT_REHEARSED}: {why}, so that runs would take long; {_MORE}"
 
-    def _worlds(self) -> Sequence[World | ItemWorld]:
+    def _worlds(self) -> Sequence[InventedWorld]:
         problem, known = self.problem, {"contrast": self._hints.contrast, "scatter": self._hints.scatter}
         if problem.feedback == "items":
             rows = None if problem.features is None else problem.features.rows
@@ -310,18 +312,26 @@ class Rehearsal:
         if not isinstance(plan, str) and guarantee != problem.privacy:
             plan = plan.name  # the noise of a ready plan is its own
         self.events += length
-        return share_of(
+        seed = _SEED + number
+        lots = np.random.default_rng([seed, _LOTS])
+        optimizer: Any = PrivateBandit(
             problem.domain,
-            self.worlds[number],
-            length,
             horizon=None if self.endless else length,
             loss_range=problem.loss_range,
             privacy=guarantee,
-            seed=_SEED + number,
+            seed=seed,
+            noise=SimulatedNoise(seed),
             plan=plan,
             **problem.facts(),
             **self.choices,
         )
+        if isinstance(guarantee, LocalDP):
+            optimizer = LocalReports(optimizer, lots)
+        world = replace(self.worlds[number], events=length, loss_range=problem.loss_range, lots=lots)
+        with single_threaded():
+            for _ in play(optimizer, world, length):
+                pass
+        return world.share
 
     def shares(self, found: dict[int, list[float]]) -> Shares:
         """Return what some runs have in common: a share for each of the first worlds, by length.
@@ -362,7 +372,7 @@ class Rehearsal:
         )
 
 
-def _not_easier(shares: list[float], worlds: Sequence[World | ItemWorld]) -> list[float]:
+def _not_easier(shares: list[float], worlds: Sequence[InventedWorld]) -> list[float]:
     """In a world that changes one may do better than its best fixed decision; nothing is promised from that."""
     still = [share for share, world in zip(shares, worlds, strict=True) if not world.changes]
     usual = float(np.exp(np.mean(np.log(np.maximum(still, 1e-6)))))

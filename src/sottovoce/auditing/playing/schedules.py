@@ -4,13 +4,16 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sottovoce import playing
 from sottovoce.auditing.playing.public_views import listening, without
 from sottovoce.auditing.playing.transcripts import Harness, Transcript
-from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
+from sottovoce.auditing.playing.worlds import PAIRS, Neighbours, OneOfTwo
+from sottovoce.learning import Actions
 
 _MOST_EVENTS = 448  # where the horizon is unknown: all of the first epoch, and a part of the second
 _THREADS = 3
@@ -26,9 +29,11 @@ class _Answer(NamedTuple):
 class _Run:
     """One run under way, and whether all that is public is looked at on the way."""
 
-    def __init__(self, harness: Harness, worlds: Neighbours, world: int, watched: bool) -> None:
-        self.harness, self._worlds, self._world, self._watched = harness, worlds, world, watched
+    def __init__(self, harness: Harness, worlds: Neighbours, watched: bool) -> None:
+        self.harness, self._events, self._watched = harness, worlds.events, watched
         self._gaps = None in PAIRS[worlds.pair]
+        self.waiting: list[_Answer] = []  # asked, and told later, or never
+        self.coins = np.random.default_rng(0)  # the order is public, and the same in both worlds
         self.transcript = Transcript()
         self._ids: dict[Any, str] = {}  # where they are another in every run, with their numbers
         self.total = _MOST_EVENTS if harness.remaining is None else harness.remaining
@@ -41,9 +46,14 @@ class _Run:
     def goes_on(self) -> bool:
         return self.asked < self.total
 
-    def ask(self, size: int | None) -> list[_Answer]:
-        """Ask, and return ids with the losses that they have in this world."""
-        actions, seen, first = self.harness.ask(size), self.transcript, self.asked
+    def ask_round(self, most: int | None = None) -> Actions:
+        """Ask for the rest of a round, all of it, and write down what is seen of it."""
+        return self.ask(None)
+
+    def ask(self, size: int | None) -> Actions:
+        """Ask, and write down what is seen."""
+        seen, first = self.transcript, self.asked
+        actions: Actions = self.harness.ask(size)
         call = seen.rounds[-1] + 1 if seen.rounds else 0
         seen.actions.extend(one.x for one in actions)  # in which the set may change
         seen.wanted.extend(actions.wants_loss.tolist())
@@ -51,9 +61,14 @@ class _Run:
         if self._watched:
             drawn = [(event, one) for event, one in enumerate(actions.ids.tolist(), first) if _is_drawn(one)]
             self._ids |= {one: f"<id {event}>" for event, one in drawn}
+        return actions
+
+    def answers(self, actions: Actions, losses: list[float | None]) -> list[_Answer]:
+        """Return ids with the losses that they have in this world: of what was asked last."""
+        events = range(self.asked - len(actions), self.asked)
         return [
-            _Answer(one, self._worlds.loss(self._world, event, self.harness.loss_range), event in self._worlds.events)
-            for event, one in enumerate(actions.ids.tolist(), first)
+            _Answer(one, loss, event in self._events)
+            for event, one, loss in zip(events, actions.ids.tolist(), losses, strict=True)
         ]
 
     def hand_in(self, answers: list[_Answer]) -> None:
@@ -144,10 +159,16 @@ def play(harness: Harness, worlds: Neighbours, world: int, *, watched: bool = Fa
     watched
         Whether all that is public is written down as well, on the way and in the end.
     """
-    run = _Run(harness, worlds, world, watched)
+    run, schedule = _Run(harness, worlds, watched), _SCHEDULES[worlds.schedule]
+
+    def tell(actions: Actions, losses: list[float | None]) -> None:
+        schedule.tell(run, run.answers(actions, losses))
+
     with listening(run.transcript.said) if watched else nullcontext():
         try:
-            _SCHEDULES[worlds.schedule](run)
+            here = OneOfTwo(worlds, world, harness.loss_range)
+            for _ in playing.play(run, here, run.total, schedule.size(run.total), tell=tell):
+                pass
             run.end()
         finally:
             harness.close()
@@ -156,90 +177,69 @@ def play(harness: Harness, worlds: Neighbours, world: int, *, watched: bool = Fa
     return run.transcript
 
 
-def _in_blocks(run: _Run) -> None:
-    while run.goes_on:
-        run.hand_in(run.ask(None))
+def _one_by_one(run: _Run, answers: list[_Answer]) -> None:
+    for answer in answers:
+        run.hand_in_one(answer)
+        run.note([answer])
 
 
-def _one_at_a_time(run: _Run) -> None:
-    while run.goes_on:
-        answers = run.ask(1)
-        run.hand_in_one(answers[0])
-        run.note(answers)
+def _shuffled(run: _Run, answers: list[_Answer]) -> None:
+    run.waiting = run.waiting + answers
+    if not run.goes_on or len(run.waiting) >= run.total // 2:
+        _one_by_one(run, [run.waiting[i] for i in run.coins.permutation(len(run.waiting))])
+        run.waiting = []
 
 
-def _shuffled(run: _Run) -> None:
-    coins = np.random.default_rng(0)  # the order is public, and the same in both worlds
-    waiting: list[_Answer] = []
-    while run.goes_on:
-        waiting = waiting + run.ask(None)
-        if run.goes_on and len(waiting) < run.total // 2:
-            continue
-        for i in coins.permutation(len(waiting)):
-            run.hand_in_one(waiting[i])
-            run.note([waiting[i]])
-        waiting = []
+def _in_pieces(run: _Run, answers: list[_Answer]) -> None:
+    """Tell the second half before the first."""
+    middle = (len(answers) + 1) // 2
+    for part in (answers[middle:], answers[:middle]):
+        if part:
+            run.hand_in(part)
 
 
-def _in_pieces(run: _Run) -> None:
-    """Blocks of a size that no round has, the second half told before the first."""
-    size = max(2, run.total // 3 + 1)
-    while run.goes_on:
-        answers = run.ask(min(size, run.total - run.asked))
-        middle = (len(answers) + 1) // 2
-        for part in (answers[middle:], answers[:middle]):
-            if part:
-                run.hand_in(part)
-
-
-def _from_threads(run: _Run) -> None:
+def _from_threads(run: _Run, answers: list[_Answer]) -> None:
     def tell(part: list[_Answer]) -> None:
         for answer in part:
             run.hand_in_one(answer)
 
-    while run.goes_on:
-        answers = run.ask(None)
-        threads = [threading.Thread(target=tell, args=(answers[i::_THREADS],)) for i in range(_THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        run.note(answers)
+    threads = [threading.Thread(target=tell, args=(answers[i::_THREADS],)) for i in range(_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    run.note(answers)
 
 
-def _with_gaps(run: _Run) -> None:
+def _with_gaps(run: _Run, answers: list[_Answer]) -> None:
     """In every round somebody else's loss does not come: it is given up once the next round is asked, or times out."""
-    missing: list[Any] = []
-    while run.goes_on:
-        answers = run.ask(None)
-        if missing and run.harness.patient:
-            run.harness.forget(np.array(missing))
-            run.note()
-        absent = next((i for i, answer in enumerate(answers) if not answer.of_person), None)
-        missing = [] if absent is None else [answers.pop(absent).id]
-        run.hand_in(answers)
+    if run.waiting and run.harness.patient:
+        run.harness.forget(np.array([answer.id for answer in run.waiting]))
+        run.note()
+    run.waiting = next(([answer] for answer in answers if not answer.of_person), [])
+    run.hand_in([answer for answer in answers if answer not in run.waiting])
 
 
-def _renewed(run: _Run, how: str = "renewed") -> None:
-    while run.goes_on:
-        answers = run.ask(1)
-        run.hand_in_one(answers[0])
-        run.note(answers)
-        if run.asked == run.total // 2:
-            run.harness.renew(how)
+def _renewed(run: _Run, answers: list[_Answer], how: str = "renewed") -> None:
+    _one_by_one(run, answers)
+    if run.asked == run.total // 2:
+        run.harness.renew(how)
 
 
-def _restored(run: _Run) -> None:
-    _renewed(run, "restored")
+class _Schedule(NamedTuple):
+    """How the losses of what was asked are told; and of a whole run, how many events are asked for at once."""
+
+    tell: Callable[[_Run, list[_Answer]], None]
+    size: Callable[[int], int | None] = lambda total: None  # rounds
 
 
-_SCHEDULES: dict[str, Callable[[_Run], None]] = {
-    "block": _in_blocks,
-    "single": _one_at_a_time,
-    "shuffled": _shuffled,
-    "pieces": _in_pieces,
-    "threads": _from_threads,
-    "gaps": _with_gaps,
-    "renewed": _renewed,
-    "restored": _restored,
+_SCHEDULES = {
+    "block": _Schedule(_Run.hand_in),
+    "single": _Schedule(_one_by_one, lambda total: 1),
+    "shuffled": _Schedule(_shuffled),
+    "pieces": _Schedule(_in_pieces, lambda total: max(2, total // 3 + 1)),  # a size that no round has
+    "threads": _Schedule(_from_threads),
+    "gaps": _Schedule(_with_gaps),
+    "renewed": _Schedule(_renewed, lambda total: 1),
+    "restored": _Schedule(partial(_renewed, how="restored"), lambda total: 1),
 }

@@ -3,8 +3,11 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+
+from sottovoce.playing import World
 
 _GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it, less their whole parts, leave no gap for long
 _DRAWN = 4096  # losses of a draw; later events go round them again
@@ -86,6 +89,28 @@ class Neighbours:
         who = f"round{'s' * (len(self.rounds) > 1)} {rounds}, event{'s' * (len(self.events) > 1)} {events}"
         others = self.others if isinstance(self.others, str) else f"drawn ({self.others})"
         return f"{who}; {self.pair}; others {others}; {SCHEDULES[self.schedule]}"
+
+
+class OneOfTwo(World):
+    """One of two neighbouring worlds: what its events lose is the same whatever is decided.
+
+    Parameters
+    ----------
+    worlds
+        Both of them.
+    number
+        Which: 0 or 1, or one bit for each person of a crowd.
+    loss_range
+        Of the losses of everybody else.
+    """
+
+    def __init__(self, worlds: Neighbours, number: int, loss_range: tuple[float, float]) -> None:
+        self._worlds, self._number, self._loss_range = worlds, number, loss_range
+
+    def losses(self, start: int, actions: Any) -> list[float | None]:
+        """Return what consecutive events lose; None for losses that are forgotten."""
+        events = range(start, start + len(actions))
+        return [self._worlds.loss(self._number, event, self._loss_range) for event in events]
 
 
 def others_of(number: int) -> str | int:

@@ -215,16 +215,6 @@ def _in_words(optimizer: Any) -> str:
     return "" if point is None else in_words(domain.chosen(point))
 
 
-def _best_loss(environment: Environment, events: Integers) -> tuple[Vector, float]:
-    """Return what the best fixed point has cost by each mark, and its certificate; that of each segment, if any."""
-    horizon = int(events[-1])
-    if isinstance(environment, SegmentedEnvironment):
-        certificates = [one.certificate for one in environment.comparators(horizon).values()]
-        return environment.cumulative_best_loss(horizon, events), max(certificates)
-    comparator = environment.comparator(horizon)
-    return environment.cumulative_loss(comparator.point, events), comparator.certificate
-
-
 def _segment_scores(environment: Environment, scores: list[_Score]) -> SegmentScores | None:
     if not isinstance(environment, SegmentedEnvironment) or not scores:
         return None
@@ -236,7 +226,7 @@ def _segment_scores(environment: Environment, scores: list[_Score]) -> SegmentSc
 
 def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: int, seconds: float) -> Run:
     events = np.array([score.events for score in scores], dtype=np.int64)
-    best, certificate = _best_loss(environment, events) if scores else (np.zeros(0), 0.0)
+    best = environment.best(events) if scores else np.zeros(0)
     privacy, look = optimizer.privacy, getattr(optimizer, "fit_check", None)
     fit_check = None if look is None else look()
     return Run(
@@ -257,7 +247,7 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             oracle_calls=int(optimizer.oracle_calls),
             seconds=seconds,
             horizon=total,
-            certificate=certificate,
+            certificate=environment.certificate(int(events[-1])) if scores else 0.0,
             guarantee=getattr(privacy, "guarantee", None),
             plan_rows=tuple(getattr(optimizer.plan, "rows", ())),
             privacy_rows=tuple(getattr(privacy, "rows", ())),

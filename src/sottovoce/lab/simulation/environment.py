@@ -8,9 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from sottovoce._arrays import Integers, Vector
-from sottovoce.domains import Domain
-from sottovoce.models import Segments
-from sottovoce.playing import BLOCK
+from sottovoce.playing import BLOCK, World
 
 
 class Events(Protocol):
@@ -43,7 +41,7 @@ class Comparator:
     certificate: float
 
 
-class Environment(ABC):
+class Environment(World, ABC):
     """A sequence of convex losses over a domain, the same however it is cut into blocks.
 
     The losses do not react to the actions: event number t holds the same loss function whatever was played before it.
@@ -86,10 +84,8 @@ class Environment(ABC):
     """
 
     name: ClassVar[str]
-    domain: Domain
     loss_range: tuple[float, float]
     lipschitz: float
-    segments: Segments | None = None
 
     def name_coordinates(self, labels: Any) -> None:
         """Give the domain's coordinates names, which may follow from what the environment has drawn.
@@ -134,6 +130,20 @@ class Environment(ABC):
         horizon
             How many events, from the first.
         """
+
+    def best(self, marks: Sequence[int] | Integers) -> Vector:
+        """Return what the best fixed point has cost after each number of events in `marks` (strictly ascending)."""
+        return self.cumulative_loss(self.comparator(int(marks[-1])).point, marks)
+
+    def certificate(self, horizon: int) -> float:
+        """Return how much more per event what `best` plays may cost than the best there is.
+
+        Parameters
+        ----------
+        horizon
+            How many events, from the first.
+        """
+        return self.comparator(horizon).certificate
 
     def cumulative_loss(self, point: Vector, marks: Sequence[int] | Integers) -> Vector:
         """Return what playing `point` for ever has cost after each number of events in `marks` (strictly ascending)."""

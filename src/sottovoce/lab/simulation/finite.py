@@ -3,6 +3,8 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -102,10 +104,8 @@ class FiniteEnvironment(Environment):
 
     def _comparator(self, weights: Vector) -> Comparator:
         """Return the point that is best where losses have these weights, with its Frank-Wolfe gap."""
-        point = self.library.best(self.domain, weights)
-        slope = self.library.gradient(point, weights)
-        gap = float(slope @ (point - self.domain.extreme_point(slope)))
-        return Comparator(point, max(0.0, gap))
+        library: Any = self.library
+        return _solved(library, self.domain, weights.tobytes())
 
     def cumulative_loss(self, point: Vector, marks: Sequence[int] | Integers) -> Vector:
         """Return what playing `point` for ever has cost after each number of events in `marks` (strictly ascending)."""
@@ -139,6 +139,16 @@ class FiniteEnvironment(Environment):
     def _design_rng(self) -> np.random.Generator:
         """Return the generator that draws the losses themselves: a stream apart from their order."""
         return np.random.default_rng([self.seed, _DESIGN])
+
+
+@lru_cache(maxsize=32)  # some take a while, and both their losses and their certificates are asked for
+def _solved(library: LossLibrary, domain: Domain, weights: bytes) -> Comparator:
+    shares = np.frombuffer(weights)
+    point = library.best(domain, shares)
+    slope = library.gradient(point, shares)
+    gap = float(slope @ (point - domain.extreme_point(slope)))
+    point.setflags(write=False)
+    return Comparator(point, max(0.0, gap))
 
 
 _DESIGN, _SCHEDULE = 0, 1

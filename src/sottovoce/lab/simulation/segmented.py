@@ -137,17 +137,13 @@ class SegmentedEnvironment(FiniteEnvironment):
                 found[name] = self._comparator(weights)
         return found
 
-    def cumulative_best_loss(self, horizon: int, marks: Sequence[int] | Integers) -> Vector:
-        """Return what the best decision of each segment has cost after each number of events in `marks`.
+    def best(self, marks: Sequence[int] | Integers) -> Vector:
+        """Return what the best decision of each segment has cost after each number of events in `marks`."""
+        return self._cumulative(self._table(self.comparators(int(marks[-1]))), marks)
 
-        Parameters
-        ----------
-        horizon
-            Over which decisions are best.
-        marks
-            Strictly ascending.
-        """
-        return self._cumulative(self._table(self.comparators(horizon)), marks)
+    def certificate(self, horizon: int) -> float:
+        """Return how much more per event the best decision of a segment may cost than the best there is, at most."""
+        return max(one.certificate for one in self.comparators(horizon).values())
 
     def losses_by_segment(self, horizon: int) -> tuple[Floats, Floats]:
         """Return what the best decision of each segment costs over the first events; and what the best for all costs.
