@@ -50,8 +50,10 @@ docs: $(READY)  ## build the documentation as a site (site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-reproduce: $(READY)  ## measure the paper's claims, and write docs/reference/reproduction.md anew (half an hour of one core)
-	$(BIN)/sottovoce reproduce --large --page docs/reference/reproduction.md
+reproduce: $(READY)  ## measure the paper's claims, whose tables and figures docs/reference/reproduction.md shows (an hour of one core)
+	$(BIN)/sottovoce reproduce --large
+	cp results/reproduction-large/reproduction*.csv docs/reference
+	cp results/reproduction-large/reproduction-*.png docs/reference/figures
 
 wheel: $(READY)  ## build wheel and sdist (dist/), and try both in an empty environment
 	rm -rf dist

@@ -22,9 +22,5 @@ class Shops(DecisionProblem):
         return [(f"shop {i + 1}", f"{share:.0%}") for i, share in enumerate(point)]
 
     @classmethod
-    def sized(cls, size: int, *, seed: int = 0) -> Self:
-        return cls(shops=size + 1, seed=seed)
-
-    @classmethod
     def examples(cls) -> list[Self]:
         return [cls()]

@@ -62,10 +62,3 @@ def test_a_folder_that_cannot_be_is_refused_before_anything_runs(words, tmp_path
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(words, capsys):
     assert call(*words, "--out", "/proc/self/results") == 1
     assert "cannot be written to" in capsys.readouterr().err
-
-
-def test_the_page_of_a_reproduction_has_a_folder_too(tmp_path, capsys):
-    (tmp_path / "file").write_text("")
-    assert call("reproduce", "--out", tmp_path / "out", "--page", tmp_path / "file" / "page.md") == 2
-    assert "the folder of page must be" in " ".join(capsys.readouterr().err.split())
-    assert not (tmp_path / "out").exists()

@@ -55,14 +55,12 @@ def test_claims_are_printed_and_written_and_nothing_is_run_twice(command, tmp_pa
         assert words in out
     sweep = Sweep.load(tmp_path / "results" / "reproduction")
     assert [result.status for result in sweep.results] == ["done"] * len(reproduction_grid(TINY))
-    page = tmp_path / "results" / "reproduction" / "reproduction.md"
-    assert "Made by `sottovoce reproduce` with" in page.read_text()
+    assert sweep.command == "sottovoce reproduce"
+    assert (sweep.folder / "reproduction-evidence.csv").exists()
     before = {cell: sweep.record_path(cell).stat().st_mtime_ns for cell in sweep.cells}
-    code, _, _ = command("--page", "docs/reference/reproduction.md")
+    code, _, _ = command()
     assert code == 0
     assert {cell: sweep.record_path(cell).stat().st_mtime_ns for cell in sweep.cells} == before
-    assert (tmp_path / "docs" / "reference" / "figures" / "reproduction-horizon.png").exists()
-    assert (tmp_path / "docs" / "reference" / "reproduction.md").read_text() == page.read_text()
 
 
 def test_the_two_sizes_do_not_share_a_folder(command, tmp_path, monkeypatch):
@@ -78,14 +76,14 @@ def test_what_is_interrupted_says_how_to_go_on(command, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("sottovoce.cli.compare.sweep", interrupted)
-    code, out, _ = command("--large", "--out", "some where", "--page", "docs/page.md", "--jobs", "1")
+    code, out, _ = command("--large", "--out", "some where", "--jobs", "1")
     assert code == 130
-    assert "to go on: sottovoce reproduce --large --out 'some where' --page docs/page.md --jobs 1" in out
+    assert "to go on: sottovoce reproduce --large --out 'some where' --jobs 1" in out
 
 
 def test_the_large_setting_says_so(command, tmp_path):
     code, _, _ = command("--large", "--out", "here")
     assert code == 0
-    assert "Made by `sottovoce reproduce --large` with" in (tmp_path / "here" / "reproduction.md").read_text()
+    assert Sweep.load(tmp_path / "here").command == "sottovoce reproduce --large"
     (tmp_path / "taken").write_text("a file")
     assert command("--out", "taken")[0] == 2

@@ -1,19 +1,25 @@
-"""The page of the paper's claims says what the results say, and nothing else."""
+"""Tables and figures of the paper's claims say what the results say, and the documentation what they say."""
 
 import csv
 import math
+import re
+from pathlib import Path
 
 import pytest
 
 from sampling import every
-from sottovoce.lab import Result, Sweep
+from sottovoce.lab import Result, Sweep, make_problem
 from sottovoce.lab.reproduction.extent import Extent, judge, reproduction_grid
 from sottovoce.lab.reproduction.paper_claims import WORDS, Base
 from sottovoce.lab.sweeps.records import write_record
+from sottovoce.plans.outlook import horizon_needed, horizon_that_learns
+from sottovoce.plans.paper import paper_draft
+from sottovoce.plans.problem import Problem
+from sottovoce.privacy import PureDP
 from sottovoce.report._palette import algorithm_colours, colour
-from sottovoce.report._reproduction_page import reproduction_page, write_reproduction
-from sottovoce.report.figures._reproduction import draw
+from sottovoce.report.figures._reproduction import draw, write_reproduction
 
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 SCALE = Extent(
     Base(dimension=4, horizon=1_000, epsilon=1.0),
     horizons=(1_000, 10_000),
@@ -47,51 +53,43 @@ def sweep(tmp_path):
     return made.refreshed()
 
 
-def test_the_page_holds_every_row_and_how_it_was_made(sweep):
+def test_tables_hold_every_verdict_and_every_number_and_the_figures_are_beside_them(sweep, tmp_path):
     found = judge(sweep.results, SCALE)
-    page = reproduction_page(sweep, found, SCALE)
-    flat = " ".join(page.split())
-    for claim in found:
-        assert f"## {claim.title}\n" in page
-        for group in ("paper", "needed", "here"):
-            verdicts = {row.verdict for row in claim.rows if row.group == group}
-            line = next(line for line in page.splitlines() if line.startswith(f"| [{claim.title}]("))
-            assert all(verdict in line for verdict in verdicts)
-        for row in [row for row in claim.rows if row.group]:
-            assert f"| {row.who} | {row.level or row.measured} |" in page
-    assert "Made by `sottovoce reproduce` with sottovoce " in flat
-    assert f"{len(sweep.cells)} runs, seeds 0 to 1, {len(sweep.cells)} minutes of computing" in flat
-    assert "NOT PRIVATE" in page
-    assert "missing" not in page
-    assert "(Laplace) or more events than can be planned for (Gaussian) with the paper's noise" in flat
-    assert "The paper has no experiments. The setting is ours" in flat
-    assert "are run to T = 10,000 only" in flat
-
-
-def test_headings_and_links_of_the_page_agree(sweep):
-    page = reproduction_page(sweep, judge(sweep.results, SCALE), SCALE)
-    assert "[Regret grows at most as T^(3/4)](#regret-grows-at-most-as-t34)" in page
-    assert "[Regret grows at most as 1/epsilon](#regret-grows-at-most-as-1epsilon)" in page
-
-
-def test_the_files_that_the_page_names_are_written(sweep, tmp_path):
-    paths = write_reproduction(sweep, judge(sweep.results, SCALE), SCALE, tmp_path / "docs" / "reproduction.md")
-    page = paths[0].read_text()
-    assert [path.name for path in paths[1:3]] == ["reproduction.csv", "reproduction-evidence.csv"]
-    assert all(f"]({path.name})" in page for path in paths[1:3])
-    reasons = {
-        (row["claim"], row["algorithm"], row["why"]) for row in csv.DictReader(paths[2].read_text().splitlines())
-    }
-    assert reasons == {(one.title, row.who, row.why) for one in judge(sweep.results, SCALE) for row in one.rows}
-    numbers = list(csv.DictReader(paths[1].read_text().splitlines()))
+    paths = write_reproduction(sweep, found, SCALE, tmp_path)
+    assert [path.name for path in paths] == [
+        *("reproduction.csv", "reproduction-evidence.csv"),
+        *(f"reproduction-{name}.png" for name in ("horizon", "dimension", "epsilon")),
+    ]
+    numbers, evidence = (list(csv.DictReader(path.read_text().splitlines())) for path in paths[:2])
+    assert [(row["claim"], row["algorithm"], row["verdict"], row["why"]) for row in evidence] == [
+        (one.title, row.who, row.verdict, row.why) for one in found for row in one.rows
+    ]
     assert len(numbers) == len({(cell.problem, cell.algorithm, cell.epsilon, cell.horizon) for cell in sweep.cells})
     assert {row["regret"] for row in numbers} >= {f"{regret_of(sweep.cells[0]) * 1.005 / sweep.cells[0].horizon:.4f}"}
-    names = {path.name for path in paths[3:]}
-    assert names == {f"reproduction-{name}.png" for name in ("horizon", "dimension", "epsilon")}
-    for path in paths[3:]:
-        assert f"](figures/{path.name})" in page
-        assert path.parent == tmp_path / "docs" / "figures"
-        assert path.stat().st_size > 10_000
+    assert all(path.stat().st_size > 10_000 for path in paths[2:])
+
+
+def test_the_documentation_shows_what_its_tables_say():
+    page = (DOCS / "reproduction.md").read_text()
+    rows = list(csv.DictReader((DOCS / "reproduction-evidence.csv").read_text().splitlines()))
+    private = re.compile(r"(the paper's noise|the needed noise|this library, pure)((?!, epsilon ).)*$")
+    shown = [row for row in rows if private.match(row["algorithm"])]
+    assert len(shown) > 25
+    for row in shown:
+        assert f"| {row['algorithm']} | {row['of never'] or row['measured']} |" in page
+        assert row["measured"] in page
+    for path in re.findall(r"\]\(((?:figures/)?reproduction[^)#]*)\)", page):
+        assert (DOCS / path).exists()
+
+
+def test_how_many_events_the_bounds_ask_for_is_as_the_documentation_says():
+    page = " ".join((DOCS / "reproduction.md").read_text().split())
+    made = make_problem("ball:dimension=8,play=around", seed=0)
+    known = made.settings()
+    problem = Problem(made.domain, 10_000, known.pop("loss_range"), PureDP(1.0), **known)
+    needed = horizon_that_learns(lambda one: paper_draft(one, needed_noise=True).finish(), problem)
+    assert f"about {horizon_needed(problem, 'paper'):.0e} events with the paper's noise" in page
+    assert f"about {needed:.0e} with the needed noise" in page
 
 
 def test_a_figure_has_a_line_for_every_algorithm_and_the_values_of_the_results(sweep):
@@ -106,16 +104,10 @@ def test_a_figure_has_a_line_for_every_algorithm_and_the_values_of_the_results(s
     assert list(never.get_xdata()) == [*SCALE.horizons, *SCALE.longest]
 
 
-def test_missing_runs_are_counted(sweep):
-    sweep.record_path(sweep.cells[0]).unlink()
-    page = reproduction_page(sweep.refreshed(), judge(sweep.refreshed().results, SCALE), SCALE)
-    assert f"{len(sweep.cells) - 1} runs, 1 missing" in " ".join(page.split())
-
-
 def test_nothing_at_all_can_be_drawn_and_written(tmp_path):
     empty = Sweep.create(tmp_path, reproduction_grid(SCALE), command="sottovoce reproduce")
-    paths = write_reproduction(empty, judge((), SCALE), SCALE, tmp_path / "page.md")
-    assert "no runs were finished" in paths[2].read_text()
+    paths = write_reproduction(empty, judge((), SCALE), SCALE, tmp_path)
+    assert "no runs were finished" in paths[1].read_text()
 
 
 @every("axis", ["horizon", "dimension", "1/epsilon"])

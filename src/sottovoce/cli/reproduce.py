@@ -22,10 +22,9 @@ def reproduce_command(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for the runs; by default results/reproduction, or results/reproduction-large."),
-    ] = None,
-    page: Annotated[
-        Path | None, typer.Option(help="Where the page goes, its figures beside it; by default into the folder.")
+        typer.Option(
+            help="Folder for runs, tables and figures; by default results/reproduction (with --large: -large)."
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is in the folder.")] = False,
@@ -34,11 +33,9 @@ def reproduce_command(
     from sottovoce.report import write_reproduction  # figures are slow to import, and most commands draw none
 
     command = ["sottovoce", "reproduce", *(["--large"] if large else [])]
-    places = [*(["--out", str(out)] if out else []), *(["--page", str(page)] if page else [])]
+    places = ["--out", str(out)] if out else []
     out = out or Path("results") / ("reproduction-large" if large else "reproduction")  # their grids differ
     check_writable(out)
-    if page is not None:
-        check_writable(page.parent, "the folder of page")
     scale = LARGE if large else SMALL
     console = Console()
     sweep = run_with_progress(
@@ -56,7 +53,7 @@ def reproduce_command(
         console.print(table)
         console.print(claim.verdict + "\n", highlight=False)
     console.print("Noise is simulated: NOT PRIVATE.", highlight=False)
-    for path in write_reproduction(sweep, found, scale, page or out / "reproduction.md"):
+    for path in write_reproduction(sweep, found, scale, out):
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 

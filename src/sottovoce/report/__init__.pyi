@@ -1,6 +1,6 @@
 """The public names, and where they live: what type checkers read, and what is loaded when it is first used."""
 
-from sottovoce.report._reproduction_page import write_reproduction as write_reproduction
+from sottovoce.report.figures._reproduction import write_reproduction as write_reproduction
 from sottovoce.report._statement import (
     Statement as Statement,
     statement as statement,

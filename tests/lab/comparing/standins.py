@@ -19,10 +19,6 @@ class Toy(DecisionProblem):
     def explain(self, point):
         return [("first", f"{point[0]:.2f}")]
 
-    @classmethod
-    def sized(cls, size, *, seed=0):
-        return cls(size=size, seed=seed)
-
 
 def register():
     """For other processes; in the tests' own a fixture does it, and undoes it, so that no other test meets the toy."""

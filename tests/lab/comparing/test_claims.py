@@ -10,7 +10,7 @@ from sampling import every
 from sottovoce.lab import Result
 from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN, judge_match, judge_power
 from sottovoce.lab.reproduction.extent import LARGE, SMALL, Extent, judge, reproduction_grid
-from sottovoce.lab.reproduction.hindsight import BASELINES_IN_WORDS, hindsight
+from sottovoce.lab.reproduction.hindsight import best_by_seed
 from sottovoce.lab.reproduction.lemmas import LEMMAS, lemma_gaussian, lemma_laplace, lemma_without_noise
 from sottovoce.lab.reproduction.paper_claims import Base, along, claims
 
@@ -258,16 +258,14 @@ class TestHindsight:
 
         return invented(regret, self.SCALE, spread=0.001)
 
-    def test_the_best_constant_stands_beside_its_own(self):
-        rows = hindsight(self.results(), SCALE.base)
-        assert [(row.who, row.horizon) for row in rows][:2] == [("Garber-Kretzu", 1_000), ("Garber-Kretzu", 100_000)]
-        assert {row.who for row in rows if row.horizon == 10_000} == set(BASELINES_IN_WORDS.values()) - {
-            "Garber-Kretzu"
-        }
-        for row in rows:
-            assert row.factor == 1.7
-            assert row.best == pytest.approx(0.1, rel=0.01)
-            assert row.own == pytest.approx(0.1 * (1 + math.log(1.7)), rel=0.01)
+    def test_the_best_constant_is_that_of_the_radius_with_the_least_regret(self):
+        for who, horizons in {"Garber-Kretzu": [1_000, 100_000], "Smith-Thakurta, pure": [10_000]}.items():
+            found = best_by_seed(self.results(), SCALE.base, who)
+            assert list(found) == horizons
+            for each in found.values():
+                assert len(each) > 1
+                assert list(each.values()) == pytest.approx([0.1] * len(each), rel=0.01)
+        assert best_by_seed(self.results(), SCALE.base, "nobody") == {}
 
     def test_comparisons_name_it(self):
         found = judge(self.results(), self.SCALE)

@@ -116,7 +116,7 @@ def test_routes_are_said_with_their_shares():
 
 
 def test_what_the_main_routes_leave_is_said():
-    problem = Routing.sized(25)
+    problem = Routing()
     said = problem.explain(problem.domain.center)
     assert said[-1][0] == "other routes"
     assert sum(float(share.rstrip("%")) for _, share in said) == pytest.approx(100, abs=3)

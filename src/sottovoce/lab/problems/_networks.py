@@ -6,7 +6,6 @@ package gives them, so that nothing needs to be installed. SNDlib's capacities a
 the network, and topohub leaves them out: problems that need capacities make their own.
 """
 
-import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import whole
 from sottovoce._extras import load
 
 SNDLIB = (
@@ -169,21 +167,18 @@ def load_network(name: str) -> Network:
     Parameters
     ----------
     name : str
-        `nobel-germany`, which is always there; another one of `SNDLIB`, which takes the package topohub; or
-        `grid-RxC`, such as `grid-4x6`, a made-up town of R by C crossings.
+        `nobel-germany`, which is always there, or another one of `SNDLIB`, which takes the package topohub.
 
     Examples
     --------
-    >>> load_network("grid-2x3")
-    Network('grid-2x3', 6 nodes, 7 links)
+    >>> load_network("nobel-germany")
+    Network('nobel-germany', 17 nodes, 26 links)
     """
     if name == "nobel-germany":
         ends, lengths = tuple((a, b) for a, b, _ in _GERMAN_LINKS), tuple(length for *_, length in _GERMAN_LINKS)
         return Network(name, tuple(_GERMANY), tuple(_GERMANY.values()), ends, lengths)
-    if grid := re.fullmatch(r"grid-(\d+)x(\d+)", str(name)):
-        return grid_network(int(grid[1]), int(grid[2]))
     if name not in SNDLIB:
-        raise ValueError(f"network must be grid-RxC (such as grid-4x6) or one of {', '.join(SNDLIB)}, got {name!r}")
+        raise ValueError(f"network must be one of {', '.join(SNDLIB)}, got {name!r}")
     topohub = load("topohub", f"network {name!r} (unlike nobel-germany)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # topohub 1.5 leaves its file to the garbage collector
@@ -199,21 +194,4 @@ def _from_node_link(name: str, found: Mapping[str, Any]) -> Network:
         tuple((float(node["pos"][0]), float(node["pos"][1])) for node in found["nodes"]),
         tuple((number[edge["source"]], number[edge["target"]]) for edge in found["edges"]),
         tuple(float(edge["dist"]) for edge in found["edges"]),
-    )
-
-
-def grid_network(rows: int, columns: int) -> Network:
-    """Return a town of rows by columns crossings, with streets of length 1 between neighbours."""
-    rows, columns = whole("rows", rows, least=2), whole("columns", columns, least=2)
-    numbers = np.arange(rows * columns).reshape(rows, columns)
-    along = np.stack([numbers[:, :-1].ravel(), numbers[:, 1:].ravel()], axis=1)
-    down = np.stack([numbers[:-1].ravel(), numbers[1:].ravel()], axis=1)
-    links = tuple((int(a), int(b)) for a, b in np.concatenate([along, down]))
-    places = [(i, j) for i in range(rows) for j in range(columns)]
-    return Network(
-        f"grid-{rows}x{columns}",
-        tuple(f"{i + 1}/{j + 1}" for i, j in places),
-        tuple((float(j), float(-i)) for i, j in places),
-        links,
-        (1.0,) * len(links),
     )

@@ -89,11 +89,6 @@ class BallTracking(DecisionProblem):
         ]
 
     @classmethod
-    def sized(cls, size: int, *, seed: int = 0) -> Self:
-        """Return an instance in `size` dimensions."""
-        return cls(dimension=size, seed=seed)
-
-    @classmethod
     def examples(cls) -> list[Self]:
         """Return a few small instances, on which the shared tests of all problems run."""
         return [cls(dimension=3), cls(dimension=2, drift=0.5, jitter=0.0, period=500, seed=1)]

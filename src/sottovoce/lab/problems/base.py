@@ -101,19 +101,6 @@ class DecisionProblem(ABC):
         """
 
     @classmethod
-    @abstractmethod
-    def sized(cls, size: int, *, seed: int = 0) -> Self:
-        """Return an instance whose dimension grows with `size`, for measurements against dimension.
-
-        Parameters
-        ----------
-        size
-            About how many coordinates.
-        seed
-            Of the people.
-        """
-
-    @classmethod
     def examples(cls) -> list[Self]:
         """Return a few small instances, on which the shared tests of all problems run."""
         return []

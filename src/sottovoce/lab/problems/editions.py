@@ -1,5 +1,6 @@
 """Which stories to show to whom: a front page for each segment of the readers."""
 
+import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,7 +9,6 @@ from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import choice, number, vector, whole
 from sottovoce.domains import Hypersimplex
 from sottovoce.lab.problems._lists import listed
-from sottovoce.lab.problems._sizes import rectangle
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import LinearLosses, SegmentedEnvironment, power_law
 from sottovoce.models import Segments
@@ -189,12 +189,6 @@ class Editions(DecisionProblem):
         return [*listed(lines, "shown no more often", most=8), ("stories opened per visit", f"{opened:.2f}, simulated")]
 
     @classmethod
-    def sized(cls, size: int, *, seed: int = 0) -> Self:
-        """Return an instance with `size` stories, a quarter of which are shown, in four segments."""
-        size = whole("size", size, least=3)
-        return cls(items=size, slots=max(1, size // 4), segments=4, seed=seed)
-
-    @classmethod
     def examples(cls) -> list[Self]:
         """Return a few small instances, on which the shared tests of all problems run."""
         return [
@@ -214,7 +208,8 @@ def _named(count: int) -> Segments:
 
 
 def _of_factors(count: int) -> Segments:
-    rows, columns = rectangle(count)
+    rows = math.isqrt(count)
+    columns = -(-count // rows)  # as square as can be, with a few more if need be
     devices = [_from(DEVICES, place, "device") for place in range(rows)]
     return Segments(
         factors={"device": devices, "country": [_from(COUNTRIES, place, "country") for place in range(columns)]}

@@ -9,7 +9,6 @@ from sottovoce._checks import number, vector, whole
 from sottovoce.domains import Domain, NuclearBall
 from sottovoce.domains.balls.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.lab.problems._lists import listed
-from sottovoce.lab.problems._sizes import rectangle
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Kinds
@@ -268,12 +267,6 @@ class Pricing(DecisionProblem):
             segment, product = divmod(cell, self.products)
             said.append((f"{self.product_names[product]} for {self.segment_names[segment]}", _percent(prices[cell])))
         return [first, *listed(said, "changed less", most=SAID)]
-
-    @classmethod
-    def sized(cls, size: int, *, seed: int = 0) -> Self:
-        """Return an instance with `size` prices, or the next number that fills a rectangle."""
-        segments, products = rectangle(size)
-        return cls(segments=segments, products=products, seed=seed)
 
     @classmethod
     def examples(cls) -> list[Self]:

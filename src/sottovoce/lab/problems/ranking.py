@@ -212,11 +212,6 @@ class Ranking(DecisionProblem):
         return [*listed(names, "further down"), value]
 
     @classmethod
-    def sized(cls, size: int, *, seed: int = 0) -> Self:
-        """Return an instance with `size` items, on the permutahedron."""
-        return cls(items=size, seed=seed)
-
-    @classmethod
     def examples(cls) -> list[Self]:
         """Return a few small instances, on which the shared tests of all problems run."""
         return [cls(items=5), cls(items=4, types=2, seed=1), cls(items=3, set="birkhoff", seed=2)]

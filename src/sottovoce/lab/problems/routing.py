@@ -10,7 +10,6 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains import Domain, Paths
 from sottovoce.lab.problems._networks import Directed, Network, load_network
-from sottovoce.lab.problems._sizes import rectangle
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Kinds
@@ -79,7 +78,7 @@ class Routing(DecisionProblem):
     Parameters
     ----------
     network : str
-        `nobel-germany` (embedded), another network of SNDlib, or `grid-RxC`; see `networks.load_network`.
+        `nobel-germany` (embedded), or another network of SNDlib; see `networks.load_network`.
     source, target : str, optional
         By default the two places that are farthest apart by road.
     demand : float
@@ -183,22 +182,11 @@ class Routing(DecisionProblem):
         return route[::-1], width[target]
 
     @classmethod
-    def sized(cls, size: int, *, seed: int = 0) -> Self:
-        """Return a town of `size` blocks of houses (or the next number that fills a rectangle), corner to corner.
-
-        The affine dimension of its flows is the number of blocks.
-        """
-        rows, columns = rectangle(size)
-        return cls(
-            network=f"grid-{rows + 1}x{columns + 1}", source="1/1", target=f"{rows + 1}/{columns + 1}", seed=seed
-        )
-
-    @classmethod
     def examples(cls) -> list[Self]:
-        """Return the default, a town, and one where congestion is linear and the ends are near."""
+        """Return the default, a short way, and one where congestion is linear and the ends are near."""
         return [
             cls(),
-            cls.sized(4, seed=1),
+            cls(source="Frankfurt", target="Hamburg", demand=1.0, seed=1),
             cls(source="Hannover", target="Nuernberg", steepness=1, congestion=0.8, situations=20, seed=2),
         ]
 

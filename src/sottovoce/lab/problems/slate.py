@@ -214,13 +214,6 @@ class Slate(DecisionProblem):
         ]
 
     @classmethod
-    def sized(cls, size: int, *, seed: int = 0) -> Self:
-        """Return an instance with `size` items, a sixth as many categories, and a quarter as many slots."""
-        size = whole("size", size, least=4)
-        categories = max(2, size // 6)
-        return cls(items=size, slots=3 * categories // 2, categories=categories, per_category=2, seed=seed)
-
-    @classmethod
     def examples(cls) -> list[Self]:
         """Return a few small instances, on which the shared tests of all problems run."""
         return [

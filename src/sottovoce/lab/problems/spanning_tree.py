@@ -54,7 +54,7 @@ class Backbone(DecisionProblem):
     Parameters
     ----------
     network : str
-        `nobel-germany` (embedded), another network of SNDlib, or `grid-RxC`; see `networks.load_network`.
+        `nobel-germany` (embedded), or another network of SNDlib; see `networks.load_network`.
     spread : float
         How much links differ in quality (standard deviation of its logarithm), at most 2; 0 leaves only their lengths.
     seed : int
@@ -103,18 +103,6 @@ class Backbone(DecisionProblem):
         return [total, *listed(said, "that disturb less", most=LINKS)]
 
     @classmethod
-    def sized(cls, size: int, *, seed: int = 0) -> Self:
-        """Return a town of crossings, as square as can be, with at least `size` + 1 streets.
-
-        The affine dimension of its trees is the number of streets less 1: at least `size`.
-        """
-        size = whole("size", size)
-        rows, columns = 2, 2
-        while rows * (columns - 1) + columns * (rows - 1) <= size:
-            rows, columns = (rows, columns + 1) if columns == rows else (rows + 1, columns)
-        return cls(network=f"grid-{rows}x{columns}", seed=seed)
-
-    @classmethod
     def examples(cls) -> list[Self]:
-        """Return the default, a town, and one where only lengths matter."""
-        return [cls(), cls.sized(10, seed=1), cls(spread=0.0, seed=2)]
+        """Return the default, and one where only lengths matter."""
+        return [cls(), cls(spread=0.0, seed=2)]

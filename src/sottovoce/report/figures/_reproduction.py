@@ -1,6 +1,8 @@
-"""Regret against the horizon, the dimension and epsilon, on logarithmic scales."""
+"""The paper's claims, measured: tables of all evidence and all numbers, and regret against what it depends on."""
 
-from collections.abc import Sequence
+import csv
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sottovoce._arrays import Vector
-from sottovoce.lab.reproduction.evidence import Series
+from sottovoce.lab.reproduction.evidence import Evidence, Series
 from sottovoce.lab.reproduction.extent import Extent
-from sottovoce.lab.reproduction.paper_claims import WORDS, along
+from sottovoce.lab.reproduction.paper_claims import WORDS, PaperClaim, along
+from sottovoce.lab.summary import Summary, summarise
 from sottovoce.lab.sweeps.cell import Result
+from sottovoce.lab.sweeps.swept import Sweep
 from sottovoce.report._canvas import canvas, headed
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
 from sottovoce.report._palette import algorithm_colours
@@ -24,14 +28,44 @@ _TITLES = {
 }
 
 
-def reproduction_figures(results: Sequence[Result], scale: Extent, folder: Path) -> list[Path]:
-    """Draw and write all figures, and return their paths."""
-    paths = []
-    for axis in _TITLES:
-        path = folder / f"reproduction-{axis.replace('1/', '')}.png"
-        draw(results, scale, axis).savefig(path)
-        paths.append(path)
-    return paths
+def write_reproduction(sweep: Sweep, claims: Sequence[PaperClaim], scale: Extent, folder: Path) -> list[Path]:
+    """Write a table of all numbers, one of what each verdict rests on, and the figures; return the paths.
+
+    Parameters
+    ----------
+    sweep, claims
+        The runs, and what they say.
+    scale
+        What was run.
+    folder
+        Where the files go.
+    """
+    numbers, evidence = folder / "reproduction.csv", folder / "reproduction-evidence.csv"
+    _write(numbers, _NUMBERS, sorted(map(_numbers, summarise(sweep.results)), key=lambda row: row[0]))
+    _write(evidence, _EVIDENCE, [_evidence(claim, row) for claim in claims for row in claim.rows])
+    figures = {axis: folder / f"reproduction-{axis.replace('1/', '')}.png" for axis in _TITLES}
+    for axis, path in figures.items():
+        draw(sweep.results, scale, axis).savefig(path)
+    return [numbers, evidence, *figures.values()]
+
+
+_NUMBERS = ("problem", "algorithm", "epsilon", "events", "regret", "standard error", "of never", "runs")
+_EVIDENCE = ("claim", "algorithm", "of never", "of own bound", "measured", "verdict", "why", "made of")
+
+
+def _numbers(one: Summary) -> list[str]:
+    epsilon = "" if math.isinf(one.epsilon) else f"{one.epsilon:g}"
+    measured = [f"{one.regret:.4f}", f"{one.regret_error:.4f}", f"{one.ratio:.2f}"] if one.runs else ["failed"] * 3
+    return [one.problem, one.algorithm, epsilon, f"{one.horizon}", *measured, f"{one.runs}"]
+
+
+def _evidence(claim: PaperClaim, row: Evidence) -> list[str]:
+    return [claim.title, row.who, row.level, row.share_of_bound, row.measured, row.verdict, row.why, row.parts]
+
+
+def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([columns, *rows])
 
 
 def draw(results: Sequence[Result], scale: Extent, axis: str) -> Figure:

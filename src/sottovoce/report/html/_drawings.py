@@ -24,14 +24,6 @@ from sottovoce.report._canvas import note, sized, to_svg
 from sottovoce.report._charts import LETTERS_ON_AXIS
 from sottovoce.report.numbers import shortened, significant
 
-# ----------------------------------------------------------------------
-# Where the nodes of a network are drawn, if nobody says: as far apart as they are by hops, the same every time.
-
-
-_SWEEPS = 150
-_APART = 0.5  # hops that parts of a network without a link between them keep beyond its width
-
-
 Places = Mapping[Hashable, tuple[float, float]]
 """By node: how far to the east, and to the north."""
 
@@ -45,9 +37,7 @@ def laid_out(
     """Return a place for each node, in [0, 1] by [0, 1]; `ends` go to the left and to the right.
 
     Nodes whose places are known (east and north) are drawn there, and those whose names are pairs of numbers (row and
-    column). Otherwise the stress of the drawing is made small: the sum
-    of (distance - hops)^2/hops^2 over all pairs, by majorisation (Gansner, Koren and North), from the principal
-    coordinates of the hops.
+    column). Otherwise they stand in columns, by how many hops they are from the first end.
 
     Examples
     --------
@@ -59,7 +49,7 @@ def laid_out(
     elif (named := _named_places(nodes)) is not None:
         places = named
     else:
-        places = _turned(_relaxed(_hops(len(nodes), edges)), ends)
+        places = _in_columns(len(nodes), edges, ends)
     low, high = places.min(axis=0), places.max(axis=0)
     wide = np.where(high - low > 0.02 * max(1e-9, float((high - low).max())), high - low, 0.0)
     return np.where(wide > 0, (places - low) / np.where(wide > 0, wide, 1.0), 0.5)
@@ -73,54 +63,20 @@ def _named_places(nodes: Sequence[Hashable]) -> Floats | None:
     return rows if np.isfinite(rows).all() else None
 
 
-def _hops(count: int, edges: Sequence[tuple[int, int]]) -> Floats:
-    links = np.zeros((count, count))
+def _in_columns(count: int, edges: Sequence[tuple[int, int]], ends: tuple[int, int] | None) -> Floats:
+    links, (first, last) = np.zeros((count, count)), ends or (0, None)
     for one, other in edges:
         links[one, other] = 1.0
-    found: Floats = shortest_path(links, directed=False, unweighted=True)
-    finite = np.isfinite(found)
-    return np.where(finite, found, found[finite].max() + 1 + _APART)
-
-
-def _relaxed(hops: Floats) -> Floats:
-    count = len(hops)
-    if count < 3:
-        return np.column_stack([np.arange(count, dtype=np.float64), np.zeros(count)])
-    places = _principal(hops)
-    weights = 1 / np.maximum(hops, 1.0) ** 2
-    np.fill_diagonal(weights, 0.0)
-    laplacian = np.diag(weights.sum(axis=1)) - weights
-    inverse = np.linalg.pinv(laplacian)
-    for _ in range(_SWEEPS):
-        apart = np.linalg.norm(places[:, None] - places[None], axis=2)
-        pull = -weights * hops / np.maximum(apart, 1e-6)
-        np.fill_diagonal(pull, 0.0)
-        np.fill_diagonal(pull, -pull.sum(axis=1))
-        places = inverse @ (pull @ places)
-    return np.asarray(places)
-
-
-def _principal(hops: Floats) -> Floats:
-    centred = hops**2 - (hops**2).mean(axis=0)
-    values, vectors = np.linalg.eigh(-(centred - centred.mean(axis=1, keepdims=True)) / 2)
-    axes = vectors[:, -1:-3:-1] * np.sqrt(np.maximum(values[-1:-3:-1], 1e-3))
-    signs = np.sign(axes[np.abs(axes).argmax(axis=0), [0, 1]])  # a vector's sign is the machine's business
-    twist = 1e-3 * np.column_stack([np.arange(len(hops)) % 3, np.arange(len(hops)) % 5])  # nodes in the same place part
-    return np.asarray(axes * np.where(signs == 0, 1.0, signs) + twist)
-
-
-def _turned(places: Floats, ends: tuple[int, int] | None) -> Floats:
-    """Turn a drawing so that its ends lie on a level; without any, its longest side."""
-    if ends is not None:
-        way = places[ends[1]] - places[ends[0]]
-    else:
-        way = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)[2][0]
-        way = way * (1.0 if way[np.abs(way).argmax()] > 0 else -1.0)
-    size = float(np.linalg.norm(way))
-    if size < 1e-9:
-        return places
-    cos, sin = way / size
-    return np.asarray(places @ np.array([[cos, -sin], [sin, cos]]))
+    across: Floats = shortest_path(links, directed=False, unweighted=True, indices=first)
+    across = np.where(np.isfinite(across), across, across[np.isfinite(across)].max() + 1)  # what no link leads to
+    if last is not None:
+        across[last] = across.max() + (np.sum(across == across.max()) > 1 or across[last] < across.max())
+    down = np.zeros(count)
+    for column in np.unique(across):
+        (mine,) = np.nonzero(across == column)
+        # Every other column a little lower, so that links between others do not run through its nodes.
+        down[mine] = (np.arange(len(mine)) + 0.5 + 0.2 * (column % 2) * (len(mine) > 1)) / len(mine)
+    return np.column_stack([across, down])
 
 
 _MOST_NODES, _MOST_EDGES = 70, 260
@@ -339,9 +295,10 @@ def _use(axes: Axes, ends: Floats, share: float, edge: Any, *, directed: bool) -
     wide = f"{2.2 + 4.0 * min(1.0, abs(share)):.1f}"
     axes.plot(*ends.T, gid=note(axes, "way", label_text(tuple(edge)), stroke_width=wide))
     if directed:
-        turn = math.degrees(math.atan2(*(ends[0] - ends[1])[::-1]))
-        middle = (ends[0] + 1.2 * ends[1]) / 2.2
-        axes.plot(*middle[:, None], linestyle="", marker=(3, 0, 90 - turn), markersize=17, gid=".arrow")
+        way = (ends[1] - ends[0]) * [1, -1] / max(1e-9, float(np.linalg.norm(ends[1] - ends[0])))  # on the screen
+        side, middle = np.array([-way[1], way[0]]), (ends[0] + 1.2 * ends[1]) / 2.2
+        head = np.stack([way, -0.7 * way + 0.55 * side, -0.7 * way - 0.55 * side, way])
+        axes.plot(*middle[:, None], linestyle="", marker=head, markersize=24, gid=".arrow")
 
 
 def _route(edges: Any, used: Any, x: Floats, ends: list[Any]) -> str:
