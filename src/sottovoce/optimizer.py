@@ -433,10 +433,13 @@ class Optimizer(Book):
         waiting = np.flatnonzero(self._store.look(ids) == WAITING).tolist()
         if self._incarnation != self._store.incarnation:
             self._refresh()  # sets may be others now
-        found = [(at, self._store.round_with(int(ids[at]))) for at in waiting]
-        decisions = {  # first: it may be the first that is heard of a set; or one was told, and released, meanwhile
-            at: (one, self._policy.items_at(one, int(ids[at]) - one.first)) for at, one in found if one is not None
-        }
+        decisions, one = {}, None  # first: it may be the first that is heard of a set
+        for at in sorted(waiting, key=ids.__getitem__):
+            place = int(ids[at])
+            if one is None or not one.first <= place < one.first + one.size:
+                one = self._store.round_with(place)
+            if one is not None:  # or it was told, and released, meanwhile
+                decisions[at] = one, self._policy.items_at(one, place - one.first)
         rows = np.full((len(ids), self._policy.grid.width), np.nan)
         for at, (one, items) in decisions.items():
             domain = self._policy.problem_of(one).domain
@@ -446,11 +449,8 @@ class Optimizer(Book):
         return rows
 
     def _knows_sets_of(self, ids: Integers) -> bool:
-        """Whether what ids play is of sets that this process has heard of: the newest is of the newest set."""
-        if not (self._store.shared and self.domain.labels and len(ids)):
-            return True
-        newest = self._store.round_with(int(ids.max()))
-        return newest is None or newest.public["set"] < len(self._policy.problems)
+        """Whether what ids play is of sets that this process has heard of."""
+        return True
 
     def _numbers(self, ids: Any) -> Integers:
         """Return the ids that a caller passed as the store knows them."""

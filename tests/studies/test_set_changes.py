@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from killing import arm
 from mutations import changed, faults_of, rows_of
-from study_tools import Backup
+from study_tools import Backup, watch
 
 import sottovoce as sv
 from children import Child
@@ -218,6 +218,27 @@ def test_a_process_that_has_not_heard_of_a_wider_set_takes_no_rows_of_another_wi
     study.forget(study.outstanding().ids)
     work(other)
     assert other.verify().ok
+
+
+def test_whoever_has_asked_tells_without_a_look_at_sets_and_names_cost_two_looks_a_round(url, opened, monkeypatch):
+    """Not two an event; and as many whatever was clicked."""
+    study = opened(url, name="study", **making())
+    work(study)
+    study.change(domain=THIRD)
+    work(study)
+    said = []
+    watch(before=said.append, put=monkeypatch.setattr)
+
+    def looks(size, told):
+        actions = study.ask(size)
+        said.clear()
+        study.tell(actions.ids, [told(one) for one in actions.chosen])
+        return sum(one.startswith(("SELECT stream, round FROM", "SELECT first")) for one in said)
+
+    assert not looks(8, lambda _: [-1.0, 0.0, 0.0])
+    for clicks in (0, 1, 3):
+        assert looks(1, lambda chosen, n=clicks: dict.fromkeys(chosen[:n], -1.0)) == 2
+        assert looks(8, lambda chosen, n=clicks: dict.fromkeys(chosen[:n], -1.0)) == 2
 
 
 def test_a_study_is_found_by_the_set_that_it_began_with_and_by_the_one_that_it_has(changing, url, opened):

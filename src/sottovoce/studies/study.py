@@ -332,6 +332,15 @@ class Study(Optimizer):
             policy.change(SetChange.from_record(record))
         policy.seen_changes = seen
 
+    def _knows_sets_of(self, ids: Integers) -> bool:
+        if not (self.domain.labels and len(ids)):
+            return True
+        last = int(ids.max())  # it is of the newest set
+        if self._policy.seen_changes == self._store.changes and self._store.had_begun(last):
+            return True
+        newest = self._store.round_with(last)
+        return newest is None or newest.public["set"] < len(self._policy.problems)
+
     def _refresh(self) -> None:
         super()._refresh()
         if self._policy.seen_changes != self._store.changes:

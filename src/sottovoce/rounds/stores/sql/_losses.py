@@ -113,6 +113,10 @@ class Losses(Leasing):
         found = self._base.run(query, self._book, (one & PLACE) >> self._slots.bits)
         return self._round(*found[0]) if found else None
 
+    def had_begun(self, one: int) -> bool:
+        """Whether the round of an id had begun when `changes` was last seen."""
+        return one >> PLACES == self.incarnation and one & PLACE < self._seen.next_place
+
     def _told(self, place: int, data: bytes, count: int, seal: int) -> dict[str, Any]:
         """Return the values of a tell of slots that follow one another in their chunk."""
         slot, chunk = place & self._slots.per_chunk - 1, place >> self._slots.bits
