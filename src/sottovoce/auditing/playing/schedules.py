@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sottovoce import playing
+from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import listening, without
 from sottovoce.auditing.playing.transcripts import Harness, Transcript
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours, OneOfTwo
@@ -24,6 +25,11 @@ class _Answer(NamedTuple):
     id: Any
     loss: float | None  # None: it will not come
     of_person: bool
+
+
+class _Asked(NamedTuple):
+    ids: list[Any]
+    x: list[Floats]  # decisions, each of its own length: the set may change within a block
 
 
 class _Run:
@@ -46,30 +52,28 @@ class _Run:
     def goes_on(self) -> bool:
         return self.asked < self.total
 
-    def ask_round(self, most: int | None = None) -> Actions:
+    def ask_round(self, most: int | None = None) -> _Asked:
         """Ask for the rest of a round, all of it, and write down what is seen of it."""
         return self.ask(None)
 
-    def ask(self, size: int | None) -> Actions:
+    def ask(self, size: int | None) -> _Asked:
         """Ask, and write down what is seen."""
         seen, first = self.transcript, self.asked
         actions: Actions = self.harness.ask(size)
         call = seen.rounds[-1] + 1 if seen.rounds else 0
-        seen.actions.extend(one.x for one in actions)  # in which the set may change
+        asked = _Asked(actions.ids.tolist(), [one.x for one in actions])
+        seen.actions.extend(asked.x)
         seen.wanted.extend(actions.wants_loss.tolist())
-        seen.rounds.extend([call] * len(actions))
+        seen.rounds.extend([call] * len(asked.ids))
         if self._watched:
-            drawn = [(event, one) for event, one in enumerate(actions.ids.tolist(), first) if _is_drawn(one)]
+            drawn = [(event, one) for event, one in enumerate(asked.ids, first) if _is_drawn(one)]
             self._ids |= {one: f"<id {event}>" for event, one in drawn}
-        return actions
+        return asked
 
-    def answers(self, actions: Actions, losses: list[float | None]) -> list[_Answer]:
+    def answers(self, ids: list[Any], losses: list[float | None]) -> list[_Answer]:
         """Return ids with the losses that they have in this world: of what was asked last."""
-        events = range(self.asked - len(actions), self.asked)
-        return [
-            _Answer(one, loss, event in self._events)
-            for event, one, loss in zip(events, actions.ids.tolist(), losses, strict=True)
-        ]
+        events = range(self.asked - len(ids), self.asked)
+        return [_Answer(one, loss, event in self._events) for event, one, loss in zip(events, ids, losses, strict=True)]
 
     def hand_in(self, answers: list[_Answer]) -> None:
         """Tell a block, and say of the rest of it that it will not come.
@@ -161,8 +165,8 @@ def play(harness: Harness, worlds: Neighbours, world: int, *, watched: bool = Fa
     """
     run, schedule = _Run(harness, worlds, watched), _SCHEDULES[worlds.schedule]
 
-    def tell(actions: Actions, losses: list[float | None]) -> None:
-        schedule.tell(run, run.answers(actions, losses))
+    def tell(asked: Any, losses: list[float | None]) -> None:
+        schedule.tell(run, run.answers(asked.ids, losses))
 
     with listening(run.transcript.said) if watched else nullcontext():
         try:
