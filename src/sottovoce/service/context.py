@@ -50,8 +50,14 @@ class Context:
 
     def _open_study(self, name: str) -> Callable[[], StudyWorker]:
         study, refusal = open_study(self.settings, name)
+        ring = self.gate.ring
         return lambda: StudyWorker(
-            study, self.requests, asyncio.get_running_loop(), self.metrics.count_gathered, refusal
+            study,
+            self.requests,
+            asyncio.get_running_loop(),
+            self.metrics.count_gathered,
+            refusal,
+            None if ring is None else ring.revision,
         )
 
     def _open_evaluations(self, name: str) -> Callable[[], OpenBook[PrivateEvaluations]]:

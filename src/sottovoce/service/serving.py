@@ -19,7 +19,7 @@ from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import prepare_storage
 
-_SWITCH_SECONDS = 0.002  # at most, until the thread that answers gets its turn beside those that compute
+_SWITCH_SECONDS = 0.0005  # at most, until the thread that answers gets its turn beside those that compute
 _HEALTH_SECONDS = 20  # a worker that does not answer its supervisor for so long is replaced: some steps compute
 
 

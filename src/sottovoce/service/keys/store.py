@@ -5,7 +5,7 @@ import hmac
 import secrets
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sottovoce._checks import number
@@ -45,6 +45,13 @@ class _Kept(NamedTuple):
     hash: bytes
 
 
+class _Held(NamedTuple):
+    """Keys that are neither revoked nor forgotten, by their public parts, and the number of what was read."""
+
+    keys: Mapping[str, _Kept]
+    revision: int
+
+
 _NOBODY = _Kept(Key("", frozenset(), revoked=0.0), bytes(32))  # what a key is compared with that nobody has
 
 
@@ -77,9 +84,8 @@ class KeyStore:
 
     def __init__(self, store: ServiceStore, *, clock: Callable[[], float] = time.time) -> None:
         self._store, self._clock = store, clock
-        self._revision: int | None = None
-        self._held: Mapping[str, _Kept] = {}
-        self._fresh = FreshReads(self._read_again)
+        self._held = _Held({}, -1)
+        self._fresh = FreshReads(self._read)
 
     # -- making and revoking -------------------------------------------------------------------------------------
 
@@ -162,28 +168,51 @@ class KeyStore:
         text
             As whoever calls has sent it.
         """
-        held = await self._fresh()
+        return self._found(await self._fresh(), text)
+
+    def known(self, text: str | None) -> tuple[Key | None, int]:
+        """Return what `check` would, if no key has changed since keys were last read; and their revision then.
+
+        Whoever relies on it sees to it that `revision` still is the same afterwards.
+
+        Parameters
+        ----------
+        text
+            As whoever calls has sent it.
+        """
+        held = self._held
+        return self._found(held, text), held.revision
+
+    def revision(self) -> int:
+        """Return the number of the keys as they are stored now: another one, if any of them has changed."""
+        found = self._twice(lambda: self._store.read(_REVISION))
+        if not found:
+            raise StorageError(f"{self._store.name} has lost the revision of its keys: restore a backup")
+        number: int = found[0][0]
+        return number
+
+    def _found(self, held: _Held, text: str | None) -> Key | None:
         public, secret = id_and_secret(text or "")
-        kept = held.get(public, _NOBODY)
+        kept = held.keys.get(public, _NOBODY)
         same = hmac.compare_digest(secret_hash(secret), kept.hash)
         return kept.key if kept.key.lives(self._clock()) and same else None
 
-    def _read_again(self) -> Mapping[str, _Kept]:
-        """Return the keys as they are stored now; once more if the connection was lost, for the next one is fresh."""
-        try:
-            return self._read()
-        except StorageError:
-            return self._read()
-
-    def _read(self) -> Mapping[str, _Kept]:
-        found = self._store.read(_REVISION)
-        if not found:
-            raise StorageError(f"{self._store.name} has lost the revision of its keys: restore a backup")
-        if found[0][0] != self._revision:
+    def _read(self) -> _Held:
+        """Return the keys as they are stored now."""
+        revision = self.revision()
+        if revision != self._held.revision:
             # Read after the number: what changed in between is read again, since the number is another one then.
-            self._held = {kept.key.id: kept for kept in map(_kept, self._store.read(_LIVING))}
-            self._revision = found[0][0]
+            living = self._twice(lambda: self._store.read(_LIVING))
+            self._held = _Held({kept.key.id: kept for kept in map(_kept, living)}, revision)
         return self._held
+
+    @staticmethod
+    def _twice(read: Callable[[], Sequence[Row]]) -> Sequence[Row]:
+        """Read once more if the connection was lost: the next one is fresh."""
+        try:
+            return read()
+        except StorageError:
+            return read()
 
     # -- logins of the dashboard: a cookie stands for a key, and is stored as a hash -----------------------------
 
@@ -215,7 +244,7 @@ class KeyStore:
             As the browser has sent it.
         """
         found = await asyncio.to_thread(self._store.read, _FIND_SESSION, secret_hash(cookie or ""), self._clock())
-        kept = (await self._fresh()).get(found[0][0] if found else "")
+        kept = (await self._fresh()).keys.get(found[0][0] if found else "")
         return kept.key if kept is not None and kept.key.lives(self._clock()) else None
 
     async def close_session(self, cookie: str | None) -> None:

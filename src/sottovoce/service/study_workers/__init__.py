@@ -4,6 +4,16 @@ from sottovoce.service.study_workers.answers import Layout
 from sottovoce.service.study_workers.asking import AskOrder
 from sottovoce.service.study_workers.open_books import OpenBook, OpenBooks, open_evaluations, open_study
 from sottovoce.service.study_workers.requests import Requests
-from sottovoce.service.study_workers.worker import StudyWorker
+from sottovoce.service.study_workers.worker import KeysChanged, StudyWorker
 
-__all__ = ["AskOrder", "Layout", "OpenBook", "OpenBooks", "Requests", "StudyWorker", "open_evaluations", "open_study"]
+__all__ = [
+    "AskOrder",
+    "KeysChanged",
+    "Layout",
+    "OpenBook",
+    "OpenBooks",
+    "Requests",
+    "StudyWorker",
+    "open_evaluations",
+    "open_study",
+]
