@@ -9,11 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pytest
 
 import sottovoce as sv
 from in_thread import answering
 from sottovoce.client import Retries
+from sottovoce.learning.status import Status
 from sottovoce.service.app import create_app
 from sottovoce.service.settings import Settings
 
@@ -141,7 +143,18 @@ class StandIn:
         return 200, {"ids": ids, "rounds": [0] * len(ids), "ages": ages, "outstanding": len(ids), "waiting": []}
 
     def on_status(self, name, headers, plain):
-        return 200, {"name": name, "asked": len(self.asked), "told": len(self.told)}
+        found = Status(
+            **dict.fromkeys(("incarnation", "round", "open_rounds", "forgotten", "erasure_pending"), 0),
+            **dict.fromkeys(("remaining", "patience", "deadline", "waiting")),
+            name=name,
+            asked=len(self.asked),
+            told=len(self.told),
+            point=np.zeros(3),
+            outstanding=len(self.asked) - len(self.told),
+            privacy="",
+            spent="",
+        )
+        return 200, found.to_dict()
 
     def on_recommend(self, name, headers, plain):
         optimizer = sv.PrivateBandit(

@@ -51,17 +51,16 @@ def test_through_http_and_directly_a_study_goes_the_same_way(storage, serving, t
     simulated = {"privacy": sv.PureDP(1.0), "noise": sv.SimulatedNoise(5)}
     with sv.Study.open(f"sqlite:///{tmp_path}/direct.db", name="spring", **PLAYED, **simulated) as direct:
         asked, recommended = play(direct, 40)
-        status, exported = direct.status().to_dict(), direct.export()
+        status, exported = direct.status(), direct.export()
     create(storage, noise=sv.SimulatedNoise(5))
     with serving(storage, dev=True, simulated=5) as url, sv.connect(url, study="spring", raw_losses=True) as remote:
         over_http, recommended_there = play(remote, 40)
         assert (over_http == asked).all()
-        assert status["round"] > 5
+        assert status.round > 5
         assert "SIMULATED NOISE" in remote.report(tmp_path / "page.html").read_text()
         there = remote.status()
-        assert {name: there[name] for name in ("round", "asked", "told", "point")} == {
-            name: status[name] for name in ("round", "asked", "told", "point")
-        }
+        assert str(there) == str(status)
+        assert there.to_dict() == status.to_dict()
         assert recommended_there.to_dict() == recommended.to_dict()
         assert str(recommended_there) == str(recommended)
         assert remote.export()["rounds"] == exported["rounds"] != []

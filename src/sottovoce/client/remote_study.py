@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 from urllib.parse import quote
 
-import numpy as np
-
 from sottovoce._arrays import Floats
 from sottovoce._checks import choice, number, whole
 from sottovoce._disk import write_atomically
@@ -31,8 +29,8 @@ from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.bandit.set_changes import SetChange
 from sottovoce.learning.bandit.stopping import Enough, enough_for
-from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.learning.segmented.requests import plain_request, words_of
+from sottovoce.learning.status import Status
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import NOT_PASSED
@@ -312,9 +310,9 @@ class RemoteStudy(Remote):
         """
         return self._look("fit-check", "a fit check", _answers.fit_check, segment)
 
-    def status(self) -> Facts:
-        """Return where the study stands: counts and released values, by the names of `Status`."""
-        return self._call("GET", "status")
+    def status(self) -> Status:
+        """Return where the study stands: counts and released values."""
+        return self._look("status", "a status", Status.from_dict)
 
     def export(self) -> dict[str, Any]:
         """Return all released and public values as plain data that JSON can hold."""
@@ -396,40 +394,39 @@ class RemoteStudy(Remote):
     @property
     def asked(self) -> int:
         """Events that were asked."""
-        return int(self.status().asked)
+        return self.status().asked
 
     @property
     def round(self) -> int:
         """Rounds that are closed."""
-        return int(self.status().round)
+        return self.status().round
 
     @property
     def remaining(self) -> int | None:
         """Events that are left to ask; None if the horizon is unknown."""
-        return read("a number of events", _whole_or_none, self.status().remaining)
+        return self.status().remaining
 
     @property
     def patience(self) -> int | None:
         """How many later positions a full round waits for its losses; None for ever."""
-        return read("a number of events", _whole_or_none, self.status().patience)
+        return self.status().patience
 
     @property
     def deadline(self) -> float | None:
         """How many seconds a full round waits for its losses; None for ever."""
-        found = self.status().deadline
-        return None if found is None else float(found)
+        return self.status().deadline
 
     @property
     def sizes(self) -> dict[Segment, int]:
         """Events that were asked, by segment, in the order in which segments were first asked for."""
-        return {segment_of(one["segment"]): int(one["events"]) for one in self.status().get("segments") or ()}
+        return dict(self.status().segments or ())
 
     @property
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
         if self.segments is not None:
             raise ValueError("each segment plays around a point of its own: recommend(segment=...) says what is best")
-        return np.array(self.status().point, dtype=np.float64)
+        return self.status().point
 
     # ------------------------------------------------------------------ the end
 

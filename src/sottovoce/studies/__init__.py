@@ -1,12 +1,12 @@
 """Durable ask and tell: studies that survive."""
 
+from sottovoce.learning.status import Status
 from sottovoce.rounds.book import Recorded
 from sottovoce.studies.catalogue import Catalogue, StudyEntry, list_studies, prepare_storage
 from sottovoce.studies.exporting import export_lines
 from sottovoce.studies.history import History
 from sottovoce.studies.moving import delete_study, move_study, rename_study
 from sottovoce.studies.statement import StudyStatement, state_stored
-from sottovoce.studies.status import Status
 from sottovoce.studies.study import Study
 from sottovoce.studies.telling import TellCall
 from sottovoce.studies.verifying.verification import Verification, verify_stored

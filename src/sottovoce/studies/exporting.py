@@ -10,11 +10,11 @@ from sottovoce._records import Record, part
 from sottovoce.domains.naming import as_plain
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
+from sottovoce.learning.status import Status
 from sottovoce.models import Posterior
 from sottovoce.rounds.round import Release
 from sottovoce.rounds.store import Store
 from sottovoce.studies.opening import in_words
-from sottovoce.studies.status import Status
 
 FORMAT = "sottovoce study, exported"
 VERSION = 1

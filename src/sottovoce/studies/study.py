@@ -20,6 +20,7 @@ from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.set_changes import SetChange
+from sottovoce.learning.status import FirstOpenRound, Status
 from sottovoce.optimizer import Optimizer
 from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
@@ -35,7 +36,6 @@ from sottovoce.studies.exporting import exported
 from sottovoce.studies.history import History, history_of
 from sottovoce.studies.opening import OpenRequest, checked_waiting, in_words, open_study
 from sottovoce.studies.statement import StudyStatement, state_in
-from sottovoce.studies.status import FirstOpenRound, Status
 from sottovoce.studies.telling import Outcomes, TellCall
 from sottovoce.studies.verifying.verification import Verification, verify_in
 

@@ -1,13 +1,15 @@
 """What a study shows of itself: counts and released values only."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._printed import Part, Printed
 from sottovoce.domains.naming import as_plain, in_words
+from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.models import FitCheck, Segment, segment_text
 
 _SHOWN = 8  # segments, in print
@@ -131,6 +133,26 @@ class Status(Printed):
             "fit_check": fit_check,
             "chosen": as_plain(self.chosen),
         }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` has written.
+
+        Parameters
+        ----------
+        plain
+            What it returned.
+        """
+        waiting, fit_check, segments = plain["waiting"], plain["fit_check"], plain.get("segments")
+        read = {
+            "point": np.array(plain["point"], dtype=np.float64),
+            "waiting": None if waiting is None else FirstOpenRound(**waiting),
+            "fit_check": None if fit_check is None else FitCheck(**fit_check),
+            "segments": None
+            if segments is None
+            else tuple((segment_of(one["segment"]), int(one["events"])) for one in segments),
+        }
+        return cls(**{**plain, **read})
 
     @property
     def told_as(self) -> str:
