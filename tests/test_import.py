@@ -174,16 +174,17 @@ def test_threads_may_be_the_first_to_call_together():
     assert answers == [15.0] * 4
 
 
-def test_compiling_beforehand_reaches_the_kernels_of_every_family():
+def test_using_a_set_once_compiles_the_kernels_of_its_family():
     """Every module with kernels has some that were called; what they call is compiled with them."""
     program = """
 import sys
 from sottovoce import _compiled
-from sottovoce.cli.compiling import use
-from sottovoce.domains import all_domains
-for family in all_domains():
+import numpy as np
+import sottovoce as sv
+for family in sv.domains.all_domains():
     for domain in family.examples():
-        use(domain)
+        domain.round(domain.extreme_point(np.ones(domain.dimension)), np.random.default_rng(0), 2)
+        domain.round(domain.center, np.random.default_rng(0), 2)
 code = next(iter(_compiled._kernels)).__code__
 kernels = {
     value

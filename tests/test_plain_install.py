@@ -149,7 +149,6 @@ MISSED = {
     "main(['compare', 'slate'])": "lab",
     "main(['compare', 'slate', '--cluster', 'tcp://127.0.0.1:1'])": "cluster",
     "main(['reproduce'])": "plots",
-    "main(['compile'])": "graphs",
     "main(['serve', '--dev', '--storage', 'sqlite:///served.db'])": "service",
     "main(['study', 'list', '--storage', 'postgresql://nobody@127.0.0.1/nothing'])": "postgres",
     "main(['statement', '--ledger', 'ledger.json', '--out', 'page.html'])": "plots",

@@ -4,6 +4,7 @@ What an argument may be is said where the constructor checks it (`sottovoce.plan
 argument that can be written is one more line of `OPTIONS`.
 """
 
+from pathlib import Path
 from typing import NamedTuple
 
 from sottovoce.plans import EXPLORATIONS
@@ -41,7 +42,9 @@ OPTIONS: dict[str, Option] = {
     "domain": Option(
         _DECISION, "Such as ball:10, box:5, simplex:10 or hypersimplex:20,5; `sottovoce domains` lists all."
     ),
-    "domain_json": Option(_DECISION, "A file with a domain as sottovoce.domains.specification.specify writes it."),
+    "domain_json": Option(
+        _DECISION, "A file with a domain as sottovoce.domains.specification.specify writes it.", Path
+    ),
     "labels": Option(_DECISION, "Names of the coordinates, such as tea,coffee,cocoa; or a file with one a line."),
     "horizon": Option(_DECISION, "Events, such as 1000000, 1e6, 100k or 1M; for a study also: unknown."),
     "loss_range": Option(_DECISION, "Losses are clipped to it, such as 0,1."),
@@ -59,9 +62,9 @@ OPTIONS: dict[str, Option] = {
     "most": Option(_DECISION, "With --feedback items: what one person's items count for in all.", float),
     "lipschitz": Option(_DECISION, "Lipschitz constant of the losses, if known.", float),
     "features": Option(
-        _DECISION, "A .csv or .npy file with a row of numbers for each coordinate: like rows, like losses."
+        _DECISION, "A .csv or .npy file with a row of numbers for each coordinate: like rows, like losses.", Path
     ),
-    "prior": Option(_DECISION, "What an earlier study believed, a file of `study export --posterior`."),
+    "prior": Option(_DECISION, "What an earlier study believed, a file of `study export --posterior`.", Path),
     "accept_prior": Option(
         _DECISION,
         "'not private': begin with a prior whose people nothing protects; the statement says it.",

@@ -10,7 +10,7 @@ from sottovoce.cli import main
 
 QUICK = ("--horizon", "300", "--simulated-noise")
 COMMANDS = [
-    ("run", "switching", *QUICK),
+    ("run", "slate", *QUICK),
     ("plan",),
     ("audit", "--runs", "20"),
     ("compare", "slate", "--horizon", "100", "--seeds", "1"),
@@ -26,25 +26,25 @@ def call(*words):
 
 def test_the_same_run_may_be_run_again(tmp_path, capsys):
     for _ in range(2):
-        assert call("run", "switching", *QUICK, "--out", tmp_path / "one") == 0
-    assert len(json.loads((tmp_path / "one" / "summary.json").read_text())["settings"]) == 1
+        assert call("run", "slate", *QUICK, "--out", tmp_path / "one") == 0
+    assert json.loads((tmp_path / "one" / "summary.json").read_text())["settings"]["horizon"] == 300
 
 
 def test_another_run_is_not_overwritten(tmp_path, capsys):
-    call("run", "switching", *QUICK, "--out", tmp_path)
+    call("run", "slate", *QUICK, "--out", tmp_path)
     before = (tmp_path / "summary.json").read_bytes()
-    assert call("run", "switching", *QUICK, "--epsilon", "0.5", "--out", tmp_path) == 2
+    assert call("run", "slate", *QUICK, "--epsilon", "0.5", "--out", tmp_path) == 2
     assert "holds another run, which would be overwritten: choose another folder (--out), or pass --force" in " ".join(
         capsys.readouterr().err.split()
     )
     assert (tmp_path / "summary.json").read_bytes() == before
-    assert call("run", "switching", *QUICK, "--epsilon", "0.5", "--out", tmp_path, "--force") == 0
+    assert call("run", "slate", *QUICK, "--epsilon", "0.5", "--out", tmp_path, "--force") == 0
     assert (tmp_path / "summary.json").read_bytes() != before
 
 
 def test_nor_is_the_report_of_another_command(tmp_path, capsys):
     (tmp_path / "report.html").write_text("precious")
-    assert call("run", "switching", *QUICK, "--out", tmp_path) == 2
+    assert call("run", "slate", *QUICK, "--out", tmp_path) == 2
     assert (tmp_path / "report.html").read_text() == "precious"
 
 

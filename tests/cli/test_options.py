@@ -10,7 +10,7 @@ import typer
 import sottovoce as sv
 from sampling import every
 from sottovoce.cli.app import app
-from sottovoce.cli.options import Options
+from sottovoce.cli.options import SHARED
 from sottovoce.options import OPTIONS
 from sottovoce.plans import outlook
 from sottovoce.plans.options import CHOICES as ALLOWED
@@ -19,9 +19,8 @@ from sottovoce.rehearsal import rehearsing
 from sottovoce.service.endpoints.models import Create
 
 PLAN = ("plan", "--out", "here")
-RUN = ("run", "moving-target", "--out", "here")
 CREATE = ("study", "create", "spring")
-ALL = [PLAN, RUN, CREATE]
+ALL = [PLAN, CREATE]
 
 
 @pytest.fixture(autouse=True)
@@ -39,10 +38,9 @@ def options_of(*words):
 
 
 def test_the_commands_have_the_same_options_with_the_same_words():
-    shared = {one.name for one in fields(Options)}
+    shared = set(SHARED)
     create = {name: one for name, one in options_of("study", "create").items() if name in shared}
     assert set(create) == shared
-    assert {name: one for name, one in options_of("run").items() if name in shared} == create
     for name in ("patience", "seed"):  # which no plan depends on
         del create[name]
     assert {name: one for name, one in options_of("plan").items() if name in shared} == create
@@ -50,7 +48,6 @@ def test_the_commands_have_the_same_options_with_the_same_words():
 
 def test_every_option_is_declared_once_for_the_constructor_the_command_line_and_http():
     """Names, and what they may be: as the constructor checks them."""
-    assert {one.name for one in fields(Options)} == OPTIONS.keys() - {"deadline"}
     assert {one.name for one in fields(DecisionFacts)} - {"segments"} <= OPTIONS.keys()
     for name, member in Create.model_fields.items():
         words = [one for part in (member.annotation, *get_args(member.annotation)) for one in literals(part)]
@@ -108,15 +105,6 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("options", "words"), CHOICES)
-def test_every_guarantee_can_be_run_and_says_what_it_is(options, words, command, tmp_path):
-    code, _, err = command(*RUN, *SMALL, "--simulated-noise", *options)
-    assert (code, err) == (0, "")
-    (one,) = json.loads((tmp_path / "here" / "summary.json").read_text())["runs"]
-    assert words in one["details"]["privacy_headline"]
-    assert "NOT PRIVATE" in one["details"]["privacy_headline"]  # owners of losses are simulated, too
-
-
-@pytest.mark.parametrize(("options", "words"), CHOICES)
 def test_every_guarantee_can_be_planned_for(options, words, command, tmp_path):
     code, out, err = command(*PLAN, *SMALL, *options)
     assert (code, err) == (0, "")
@@ -128,16 +116,14 @@ def test_every_guarantee_can_be_planned_for(options, words, command, tmp_path):
 CHOSEN = ("--exploration", "frames", "--choose", "batch_size=8", "--choose", "radius=0.2")
 
 
-@pytest.mark.parametrize("name", ["plan", "run", "study"])
+@pytest.mark.parametrize("name", ["plan", "study"])
 def test_choices_reach_the_plan(name, command, tmp_path):
-    words = {"plan": PLAN, "run": RUN, "study": CREATE}[name]
+    words = {"plan": PLAN, "study": CREATE}[name]
     code, out, err = command(*words, *SMALL, "--no-privacy", *CHOSEN)
     assert (code, err) == (0, "")
     if name == "plan":
         assert "50 of 8 events (400 in all)" in out
         assert "0.2" in out
-    elif name == "run":
-        assert sv.lab.Run.load(next((tmp_path / "here").glob("run-*.npz"))).details.rounds == 50
     else:
         with sv.Study.open("sqlite:///study.db", name="spring") as study:
             assert (study.plan.batch_size, study.plan.radius) == (8, 0.2)
@@ -150,36 +136,3 @@ def test_a_study_that_was_made_by_other_choices_is_not_alike(command):
         code, _, err = command(*CREATE, *SMALL, *fewer)
         assert code == 2
         assert "was created otherwise" in err
-
-
-def test_a_variant_may_choose_and_its_errors_come_before_anything_is_run(command, tmp_path, monkeypatch):
-    also = ("--also", "mechanism=probe-sums,choose=probes=4", "--also", "local", "--also", "no-privacy")
-    assert command(*RUN, *SMALL, "--contributions", "2", "--simulated-noise", *also)[0] == 0
-    labels = [one["label"] for one in json.loads((tmp_path / "here" / "summary.json").read_text())["runs"]]
-    budget = "epsilon = 1, 2 contributions, simulated noise"
-    assert labels == [
-        budget,
-        f"{budget}, mechanism probe-sums, probes=4",
-        "epsilon = 1, local, 2 contributions, simulated noise",
-        "no privacy",
-    ]
-    monkeypatch.setattr("sottovoce.cli.execute.simulate", lambda *_, **__: pytest.fail("was run"))
-    assert "unknown choice speed" in command(*RUN, *SMALL, "--force", "--also", "choose=speed=2")[2]
-
-
-def test_a_file_says_what_options_say(command, tmp_path):
-    (tmp_path / "mine.toml").write_text(
-        'domain = "box:2"\nhorizon = 400\nloss-range = [0, 2]\nrho = 0.5\nchoose = ["batch_size=8"]\n'
-        'losses = "convex"\nplan = "worst-case"\nsimulated-noise = true\npatience = "none"\n'
-    )
-    assert command("run", "mine.toml", "--epsilon", "2", "--out", "here")[0] == 0  # in place of the file's rho
-    (one,) = json.loads((tmp_path / "here" / "summary.json").read_text())["runs"]
-    assert one["details"]["privacy_headline"].startswith("epsilon = 2, pure")
-    assert one["details"]["rounds"] == 50
-
-
-def test_a_problem_in_a_file_brings_its_own_domain(command, tmp_path):
-    (tmp_path / "mine.toml").write_text(
-        'environment = "slate:items=6,slots=2"\nhorizon = 300\nsimulated-noise = true\n'
-    )
-    assert command("run", "mine.toml", "--out", "here")[0] == 0

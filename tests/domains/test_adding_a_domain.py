@@ -59,8 +59,6 @@ code, out = command("domains")
 assert code == 0 and "prefixes:6" in out and "Choices of the first k of n items" in out, out
 code, out = command("plan", "--domain", "prefixes:6", "--horizon", "10k", "--plan", "paper")
 assert code == 0, out
-code, out = command("run", "noisy-linear", "--domain", "prefixes:6", "--horizon", "2k", "--simulated-noise")
-assert code == 0, out
 code, out = command("plan", "--domain", "prefix:6", "--horizon", "10k")
 assert code == 2 and "prefixes:6" in out and "hypersimplex:20,5" in out, out
 

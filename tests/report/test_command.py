@@ -16,8 +16,7 @@ def run(*arguments):
 
 def test_the_page_holds_the_summary_and_its_command_does_it_again(tmp_path, monkeypatch, capsys, read_page):
     monkeypatch.chdir(tmp_path)
-    options = ("--domain", "ball:3", "--horizon", "2k", "--simulated-noise", "--also", "no-privacy", "--seed", "3")
-    run("run", "moving-target", *options, "--out", "a folder")
+    run("run", "slate", "--horizon", "2k", "--simulated-noise", "--seed", "3", "--out", "a folder")
     assert "report.html" in capsys.readouterr().out
     folder = tmp_path / "a folder"
     page = read_page(folder / "report.html")

@@ -2,7 +2,6 @@
 
 import math
 import shlex
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,13 +11,13 @@ from sottovoce._checks import choice, number
 from sottovoce._extras import load
 from sottovoce.cli import parsing
 from sottovoce.cli.abtest_release import ABTestRelease
-from sottovoce.cli.options import PRIVACY, Options, with_options
+from sottovoce.cli.options import PRIVACY, SHARED, Options, with_options
 from sottovoce.cli.study_shared import AsJson, show
 from sottovoce.privacy import PrivacyStatement
 from sottovoce.stats import ABTestResult, ab_test, events_needed
 
 _OURS = ("loss_range", "channel", *PRIVACY)
-_ELSE = tuple(one.name for one in fields(Options) if one.name not in _OURS)  # for a plan, which knows no direction
+_ELSE = tuple(name for name in SHARED if name not in _OURS)  # for a plan, which knows no direction
 
 abtest_app = typer.Typer(
     name="abtest",

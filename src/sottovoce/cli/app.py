@@ -27,7 +27,7 @@ COMMANDS = {
     ),
     "run": (
         "running:run_command",
-        "Simulate a private bandit, and write its regret curve beside that of never learning.",
+        "Simulate a private bandit, and write its regret curve beside that of never learning and of no privacy.",
     ),
     "audit": (
         "audit:audit_command",
@@ -36,10 +36,6 @@ COMMANDS = {
     "compare": (
         "compare:compare_command",
         "Run algorithms on problems, over processes or machines, and compare; what is finished is not run again.",
-    ),
-    "compile": (
-        "compiling:compile_command",
-        "Compile what is compiled on first use, once for this machine, so that no first call has to wait for it.",
     ),
     "plan": (
         "plan:plan_command",

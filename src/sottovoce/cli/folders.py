@@ -2,14 +2,13 @@
 
 import json
 import tempfile
-from dataclasses import asdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from sottovoce._extras import load
-from sottovoce.cli.settings import RunSettings
 from sottovoce.errors import MissingExtra
 
 _OWN = ("summary.json", "report.html", "regret.png")  # what `run` writes in any case
@@ -41,10 +40,10 @@ def can_draw(console: Console) -> bool:
     return True
 
 
-def check_free(out: Path, every: list[RunSettings], *, force: bool) -> None:
+def check_free(out: Path, settings: Mapping[str, Any], *, force: bool) -> None:
     """Refuse a folder that holds other runs than these, unless that is wished for; the same ones may be run again."""
     there = [name for name in _OWN if (out / name).exists()]
-    if force or not there or _settings_in(out) == [_plain(one) for one in every]:
+    if force or not there or _settings_in(out) == settings:
         return
     raise ValueError(
         f"{out} holds {'another run' if 'summary.json' in there else there[0]}, which would be overwritten: "
@@ -52,14 +51,9 @@ def check_free(out: Path, every: list[RunSettings], *, force: bool) -> None:
     )
 
 
-def _plain(settings: RunSettings) -> Any:
-    return json.loads(json.dumps(asdict(settings), default=str))
-
-
-def _settings_in(out: Path) -> list[Any] | None:
-    """Return the settings of the runs in a folder, those that were never reached included; None if there are none."""
+def _settings_in(out: Path) -> Any:
+    """Return the settings of the runs in a folder; None if there are none."""
     try:
-        written = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-        return list(written["settings"])
+        return json.loads((out / "summary.json").read_text(encoding="utf-8"))["settings"]
     except (OSError, ValueError, KeyError, TypeError):
         return None

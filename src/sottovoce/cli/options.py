@@ -1,15 +1,15 @@
-"""The options that say what is decided, how private, and by which plan: one set for `run`, `plan` and `study create`.
+"""The options that say what is decided, how private, and by which plan: one set for `plan` and `study create`.
 
-What stands here, a command takes by a parameter `options: Options` under `@with_options()`; what each means, and its
-type, is declared in `sottovoce.options`. One that is declared there is one more field here.
+What each means, and its type, is declared in `sottovoce.options`: a command takes all of them by a parameter
+`options: Options` under `@with_options()`.
 """
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -29,9 +29,9 @@ PRIVACY = ("epsilon", "delta", "rho", "local", "no_privacy", "contributions")
 """Options that say which guarantee is given; some exclude others."""
 _OWN = ("plan", "exploration", "mechanism")  # besides facts of the decision
 _FILES: dict[str, Callable[[Path], Any]] = {"features": features_of, "prior": prior_of}
-_NUMBERS = tuple(name for name, one in OPTIONS.items() if one.kind is float)
-SWITCHES = tuple(name for name, one in OPTIONS.items() if one.kind is bool)
-"""Options that are on or off."""
+_NUMBERS = frozenset(name for name, one in OPTIONS.items() if one.kind is float)
+SHARED = tuple(name for name in OPTIONS if name != "deadline")  # which only studies have
+"""Options that commands share."""
 
 
 def _said(name: str) -> Any:
@@ -42,70 +42,46 @@ def _said(name: str) -> Any:
     )
 
 
+def _kind(name: str) -> Any:
+    kind = OPTIONS[name].kind
+    return (list[str] if kind is list else kind) | None
+
+
 Patience = Annotated[str | None, _said("patience")]
 Deadline = Annotated[str | None, _said("deadline")]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options:
-    """What was given of the options that commands share, as it was written; None is what was not given.
+    """What was given of the options that commands share, as it was written; each is an attribute, None if not given.
+
+    Parameters
+    ----------
+    given
+        By name, as `sottovoce.options` declares them.
 
     Examples
     --------
-    >>> given = Options(domain="simplex:4", rho=0.5, losses="linear", choose=("rate=0.1",))
+    >>> given = Options(domain="simplex:4", rho=0.5, losses="linear", choose=["rate=0.1"])
     >>> given.feasible_set, given.guarantee, given.arguments
     (Simplex(4), ZCDP(rho=0.5, contributions=1), {'losses': 'linear', 'rate': 0.1})
     """
 
-    domain: str | None = None
-    domain_json: Path | None = None
-    labels: str | None = None
-    horizon: str | None = None
-    loss_range: str | None = None
-    direction: str | None = None
-    losses: str | None = None
-    play: str | None = None
-    integral: bool | None = None
-    feedback: str | None = None
-    most: float | None = None
-    lipschitz: float | None = None
-    features: Path | None = None
-    prior: Path | None = None
-    accept_prior: str | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    rho: float | None = None
-    local: bool | None = None
-    channel: str | None = None
-    no_privacy: bool | None = None
-    contributions: int | None = None
-    plan: str | None = None
-    exploration: str | None = None
-    mechanism: str | None = None
-    choose: list[str] | None = None
-    patience: str | None = None
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in _NUMBERS:
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, parsing.one_number(name, getattr(self, name)))
-        for name in SWITCHES:
-            if not isinstance(getattr(self, name), bool | None):
-                raise TypeError(f"{name.replace('_', '-')} must be true or false, got {getattr(self, name)!r}")
+    def __init__(self, **given: Any) -> None:
+        self._given = {name: value for name, value in given.items() if value is not None and value != []}
+        for name in self._given.keys() & _NUMBERS:
+            self._given[name] = parsing.one_number(name, self._given[name])
         if self.contributions is not None:
-            object.__setattr__(self, "contributions", parsing.count("contributions", self.contributions))
-        for name in ("domain_json", *_FILES):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, Path(getattr(self, name)))
-        if self.labels is not None and not isinstance(self.labels, str):  # a list, in a file of settings
-            object.__setattr__(self, "labels", _joined(self.labels))
+            self._given["contributions"] = parsing.count("contributions", self.contributions)
         if self.channel is not None and not self.local:
             raise ValueError("--channel is how owners privatise their losses: it needs --local")
-        object.__setattr__(self, "choose", texts("choose", self.choose or (), "'batch_size=64'"))
         if self.seed is not None:
             whole("seed", self.seed, least=0)
         _ = self.guarantee, self.events, self.clipping, self.waiting, self.arguments  # each says what is wrong with it
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in SHARED:
+            raise AttributeError(name)
+        return self._given.get(name)
 
     @property
     def feasible_set(self) -> Domain:
@@ -172,35 +148,13 @@ class Options:
                 given[name] = value
         return given
 
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """Single choices as they were written."""
-        return tuple(self.choose or ())
-
     def given(self) -> dict[str, Any]:
         """Return what was given, by name."""
-        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) not in (None, ())}
+        return {name: self._given[name] for name in SHARED if name in self._given}
 
-    def or_else(self, **defaults: Any) -> Self:
+    def or_else(self, **defaults: Any) -> "Options":
         """Return the same with defaults for what was not given."""
-        return replace(self, **{**defaults, **{name: one for name, one in self.given().items() if name in defaults}})
-
-
-def texts(name: str, given: Any, such_as: str) -> tuple[str, ...]:
-    """Return a list of texts as a tuple; one text alone is not meant."""
-    if isinstance(given, str) or not all(isinstance(text, str) for text in given):
-        raise TypeError(f"{name} must be a list of texts such as {such_as}, got {given!r}")
-    return tuple(given)
-
-
-def _joined(labels: Any) -> str:
-    """Return a list of names as they are written on a command line."""
-    if not isinstance(labels, list | tuple):
-        raise TypeError(f"labels must be a list of texts such as 'tea', or a file with one a line, got {labels!r}")
-    names = texts("labels", labels, "'tea'")
-    if len(names) < 2 or any("," in name for name in names):
-        raise ValueError("labels must be two texts at least, without commas; others stand in a file, one a line")
-    return ",".join(names)
+        return Options(**{**defaults, **self._given})
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -214,11 +168,12 @@ def with_options(*, without: tuple[str, ...] = ()) -> Callable[[Command], Callab
     without
         Options that mean nothing to the command.
     """
-    hints, alone = get_type_hints(Options), inspect.Parameter.KEYWORD_ONLY
     shared = [
-        inspect.Parameter(one.name, alone, default=one.default, annotation=Annotated[hints[one.name], _said(one.name)])
-        for one in fields(Options)
-        if one.name not in without
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[_kind(name), _said(name)]
+        )
+        for name in SHARED
+        if name not in without
     ]
 
     def decorate(function: Command) -> Callable[..., Any]:
@@ -237,25 +192,3 @@ def with_options(*, without: tuple[str, ...] = ()) -> Callable[[Command], Callab
         return command
 
     return decorate
-
-
-def displaced(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an option that is given anew takes the place of: a budget that of no privacy, a file that of a name.
-
-    Examples
-    --------
-    >>> displaced({"rho": 0.5})
-    {'epsilon': None, 'delta': None, 'local': None, 'channel': None, 'no_privacy': None}
-    """
-    others = {
-        "epsilon": ("rho", "no_privacy"),
-        "delta": ("rho", "local", "channel", "no_privacy"),
-        "local": ("delta", "rho", "no_privacy"),
-        "rho": ("epsilon", "delta", "local", "channel", "no_privacy"),
-        "no_privacy": ("epsilon", "delta", "rho", "local", "channel", "contributions"),
-        "contributions": ("no_privacy",),
-        "domain": ("domain_json", "labels"),
-        "domain_json": ("domain", "labels"),
-    }
-    found = [name for given, value in values.items() if value for name in others.get(given, ())]
-    return dict.fromkeys(name for name in found if name not in values)

@@ -1,92 +1,256 @@
-"""`sottovoce run`: a simulated private bandit, and its report."""
+"""`sottovoce run`: private bandits on a simulated problem, and their report."""
 
+import json
+import re
+import shlex
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
 
+from sottovoce import __version__
+from sottovoce._arrays import Vector
 from sottovoce._extras import load
 from sottovoce._written import bare_name
-from sottovoce.cli import execute, ready, tables
+from sottovoce.cli import parsing, tables
 from sottovoce.cli.folders import check_free, check_writable
-from sottovoce.cli.options import Options, with_options
-from sottovoce.cli.settings import RunSettings, with_values
-from sottovoce.lab.problems import PROBLEMS
+from sottovoce.domains import Hypersimplex
+from sottovoce.lab.problems import PROBLEMS, DecisionProblem
+from sottovoce.lab.problems.naming import make_problem
+from sottovoce.lab.simulation import Environment, NoisyLinear, Run, Switching, simulate
+from sottovoce.learning import Plan, PrivateBandit
+from sottovoce.learning.segmented import SegmentedRecommendation
+from sottovoce.models import Posterior
+from sottovoce.privacy import Guarantee, NoPrivacy, PureDP, SimulatedNoise
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-RUNS = f"One of {', '.join(ready.READY)}; a problem ({', '.join(PROBLEMS)}, with settings: slate:items=40); or a file."
+HORIZON, DEMO_HORIZON = 200_000, 500_000
+DEMO_SEED = 2  # the world changes about half way then
+NAMES = f"demo, or a problem: {', '.join(PROBLEMS)}, with settings: slate:items=40."
 
 
-@with_options()
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What decides runs: the same give the same curves, if their noise is simulated."""
+
+    name: str
+    horizon: int
+    epsilon: float
+    seed: int
+    simulated_noise: bool
+
+
+class World(NamedTuple):
+    """Where bandits are played, and what they are told of it."""
+
+    environment: Environment
+    known: dict[str, Any]
+    problem: DecisionProblem | None = None
+
+
+class Variant(NamedTuple):
+    """One of the bandits that are played in a world."""
+
+    label: str
+    privacy: Guarantee
+    choices: dict[str, Any]
+
+
+class Played(NamedTuple):
+    """What a run left behind: its record, its plan, its last point, and what is believed if the plan has a model.
+
+    An optimizer with segments leaves behind what it recommends for each.
+    """
+
+    run: Run
+    plan: Plan
+    point: Vector
+    posterior: Posterior | None = None
+    segments: SegmentedRecommendation | None = None
+
+
 def run_command(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help=RUNS)],
-    options: Options,
+    name: Annotated[str, typer.Argument(metavar="NAME", help=NAMES)],
+    horizon: Annotated[str | None, typer.Option(help="Events, such as 100k; 200k by default.")] = None,
+    epsilon: Annotated[float, typer.Option(help="The privacy budget, of pure differential privacy.")] = 1.0,
+    seed: Annotated[int | None, typer.Option(help="Of the world, and of public coins.")] = None,
     simulated_noise: Annotated[
-        bool | None, typer.Option("--simulated-noise", help="Noise from the seed: repeatable, not private.")
-    ] = None,
-    also: Annotated[
-        list[str] | None,
-        typer.Option(help="A variant to run beside it, such as no-privacy or epsilon=0.1,plan=paper. May be repeated."),
-    ] = None,
+        bool, typer.Option("--simulated-noise", help="Noise from the seed: repeatable, not private.")
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; by default results/NAME.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
 ) -> None:
-    """Simulate a private bandit, and write its regret curve beside that of never learning."""
-    own = {"simulated_noise": simulated_noise, "also": tuple(also) if also else None}
-    given = {**options.given(), **{key: value for key, value in own.items() if value is not None}}
-    short, settings = ready.find(name)
-    settings = with_values(settings, given)
+    """Simulate a private bandit, and write its regret curve beside that of never learning and of no privacy."""
+    demo = name == "demo"
+    events = (DEMO_HORIZON if demo else HORIZON) if horizon is None else parsing.count("horizon", horizon)
+    start = (DEMO_SEED if demo else 0) if seed is None else seed
+    settings = Settings(name=name, horizon=events, epsilon=epsilon, seed=start, simulated_noise=simulated_noise)
+    worlds, variants = worlds_of(settings), variants_of(settings)
     load("matplotlib", "`sottovoce run`")  # before hours are spent
-    command = execute.command_line(name, given, out)
-    every, folder = execute.all_settings(settings), out or Path("results") / short
+    folder = out or Path("results") / bare_name(name)
     check_writable(folder)
-    check_free(folder, every, force=force)
-    played = _run_all(every, folder, command)
-    other = settings.in_other_world()
-    if other is not None and played:
-        beside = _run_all(execute.all_settings(other), folder / bare_name(other.environment), command)
-        if beside:
-            figure = execute.draw_beside(folder, every, played, beside)
-            Console().print(f"drew both worlds in {figure}", soft_wrap=True, highlight=False)
-        played = beside
-    if not played:
-        raise typer.Exit(INTERRUPTED)
+    check_free(folder, asdict(settings), force=force)
+    every: list[list[Played]] = []
+    for world in worlds:
+        place = folder / world.environment.name if every else folder
+        played = _play_all(settings, world, variants, place, command_line(settings, out))
+        if played is None:
+            raise typer.Exit(INTERRUPTED)
+        every.append(played)
+    if len(every) > 1:
+        from sottovoce.report import regret_figure
+
+        runs, beside = ([one.run for one in played] for played in every)
+        labels = [one.label for one in variants]
+        figure = regret_figure(runs, folder / "regret.png", labels=labels, beside=beside)
+        Console().print(f"drew both worlds in {figure}", soft_wrap=True, highlight=False)
 
 
-def _run_all(every: list[RunSettings], folder: Path, command: str) -> list[execute.Played]:
-    """Carry out the runs one after another, show and write what was finished; return them if that was all."""
+def worlds_of(settings: Settings) -> list[World]:
+    """Return the world of a problem; of the demo two, one of which changes once."""
+    if settings.name != "demo":
+        if bare_name(settings.name) not in PROBLEMS:
+            raise ValueError(f"NAME must be demo or a problem, one of {', '.join(PROBLEMS)}, got {settings.name!r}")
+        problem = make_problem(settings.name, seed=settings.seed)
+        return [World(problem.environment, problem.settings(), problem)]
+    domain = Hypersimplex(20, 5)
+    found: list[Environment] = [
+        NoisyLinear(domain, seed=settings.seed),
+        Switching(domain, every=settings.horizon, moods=2, seed=settings.seed),
+    ]
+    linear = {"losses": "linear", "integral": True}
+    return [World(one, {"loss_range": one.loss_range, "lipschitz": one.lipschitz, **linear}) for one in found]
+
+
+def variants_of(settings: Settings) -> list[Variant]:
+    """Return the bandits that are compared: with privacy and without; in the demo, other budgets and plans as well."""
+
+    def private(epsilon: float, words: str = "", **choices: Any) -> Variant:
+        simulated = ", simulated noise" if settings.simulated_noise else ""
+        return Variant(f"epsilon = {epsilon:g}{simulated}{words}", PureDP(epsilon), choices)
+
+    usual, without = private(settings.epsilon), Variant("no privacy", NoPrivacy(), {})
+    if settings.name != "demo":
+        return [usual, without]
+    return [
+        usual,
+        private(settings.epsilon / 10),
+        without,
+        private(settings.epsilon, ", worst-case plan", plan="worst-case"),
+        private(settings.epsilon, ", paper's plan", plan="paper"),
+    ]
+
+
+def command_line(settings: Settings, out: Path | None) -> str:
+    """Return the command that redoes a run.
+
+    Examples
+    --------
+    >>> command_line(Settings(name="slate", horizon=2000, epsilon=0.5, seed=3, simulated_noise=True), None)
+    'sottovoce run slate --horizon 2000 --epsilon 0.5 --seed 3 --simulated-noise'
+    """
+    words = ["sottovoce", "run", settings.name, "--horizon", str(settings.horizon)]
+    words += ["--epsilon", f"{settings.epsilon:g}", "--seed", str(settings.seed)]
+    words += ["--simulated-noise"] * settings.simulated_noise + ([] if out is None else ["--out", str(out)])
+    return shlex.join(words)
+
+
+def _play_all(
+    settings: Settings, world: World, variants: list[Variant], folder: Path, command: str
+) -> list[Played] | None:
+    """Play bandits one after another, show and write what was finished; return them if that was all."""
     console = Console()
-    labels = execute.labels_of(every)
-    played = [one for one in _simulate_all(console, every, labels) if one.run.events_finished]
-    runs = [one.run for one in played]
-    if runs:
-        labels = labels[: len(runs)]
-        console.print(tables.result_table(runs, labels))
-        for run, label in zip(runs, labels, strict=True):
-            console.print(tables.in_words(run, label), soft_wrap=True, highlight=False)
-        for path in execute.write(folder, every, played, command=command):
+    played = [one for one in _played(console, settings, world, variants) if one.run.events_finished]
+    if played:
+        labels = [one.label for one in variants][: len(played)]
+        console.print(tables.result_table([one.run for one in played], labels))
+        for one, label in zip(played, labels, strict=True):
+            console.print(tables.in_words(one.run, label), soft_wrap=True, highlight=False)
+        for path in _write(folder, settings, world, labels, played, command):
             console.print(f"wrote {path}", soft_wrap=True, highlight=False)
-    finished = len(runs) == len(every) and all(run.finished for run in runs)
-    if not finished:
-        console.print("[yellow]interrupted:[/] " + ("what was finished is kept" if runs else "nothing was finished"))
-    return played if finished else []
+    if len(played) == len(variants) and all(one.run.finished for one in played):
+        return played
+    console.print("[yellow]interrupted:[/] " + ("what was finished is kept" if played else "nothing was finished"))
+    return None
 
 
-def _simulate_all(console: Console, every: list[RunSettings], labels: list[str]) -> list[execute.Played]:
-    """Return the runs, the last of them unfinished if it was interrupted."""
-    played: list[execute.Played] = []
-    problem = every[0].make_problem()
-    environment = every[0].make_environment() if problem is None else problem.environment
-    optimizers = [execute.optimizer_of(one, environment, problem) for one in every]  # errors come before anything runs
+def _played(console: Console, settings: Settings, world: World, variants: list[Variant]) -> list[Played]:
+    """Return what runs left behind, the last of them unfinished if it was interrupted."""
+    played: list[Played] = []
+    optimizers = [_optimizer(settings, world, one) for one in variants]  # errors come before anything runs
     with tables.progress_bars(console) as bars:
-        for settings, label, optimizer in zip(every, labels, optimizers, strict=True):
-            task = bars.add_task(label, total=settings.events_needed, round=0)
+        for variant, optimizer in zip(variants, optimizers, strict=True):
+            task = bars.add_task(variant.label, total=settings.horizon, round=0)
 
             def show(done: int, total: int, rounds: int, task: Any = task) -> None:
                 bars.update(task, completed=done, total=total, round=rounds)
 
-            played.append(execute.carry_out(optimizer, environment, show))
-            if not played[-1].run.finished:
+            run = simulate(optimizer, world.environment, progress=show)
+            if getattr(optimizer, "segments", None) is not None:
+                found = optimizer.recommend()
+                played.append(Played(run, optimizer.plan, found.x, segments=found))
+            else:
+                believed = None if optimizer.fit_check() is None else optimizer.posterior()
+                played.append(Played(run, optimizer.plan, optimizer.point, believed))
+            if not run.finished:
                 break
     return played
+
+
+def _optimizer(settings: Settings, world: World, variant: Variant) -> Any:
+    return PrivateBandit(
+        world.environment.domain,
+        horizon=settings.horizon,
+        privacy=variant.privacy,
+        seed=settings.seed,
+        noise=SimulatedNoise(settings.seed) if settings.simulated_noise else None,
+        **world.known,
+        **variant.choices,
+    )
+
+
+def _write(
+    folder: Path, settings: Settings, world: World, labels: list[str], played: list[Played], command: str
+) -> list[Path]:
+    """Write report, figure, summary and runs into a folder, and return the paths, in this order."""
+    from sottovoce.report import regret_figure, run_report  # figures are slow to import, and most commands draw none
+
+    folder.mkdir(parents=True, exist_ok=True)
+    runs = [one.run for one in played]
+    figure = regret_figure(runs, folder / "regret.png", labels=labels)
+    names = [f"run-{re.sub(r'[^a-z0-9.]+', '-', label.lower()).strip('-')}.npz" for label in labels]
+    paths = [run.save(folder / name) for run, name in zip(runs, names, strict=True)]
+    summary = folder / "summary.json"
+    entries = [_summary(*one) for one in zip(labels, names, runs, strict=True)]
+    content = {"sottovoce": __version__, "settings": asdict(settings), "runs": entries}
+    summary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    report = run_report(
+        runs,
+        folder / "report.html",
+        labels=labels,
+        plans=[one.plan for one in played],
+        points=[one.point for one in played],
+        posteriors=[one.posterior for one in played],
+        segments=[one.segments for one in played],
+        best=world.environment.comparator(runs[0].events_finished).point,
+        problem=world.problem,
+        command=command,
+    )
+    return [report, figure, summary, *paths]
+
+
+def _summary(label: str, file: str, run: Run) -> dict[str, Any]:
+    return {
+        "label": label,
+        "file": file,
+        "events": run.events_finished,
+        "finished": run.finished,
+        "regret": run.final_regret,
+        "regret_per_event": run.regret_per_event,
+        "no_learning_regret": run.final_no_learning,
+        "no_learning_regret_per_event": run.no_learning_per_event,
+        "learned": run.learned,
+        "details": run.details.to_dict(),
+    }

@@ -1,4 +1,4 @@
-"""What the command line prints: tables and progress."""
+"""What `sottovoce run` prints: progress, and what came of it."""
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -6,8 +6,6 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.table import Table
 from rich.text import Text
 
-from sottovoce._parsing import written_domain
-from sottovoce.domains import Domain, all_domains
 from sottovoce.lab.simulation import Run
 
 
@@ -60,38 +58,3 @@ def in_words(run: Run, label: str) -> Text:
         f"  length   {events}",
         f"\n  decides  {run.details.decision}" if run.details.decision else "",
     )
-
-
-def domain_table() -> Table:
-    """Return a table of all domains, with the geometry of an example of each."""
-    table = Table(title="Domains, and the geometry of an example", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("domain", style="bold")
-    table.add_column("example", no_wrap=True)
-    for name in ("dimension", "affine", "inner\nradius", "outer\nradius"):
-        table.add_column(name, justify="right")
-    for family in all_domains():
-        written, example = _example(family)
-        table.add_row(
-            family.__name__,
-            written,
-            str(example.dimension),
-            str(example.affine_dimension),
-            f"{example.inner_radius:.4g}",
-            f"{example.outer_radius:.4g}",
-        )
-    return table
-
-
-def domain_words() -> Text:
-    """Return what each domain is, one line each."""
-    families = all_domains()
-    width = max(len(family.__name__) for family in families) + 2
-    lines = [Text.assemble((f"{family.__name__:{width}}", "bold"), family.summary()) for family in families]
-    return Text("\n").join(lines)
-
-
-def _example(family: type[Domain]) -> tuple[str, Domain]:
-    """Return a domain of the family, as it is written on the command line if it can be."""
-    if family.written:
-        return family.written, written_domain(family.written)
-    return "in Python", family.examples()[0]
