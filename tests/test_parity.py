@@ -24,10 +24,8 @@ HORIZON = 400
 # ---------------------------------------------------------------------- names
 
 ELSEWHERE = {  # public names that a form does not have, and why
-    sv.Study: {"state": "it is stored already", "from_state": "`Study.open` goes on"},
+    sv.Study: {},
     RemoteStudy: {
-        "state": "it is stored already",
-        "from_state": "`connect` goes on",
         "seed": "known to who created it",
         "oracle_calls": "of the process that computes",
         "setup_oracle_calls": "of the process that computes",

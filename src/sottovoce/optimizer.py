@@ -48,7 +48,7 @@ from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Book, HandedOut
-from sottovoce.rounds.people import people_for, people_of, people_uncounted
+from sottovoce.rounds.people import people_for, people_of
 from sottovoce.rounds.round import Shape, TextIds
 from sottovoce.rounds.store import WAITING, Store
 
@@ -182,11 +182,6 @@ class Optimizer(Book):
         handed = self._ask_block(size, whole, more, **asking)
         self._policy.count(own[streams == POOL])
         return self._actions(handed)
-
-    def _hashed(self, people: Sequence[str] | None) -> list[bytes] | None:
-        if people is not None and self._policy.resumed:
-            raise people_uncounted()
-        return super()._hashed(people)
 
     def erase_people(self) -> int:
         """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
@@ -563,7 +558,7 @@ class Optimizer(Book):
     @property
     def sizes(self) -> dict[Segment, int]:
         """Events that were asked, by segment, in the order in which segments were first asked for."""
-        return self._policy.counts(self._asked_of) if isinstance(self._policy, SegmentPolicy) else {}
+        return self._policy.counts(self._store.asked) if isinstance(self._policy, SegmentPolicy) else {}
 
     @property
     def channel(self) -> Any:
@@ -577,21 +572,9 @@ class Optimizer(Book):
         return patience_for(self._configuration.patience, horizon=self.horizon, planned=planned)
 
     @property
-    def asked(self) -> int:
-        """Events that were asked, by those as well that this one goes on for."""
-        return self._store.clock + self._policy.resumed
-
-    def _asked_of(self, stream: int) -> int:
-        known = self._policy.streams.get(stream)
-        return (0 if known is None else known.resumed) + self._store.asked(stream)
-
-    @property
     def round(self) -> int:
         """Rounds that are closed, of all segments."""
-        return sum(self._closed_of(stream) for stream in self._policy.streams)
-
-    def _closed_of(self, stream: int) -> int:
-        return self._store.closed().get(stream, 0) + self._policy.streams[stream].resumed_closed
+        return sum(self._store.closed().values())
 
     def outstanding(self, limit: int | None = None) -> Outstanding:
         """Return the actions that were asked, and whose loss is neither told nor forgotten; the oldest `limit` of them.
@@ -775,10 +758,7 @@ class Optimizer(Book):
 
     @property
     def oracle_calls(self) -> int:
-        """Calls of the linear oracle that were made for this optimizer, `setup_oracle_calls` among them.
-
-        What a state was taken from has made is in it as far as it computed points.
-        """
+        """Calls of the linear oracle that were made for this optimizer, `setup_oracle_calls` among them."""
         return self._problem_calls + self._policy.oracle_calls
 
     @property

@@ -48,8 +48,8 @@ SUBJECTS = {
     "study": changing(StudyConfiguration(items(), "study"), 40, 100),
     "counted study": CountedConfiguration(changing(StudyConfiguration(linear(), "study"), 6, 30), 2, "counted"),
 }
-ALL = ("block", "single", "shuffled", "pieces", "renewed")
-FEW = {"study": ALL[::3], "segments": ("block", "pieces"), "counted segments": ("pieces",), "counted": ALL[:4]}
+ALL = ("block", "single", "shuffled", "pieces")
+FEW = {"study": ("block", "pieces", "renewed"), "segments": ("block", "pieces"), "counted segments": ("pieces",)}
 FEW["counted study"] = ("pieces", "single")
 
 

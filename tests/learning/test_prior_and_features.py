@@ -174,15 +174,6 @@ def test_configurations_with_arrays_are_kept_and_compared(season):
     assert words.startswith("features is Features(20 x 2")
 
 
-def test_a_state_takes_them_along(season):
-    optimizer = make(prior=season[1], features=np.random.default_rng(0).normal(size=(20, 2)))
-    actions = optimizer.ask_round()
-    optimizer.tell(actions.ids, actions.x @ COSTS / 5)
-    again = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(1))
-    assert np.array_equal(again.recommend().x, optimizer.recommend().x)
-    assert again.posterior() == optimizer.posterior()
-
-
 def test_a_study_keeps_them_and_refuses_others(season, tmp_path):
     url = f"sqlite:///{tmp_path / 'study.db'}"
     features = np.random.default_rng(0).normal(size=(20, 2))

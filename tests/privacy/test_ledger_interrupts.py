@@ -42,7 +42,6 @@ class LedgerPlayer:
             "charge too much": lambda: self._refused(next(self.names)),
             "carry on": lambda: self._charged("carry_on", SMALL, "a", "b", token="a"),
             "carry on as another life": lambda: self._charged("carry_on", SMALL, "other", "b", token="a"),
-            "hand over": lambda: self._charged("hand_over", "a", "b", token="a"),
             "is held by": lambda: self._charged("is_held_by", "a", token="a"),
             "mark used": lambda: self._charged("mark_used"),
             "refund": lambda: self._charged("refund"),

@@ -88,8 +88,7 @@ CALLS = {
     "run out of patience, in a block": Call("ask", lambda run: run.ask(5), half_told(13), patience=0),
     "recommend": Call("look", Run.look, half_told(13)),
 }
-STATE = {"state": Call("look", lambda run: run.optimizer.state(), half_told(13))}
-ALL_CALLS = {**CALLS, **STATE, "ask for a newcomer": Call("ask", lambda run: run.ask(8), a_newcomer)}
+ALL_CALLS = {**CALLS, "ask for a newcomer": Call("ask", lambda run: run.ask(8), a_newcomer)}
 
 
 def scene(name: str, what: str) -> Scene:
@@ -134,7 +133,7 @@ def releases(line: tuple[str, int]) -> bool:
     return os.path.basename(folder) in rooms and file not in PLANNING
 
 
-@pytest.mark.parametrize("what", sampled(CALLS | STATE, {"ask a block", "tell the last", "forget"}, str))
+@pytest.mark.parametrize("what", sampled(CALLS, {"ask a block", "tell the last", "forget"}, str))
 def test_a_call_may_be_cut_short_at_any_line_of_the_book(what: str) -> None:
     assert cut_in_the_book("frames", what, set()) > 15
 

@@ -88,15 +88,3 @@ def test_names_of_a_set_that_is_not_stored_are(opened, sqlite_url):
     with pytest.raises(ConfigurationMismatch, match="coordinate 3 is 'milk', not 'juice'"):
         opened(sqlite_url, domain=sv.domains.Custom(cheapest, [*DRINKS[:3], "juice"]))
     opened(sqlite_url, domain=sv.domains.Custom(cheapest, DRINKS)).close()
-
-
-def test_a_state_keeps_names_and_is_refused_under_others():
-    given = {"horizon": 1000, "loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), "integral": True}
-    state = sv.PrivateBandit(NAMED, **given).state()
-    assert sv.PrivateBandit.from_state(state).ask().chosen[0] in DRINKS
-    assert sv.PrivateBandit.from_state(state, domain=sv.domains.Simplex(4)).ask().chosen[0] in DRINKS
-    with pytest.raises(ConfigurationMismatch, match="other names"):
-        sv.PrivateBandit.from_state(state, domain=sv.domains.Simplex(DRINKS[::-1]))
-    state = sv.PrivateBandit(sv.domains.Custom(cheapest, DRINKS), **given).state()
-    again = sv.PrivateBandit.from_state(state, domain=sv.domains.Custom(cheapest, 4))
-    assert again.ask().chosen[0] in DRINKS

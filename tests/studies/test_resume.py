@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from study_tools import ball, sums
 
 import sottovoce as sv
 from children import is_refused_after_a_fork
+from sottovoce.domains.design import adopt_design, d_optimal_design
 from sottovoce.errors import (
     ConfigurationMismatch,
     StateRefused,
@@ -31,6 +33,23 @@ def test_a_study_is_resumed_without_any_arguments(opened, sqlite_url):
     assert again.status().asked == 3
     again.close()
     assert opened(sqlite_url, **arguments).status().asked == 3  # with all of them, too
+
+
+def test_rounded_coordinates_stay_those_that_were_stored(opened, sqlite_url):
+    """Even where this process computes others for the same set: released sums are in the stored ones."""
+    slates = sv.domains.Hypersimplex(6, 2)
+    computed = d_optimal_design(slates)
+    turned = replace(computed, whitening=-computed.whitening, factor=-computed.factor)
+    adopt_design(slates, turned)
+    facts = {"horizon": 4000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(5.0)}
+    study = opened(sqlite_url, domain=slates, losses="linear", plan="worst-case", **facts)
+    actions = study.ask_round()
+    study.tell(actions.ids, np.full(len(actions), 0.5))
+    study.close()
+    assert not np.array_equal(d_optimal_design(sv.domains.Hypersimplex(6, 2)).factor, turned.factor)
+    again = opened(sqlite_url)
+    assert again.round == 1
+    assert np.array_equal(again._policy.current().placement.rounded.design.factor, turned.factor)
 
 
 def test_a_mismatch_is_refused_with_a_diff(opened, sqlite_url):

@@ -47,7 +47,7 @@ def audit(
 
     The two worlds differ in one person's losses: far below the range in one, far above it in the other, or forgotten.
     Which events are the person's, what everybody else loses, and how losses arrive (round by round, one at a time, out
-    of order, from threads, over a saved state) goes round all that is possible. The adversary sees every released
+    of order, from threads, over a restart) goes round all that is possible. The adversary sees every released
     number, every action and when rounds close, knows the public coins, and learns its attack (a pair of worlds, one of
     several distinguishers, thresholds) on the runs before those that it is judged on. Several people are watched in
     each run, each in a world that a coin chooses, and the adversary bets on its guesses of these coins. What it wins

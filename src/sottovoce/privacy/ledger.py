@@ -2,27 +2,22 @@
 
 What it promises: the guarantees on record, composed (accounting.py), never exceed the budget, and every life of a run
 is on record before it releases anything. An optimizer is charged when it is created; a charge is refunded only if
-nothing was ever told to it and no state of it was taken.
+nothing was ever told to it.
 
-What a life costs. Within one life every loss is released at most once, under noise for which its guarantee stands. An
-optimizer made of a saved state, or a study put back from a backup, begins another life: the same people may be asked
-again, and what they say be released again, under the same guarantee once more. Two lives on the same people cost two
-guarantees, *unless the second continues the first*: nothing is then released by both. The ledger has to see that for
-itself, as it cannot see how many copies there are of a state.
+What a life costs. Within one life every loss is released at most once, under noise for which its guarantee stands. A
+study put back from a backup, or copied, begins another life: the same people may be asked again, and what they say be
+released again, under the same guarantee once more. Two lives on the same people cost two guarantees, *unless the second
+continues the first*: nothing is then released by both. The ledger has to see that for itself, as it cannot see how many
+copies there are of a storage.
 
 Why it holds: a token, usable once. Every entry has one holder, who knows a secret token; the ledger keeps its hash. To
 go on as the same life is to present the token together with its successor (`carry_on`): if it is that of the present
 holder, the successor takes its place, at no charge. A token that was presented is worth nothing any more, so of any
-number of copies of a state at most one, the first, goes on for free; every other is charged as a life of its own, under
-a derived name, or refused. This is one transaction: of two processes that present one token at once, one pays.
+number of copies of a storage at most one, the first, goes on for free; every other is charged as a life of its own,
+under a derived name, or refused. This is one transaction: of two processes that present one token at once, one pays.
 
-An optimizer that has handed a state over has handed over its right to go on as well: state and optimizer hold the same
-token from then on. Whoever is first uses it up: `from_state` when it takes the state up, the optimizer when it releases
-its next round. The other one is a second life, and pays. So a state saved after each round is good for a restart, and a
-state that was overtaken by its own optimizer is not.
-
-A process killed after the ledger has taken its token and before the successor is saved leaves a right that nobody can
-use: the next life is charged, an error on the safe side. Studies write the successor down first, and lose nothing.
+A process killed after the ledger has taken its token and before the successor is saved would leave a right that nobody
+can use. Studies write the successor down first, and lose nothing (rounds/stored.py).
 
 Why the record holds: see _ledger_file.py. Two processes never decide on the same remainder, and a process killed at any
 instruction leaves a charge that is there in full or not at all. If it was killed between the commit and its first
@@ -197,28 +192,6 @@ class Ledger:
 
         return self._file.transaction(carry_on)
 
-    def hand_over(self, name: str, token: str | None, successor: str) -> bool:
-        """Let a token take the place of another, if that is the present holder's; from now on the charge stays.
-
-        Parameters
-        ----------
-        name
-            Of the charge.
-        token
-            Of the present holder.
-        successor
-            The token that takes its place.
-        """
-
-        def hand_over(record: sqlite3.Connection) -> bool:
-            _find(record, name)
-            if _holder(record, name) != _hashed(token):
-                return False
-            _hand_to(record, name, successor)
-            return True
-
-        return self._file.transaction(hand_over)
-
     def is_held_by(self, name: str, token: str) -> bool:
         """Whether a token is that of the present holder.
 
@@ -259,9 +232,7 @@ class Ledger:
 
         def refund(record: sqlite3.Connection) -> None:
             if _find(record, name).used:
-                raise LedgerConflict(
-                    f"{name!r} was told losses, or a state of it was taken; what was released stays released: no refund"
-                )
+                raise LedgerConflict(f"{name!r} was told losses; what was released stays released: no refund")
             record.execute("DELETE FROM charges WHERE name = ?", (name,))
 
         self._file.transaction(refund)

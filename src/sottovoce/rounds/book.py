@@ -165,9 +165,6 @@ class Book:
     _person_key: bytes | None = None  # that people are hashed with, where they are counted
     _most_losses = 1  # that a person gives, where they are counted
 
-    _since = ""
-    """Since when ids are known, for those who hand in others: said of unknown ones."""
-
     def __init__(self, store: Store, policy: Policy, *, horizon: int | None = None) -> None:
         self._store, self._policy, self.horizon = store, policy, horizon
         self._record_one, self._quantise = store.record_one, policy.grid.quantiser()
@@ -581,7 +578,7 @@ class Book:
             return UnknownAction(f"id {shown} was handed out before the storage was restored", UNRECORDED)
         if state == UNASKED:
             return UnknownAction(f"id {shown} was leased ahead, or given back: nobody has it", UNRECORDED)
-        return UnknownAction(f"id {shown} was never handed out{self._since}", UNRECORDED)
+        return UnknownAction(f"id {shown} was never handed out", UNRECORDED)
 
     def _id_text(self, one: int) -> Any:
         """Return an id as callers have it."""

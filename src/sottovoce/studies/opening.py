@@ -12,7 +12,6 @@ from sottovoce.learning.bandit.epoch import next_epoch
 from sottovoce.learning.bandit.patience import check_patience
 from sottovoce.learning.bandit.policy import entropy_of
 from sottovoce.learning.bandit.public_records import adopt, design_record, refuse_secrets
-from sottovoce.learning.bandit.saved_state import source_for
 from sottovoce.learning.bandit.set_changes import SetChange, problems_of
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
 from sottovoce.privacy.noise import WithheldNoise, noise_source
@@ -177,7 +176,7 @@ def stored_configuration(made: Record, domain: Domain | None) -> BanditConfigura
 
 def _source(request: OpenRequest, *, simulated: bool) -> NoiseSource:
     looks = isinstance(request.noise, WithheldNoise) and not simulated
-    return source_for(None if looks else request.noise, simulated=simulated)
+    return noise_source(None if looks else request.noise)
 
 
 def _guarantee(made: Record) -> Guarantee:

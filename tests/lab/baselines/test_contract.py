@@ -13,7 +13,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every, sampled
-from sottovoce.errors import AlreadyTold, HorizonReached, InvalidLoss, StateRefused, UnknownAction
+from sottovoce.errors import AlreadyTold, HorizonReached, InvalidLoss, UnknownAction
 from sottovoce.lab import baselines
 from sottovoce.lab.baselines.base import Baseline
 from sottovoce.lab.baselines.planned import Planned
@@ -288,13 +288,6 @@ def test_private_baselines_refuse_what_is_no_promise():
 def test_a_fixed_point_must_be_feasible():
     with pytest.raises(ValueError, match="point must be in"):
         baselines.BestFixed(sv.domains.Ball(2), horizon=10, loss_range=(0.0, 1.0), point=[2.0, 0.0])
-
-
-@every("kind", [kind for kind in FOUND.values() if issubclass(kind, Planned)])
-def test_baselines_save_no_state(kind):
-    """Agarwal and Singh's explorer, for one, would come back as another."""
-    with pytest.raises(StateRefused, match="baseline"):
-        kind.examples()[0].state()
 
 
 @every("kind", [kind for kind in baselines.BASELINES.values() if not kind.private])

@@ -170,27 +170,6 @@ def test_segments_too_small_to_notice_a_change_are_told_by_the_others():
     assert resets == {1}, "all have forgotten what was"
 
 
-@every("horizon", [20_000, None])
-def test_a_state_goes_on_where_it_was_taken(horizon):
-    optimizer = family(horizon=horizon, least_events=None, probes=None)
-    play(optimizer, APART, 9_000)
-    again = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(9))
-    assert type(again) is type(optimizer)
-    assert again.sizes == optimizer.sizes
-    assert again.round == optimizer.round
-    assert again.remaining == optimizer.remaining
-    one, other = optimizer.recommend(), again.recommend()
-    assert one.variance_shares == other.variance_shares
-    for name in PEOPLE:
-        assert one[name].chosen == other[name].chosen
-        # How noisy numbers are is judged by what others say at that moment, and so in the last digits.
-        assert one[name].loss == pytest.approx(other[name].loss, rel=5e-3)
-    with pytest.raises(sv.errors.UnknownAction):
-        again.tell(0, 0.5)
-    play(again, APART, 2_000)
-    assert again.recommend()["phone"].chosen == BEST["phone"]
-
-
 def test_what_is_believed_of_a_segment_can_begin_another_run():
     optimizer = grown(APART)
     posterior = optimizer.posterior(segment="desktop")

@@ -123,17 +123,6 @@ def test_every_loss_is_in_one_number_of_one_round():
     assert len(told) == 8000 - seen
 
 
-@pytest.mark.parametrize("horizon", [60_000, None])
-def test_a_state_goes_on_with_who_shares_rounds(horizon):
-    optimizer = many(horizon=horizon)
-    crowd(optimizer, 9000)
-    again = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(9))
-    assert again.sizes == optimizer.sizes
-    assert again._policy.own == optimizer._policy.own != frozenset()
-    crowd(again, 1000)
-    assert again.recommend(segment=MANY[0]).chosen == ["cocoa", "milk"]
-
-
 def test_the_pool_has_no_name_and_takes_no_room():
     optimizer = family(segments=sv.Segments(limit=13))
     for number in range(13):

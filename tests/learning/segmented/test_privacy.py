@@ -82,7 +82,7 @@ def test_a_forked_child_is_refused():
         lambda: optimizer.tell(int(actions.ids[0]), 0.5),
         lambda: optimizer.tell(actions.ids, np.full(90, 0.5)),
         lambda: optimizer.forget(actions.ids),
-        *(optimizer.recommend, lambda: optimizer.recommend(segment="phone"), optimizer.state, optimizer.outstanding),
+        *(optimizer.recommend, lambda: optimizer.recommend(segment="phone"), optimizer.outstanding),
     ):
         assert is_refused_after_a_fork(call)
 

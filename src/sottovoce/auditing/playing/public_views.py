@@ -19,11 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce._records import DamagedRecord, unpack
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 
-_OF_ITS_OWN = ("name", "token", "first")
 _DEEPEST = 4  # of values within values
 _TIME = re.compile(r"\d{4}-\d\d-\d\d((T| | at )\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
 
@@ -72,7 +70,7 @@ _ASKED = ("ask", "ask_round", "erase_people", "tell", "forget", "forecast", "cha
 _WAITING = ("asked", "deadline", "fit_check", "patience", "repeat")
 
 PUBLIC = {
-    "PrivateBandit": PublicNames((*_DECIDING, *_WAITING, "state"), (*_ASKED, "from_state"), (*_WORK, "state")),
+    "PrivateBandit": PublicNames((*_DECIDING, *_WAITING), _ASKED, _WORK),
     "Study": PublicNames(
         (*_DECIDING, *_WAITING, "history", "created", "export", "name", "statement", "status", "verify"),
         (*_ASKED, "ask_in_parts", "keyed_hash", "tell_each", "open", "close", "tend", "report"),
@@ -169,19 +167,9 @@ def _by_segment(subject: Any, name: str) -> bool:
 def _read(subject: Any, name: str, **whose: Any) -> Any:
     try:
         found = getattr(subject, name)
-        return plain(_opened(found(**whose) if inspect.ismethod(found) else found))
+        return plain(found(**whose) if inspect.ismethod(found) else found)
     except Exception as refused:  # what it says is public too
         return f"{type(refused).__name__}: {refused}"
-
-
-def _opened(value: Any) -> Any:
-    """Return what a saved state holds, but for what each has of its own: name, token, and where its ids begin."""
-    if not isinstance(value, bytes):
-        return value
-    try:
-        return {name: one for name, one in unpack(value).items() if name.split(".")[-1] not in _OF_ITS_OWN}
-    except DamagedRecord:
-        return value
 
 
 def plain(value: Any, depth: int = 0) -> Any:

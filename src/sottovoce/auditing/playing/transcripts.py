@@ -47,7 +47,7 @@ class Harness(Protocol):
         """Say that losses will not come."""
 
     def renew(self, how: str) -> None:
-        """Go on as another incarnation: from a saved state, say. What is not released is lost."""
+        """Go on from what is stored, or from a backup of it."""
 
     def parts(self, ids: list[Any]) -> list[list[int]]:
         """Return the places of ids whose rounds are released apart from those of others, part by part."""
@@ -237,13 +237,6 @@ class InMemory(AtOptimizer):
             with self._lock:
                 self.released.extend(np.zeros(1) for _ in np.atleast_1d(ids))
         super().forget(ids)
-
-    def renew(self, how: str) -> None:
-        """Go on from a saved state; there are no backups here."""
-        if how == "restored":
-            raise NotImplementedError("an optimizer in memory has no backup to be put back from")
-        self._optimizer = PrivateBandit.from_state(self._optimizer.state(), noise=self._source)
-        self._listen_unless_reported()
 
     def _listen_unless_reported(self) -> None:
         if not self._on_owners_side:  # there, reports are all that is to be read

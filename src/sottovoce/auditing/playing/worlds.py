@@ -22,7 +22,7 @@ SCHEDULES = {
     "pieces": "asked and told in blocks that cross the rounds",
     "threads": "told from three threads at once",
     "gaps": "with a loss in every round that never comes",
-    "renewed": "taken up from its saved state on the way",
+    "renewed": "closed and opened again on the way",
     "restored": "put back from a backup on the way",
 }
 """The ways in which losses arrive."""

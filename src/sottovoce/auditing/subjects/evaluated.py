@@ -235,7 +235,7 @@ class Evaluated:
             self._opened[self._met[person][0]].forget(person)
 
     def renew(self, how: str) -> None:
-        """Close them, and open them again; there is neither a state nor a backup of evaluations in memory."""
+        """Close them, and open them again; those in memory cannot be taken up again."""
         if not self._configuration.stored:
             raise NotImplementedError("evaluations in memory cannot be taken up again")
         self._evaluations.close()

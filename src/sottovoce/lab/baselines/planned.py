@@ -41,10 +41,6 @@ class Planned(Compared, PrivateBandit):
     def _exchange(self, epoch: Epoch) -> None:
         """Exchange how points and actions are found; how losses are noised and released stays `PrivateBandit`'s."""
 
-    def state(self) -> bytes:
-        """Refuse: baselines are for comparisons, and what some of them swap in would not be restored."""
-        raise StateRefused(f"{type(self).__name__} is a baseline, for comparisons: it has no state to save")
-
     def _standing(self) -> str:
         return f"closed_rounds={self.round}"
 

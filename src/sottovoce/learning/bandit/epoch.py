@@ -207,13 +207,6 @@ class Epoch:
         self.counts = int(state["passed"]), int(state["opened"])
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
-    def abandon(self, passed: int) -> None:
-        """Pass over all rounds that are not taken in; the next one begins after `passed` events."""
-        self.counts = passed, self.counts[1]
-        while self.learner.observed < self.counts[1]:
-            self.learner.skip()
-        self._learned = self.learner.knowledge(), self.explorer.knowledge()
-
     @_counting
     def last_point(self) -> Floats:
         """The newest point there is: where a next epoch starts."""

@@ -27,7 +27,6 @@ from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch, next_epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
-from sottovoce.learning.bandit.public_records import refuse_secrets
 from sottovoce.learning.bandit.recommendation import best_informed
 from sottovoce.learning.bandit.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
 from sottovoce.plans.decisions import Decisions, joined
@@ -104,8 +103,6 @@ class Stream:
         self.passed = 0  # events of the rounds that have begun
         self.begun = self.learned = 0  # rounds that have begun; that were learned from, or passed over
         self.finished_calls = self.setup_calls = 0  # of the oracle: by epochs that are over; before their first events
-        # Of the optimizer that this one goes on for: events, rounds that were begun, and that were closed.
-        self.resumed = self.resumed_rounds = self.resumed_closed = 0
 
     @property
     def current(self) -> Stretch:
@@ -139,12 +136,10 @@ class BanditPolicy:
         self.problems = [problem]  # with each of the sets, as far as is known here
         self.horizon = None if configuration.horizon is None else problem.horizon
         self.streams: dict[int, Stream] = {}
-        self.resumed = 0  # events of all streams, by optimizers that this one goes on for
         self.refresh: Callable[[], None] = lambda: None  # reads what other processes have begun
         self.read_changes: Callable[[], None] = lambda: None  # reads what sets others have changed to
         self.seen_changes = b""  # as of which that was read last
         self._view: tuple[Any, int, Epoch] | None = None  # what is known, seen from a set that is not played yet
-        self.before_noise: Callable[[], None] = lambda: None  # refuses to release anything, or sees to the right to
         self.first = self._planned(None)
         self._grids = self.problems, self.first.grid  # of the losses of these sets
         self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
@@ -292,10 +287,6 @@ class BanditPolicy:
 
     # ------------------------------------------------------------------ what goes on elsewhere
 
-    def refuse_secrets(self) -> None:
-        """Refuse a mechanism whose open nodes or buffers hold un-noised sums of rounds that are long over."""
-        refuse_secrets(self.first)
-
     def to_record(self, stream: int) -> Record:
         """Return what the rounds to come of a stream depend on: released values and public choices."""
         mine = self.stream(stream)
@@ -334,24 +325,12 @@ class BanditPolicy:
             return self.first
         return Epoch(replace(self._problem_of(number), horizon=plan.horizon), plan, self.source)
 
-    def abandon(self, stream: int, asked: int, closed: int) -> None:
-        """After `adopt`: pass over rounds that were open, and go on after so many events."""
-        mine = self.stream(stream)
-        at = mine.current
-        at.epoch.abandon(max(0, asked - at.before))
-        mine.passed = mine.resumed = asked
-        self.resumed = sum(one.resumed for one in self.streams.values())
-        mine.stretches, mine.taught = [at], best_informed([at.epoch])
-        mine.resumed_rounds, mine.resumed_closed = at.earlier + at.epoch.counts[1], closed
-        mine.begun = mine.learned = 0
-
     # ------------------------------------------------------------------ rounds
 
     def begin(self, stream: int, number: int, position: int) -> Draft:
         """Return the next round of a stream: the same, if it was begun already and that has failed."""
         mine = self.stream(stream)
         mine.begun = number + 1
-        position, number = position + mine.resumed, number + mine.resumed_rounds
         if position == mine.current.end:
             self._next_stretch(stream, mine, number)
         self._follow_sets(stream, mine)
@@ -373,7 +352,7 @@ class BanditPolicy:
         epoch = self._next_epoch(stream, previous)
         mine.finished_calls += previous.epoch.oracle_calls
         mine.setup_calls += epoch.setup_calls
-        open_ = mine.learned + mine.resumed_rounds
+        open_ = mine.learned
         kept = [one for one in mine.stretches if one.epoch is mine.taught or open_ < one.earlier + one.epoch.counts[1]]
         newest = len(self.problems) - 1
         mine.planned = mine.planned_with(previous.end, newest, epoch.plan)
@@ -387,13 +366,12 @@ class BanditPolicy:
         if one.stream not in self.streams:
             self.refresh()  # another process has opened it
         mine = self.streams.get(one.stream) or self.stream(one.stream)
-        number = one.number + mine.resumed_rounds
-        found = mine.rounds.get(number)
+        found = mine.rounds.get(one.number)
         if found is None or found.public is not one.public:
             if found is None or pack(found.public) != pack(one.public):
                 found = self._played_elsewhere(one)
             found.public = one.public
-            mine.rounds[number] = found
+            mine.rounds[one.number] = found
         return found
 
     def _played_elsewhere(self, one: Round) -> RoundPlay:
@@ -442,7 +420,7 @@ class BanditPolicy:
     ) -> tuple[Any, Any, Weighted | Probed | Itemised]:
         found = played.chunks.get(chunk)
         if found is None:
-            coins = self.coins(one.stream, one.number + self.stream(one.stream).resumed_rounds, chunk)
+            coins = self.coins(one.stream, one.number, chunk)
             drawn = played.exploration.draw(coins, chunk * length, min(length, one.size - chunk * length))
             if isinstance(drawn.actions, np.ndarray):
                 drawn.actions.setflags(write=False)
@@ -493,7 +471,6 @@ class BanditPolicy:
             products += of_chunk
             losses[:] = of_chunk[:] = 0  # the store overwrites its own
             total += weights.total()
-        self.before_noise()
         if played.drawn is None or played.drawn[0] != one.first:  # or a restored store has begun a round like it
             played.drawn = one.first, epoch.mechanism.round
         released = draw_noise(epoch, products, played.drawn[1])
@@ -514,7 +491,7 @@ class BanditPolicy:
             if epoch is not mine.taught:
                 mine.taught = best_informed([one for one in (epoch, mine.taught) if one is not None])
         mine.learned = one.number + 1
-        mine.rounds.pop(one.number + mine.resumed_rounds, None)
+        mine.rounds.pop(one.number, None)
         past = played.stretch.past
         if past:
             played.stretch.past = {number: one for number, one in past.items() if number >= release.round.public["set"]}

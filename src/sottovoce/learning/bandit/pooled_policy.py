@@ -72,9 +72,9 @@ class PooledPolicy(SegmentPolicy):
         super().start_over()
         self.own: frozenset[Segment] = frozenset()  # segments that have rounds of their own
         # By the stream that each segment has: the stream that it is asked for in; its events in the pool, when the
-        # newest round of that began, and by this process since; and by the process that was adopted.
+        # newest round of that began, and by this process since.
         none = np.zeros(0, dtype=np.int64)
-        self.routes, self._pooled, self._since, self._since_then = none, none, none, none
+        self.routes, self._pooled, self._since = none, none, none
 
     def join(self, stream: int, name: str) -> Stream:
         """Begin the stream of a segment, or the pool."""
@@ -212,7 +212,7 @@ class PooledPolicy(SegmentPolicy):
         """Return what the rounds to come of a stream depend on; of the pool, also who shares it."""
         record = {**super().to_record(stream), "apart": list(self.hierarchy.apart)}
         if stream == POOL:
-            record["pooled"], record["own"] = np.stack([self._pooled, self._since]), self.routes
+            record["pooled"], record["own"] = self._pooled, self.routes
         return record
 
     def adopt(self, stream: int, record: Record) -> None:
@@ -223,17 +223,10 @@ class PooledPolicy(SegmentPolicy):
             least, most = record["apart"]
             self.hierarchy.apart = least, most
         if stream == POOL:
-            size = len(self.names)
-            self._pooled, self._since_then = (_room(one, size - 1) for one in np.asarray(record["pooled"]))
+            self._pooled = _room(np.asarray(record["pooled"]), len(self.names) - 1)
             self.own = frozenset(self.names[stream] for stream in np.asarray(record["own"]).tolist() if stream)
             self._mix()
             self._route()
-
-    def abandon(self, stream: int, asked: int, closed: int) -> None:
-        """After `adopt`: go on for the one that has written the record, which asks for nobody any more."""
-        super().abandon(stream, asked, closed)
-        if stream == POOL:
-            self._since = self._since_then
 
 
 def _room(counts: Integers, place: int) -> Integers:

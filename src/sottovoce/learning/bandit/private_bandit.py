@@ -5,18 +5,17 @@ loss is privacy's.
 """
 
 import copy
-from typing import Any, Self, Unpack
+import uuid
+from typing import Any, Unpack
 
 from sottovoce.domains import Domain
-from sottovoce.errors import CopyRefused, StateRefused
-from sottovoce.learning.bandit import saved_state
-from sottovoce.learning.bandit._charge import HeldCharge, new_charge, resumed_charge
+from sottovoce.errors import CopyRefused
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.policy import entropy_of
-from sottovoce.learning.bandit.recommendation import Recommendation, best_informed
 from sottovoce.optimizer import Optimizer
 from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource
+from sottovoce.privacy.ledger import check_ledger, new_token
 from sottovoce.privacy.noise import noise_source
 from sottovoce.privacy.promise import warn_of
 from sottovoce.rounds.round import Shape
@@ -137,29 +136,24 @@ class PrivateBandit(Optimizer):
         self._build(made, source, seed, entropy_of(seed))
         warn_of(privacy, horizon, simulated=source.simulated, level=3)
         # Last of all: what cannot be built is not charged.
-        self._charge(new_charge(ledger, name, privacy, simulated=source.simulated))
+        check_ledger(ledger)
+        self._unmarked, self._entry = ledger, name or f"private-bandit-{uuid.uuid4().hex}"
+        if ledger is not None:
+            ledger.charge(self._entry, privacy, simulated=source.simulated, resume=False, token=new_token())
+            self._attentive = True
 
-    def _build(
-        self, made: BanditConfiguration, source: NoiseSource, seed: int | None, entropy: int, incarnation: int = 0
-    ) -> None:
+    def _build(self, made: BanditConfiguration, source: NoiseSource, seed: int | None, entropy: int) -> None:
         def store(shape: Shape) -> MemoryStore:
-            return MemoryStore(shape, incarnation, forks=not made.privacy.private or source.simulated)
+            return MemoryStore(shape, forks=not made.privacy.private or source.simulated)
 
         super().__init__(made, source, seed, entropy, store)
-        self._home: Recommendation | None = None  # what was known when a state was taken, if nothing else says it
-
-    def _charge(self, held: HeldCharge) -> None:
-        self._held_charge, self._attentive = held, self._attentive or held.unused
-        self._policy.before_noise = held.claim  # nothing is released that a state, taken up elsewhere, may release
 
     def _mark_used(self) -> None:
-        self._held_charge.mark_used()  # before the first loss
+        """Before the first loss: tell the ledger, which gives nothing back from here on."""
+        if self._unmarked is not None:
+            self._unmarked.mark_used(self._entry)
+            self._unmarked = None
         self._attentive = self._local or self._itemised
-
-    def _recommended(self, segment: Any) -> Recommendation:
-        if self._home is not None and self._informed() is None:
-            return self._home
-        return super()._recommended(segment)
 
     def __repr__(self) -> str:
         whom = f"plan={self.plan.name!r}" if self.segments is None else f"segments={self.segments!r}"
@@ -167,98 +161,6 @@ class PrivateBandit(Optimizer):
             f"PrivateBandit({self.domain!r}, horizon={self.horizon}, privacy={self._problem.privacy!r}, {whom}, "
             f"asked={self.asked}, closed_rounds={self.round})"
         )
-
-    # ------------------------------------------------------------------ saving
-
-    def state(self) -> bytes:
-        """Return what is needed to go on elsewhere, with a checksum: released values and public coins, no loss.
-
-        Rounds that are not released are not in it. An optimizer that `from_state` makes of it begins a new round, and
-        refuses the ids that this one handed out. Mechanisms that keep secrets from round to round (trees,
-        factorisations) cannot be saved, and say so; nor can people who are counted. With a ledger, a state is good
-        for one continuation, until this optimizer closes its next round or hands out its next state: what comes second
-        is charged as another life.
-        """
-        with self._lock: return self._saved()  # noqa: E701  # fmt: skip
-
-    def _saved(self) -> bytes:
-        if self._counted:
-            raise StateRefused("people are counted in this process alone, and no state holds them: use a study")
-        self._learn()
-        self._policy.refuse_secrets()  # before the right to go on is handed over
-        informed = self.segments is not None or best_informed([self._policy.current()]) is not None
-        return saved_state.save(
-            self._configuration,
-            self._policy,
-            home=None if informed else self._recommended(None),
-            seed=self.seed,
-            entropy=self._entropy,
-            streams=[[name, self._asked_of(at), self._closed_of(at)] for at, name in enumerate(self._store.names())],
-            simulated=self._source.simulated,
-            name=self._held_charge.name,
-            token=self._held_charge.hand_over(),
-        )
-
-    @classmethod
-    def from_state(
-        cls,
-        state: bytes,
-        *,
-        domain: Domain | None = None,
-        noise: NoiseSource | None = None,
-        ledger: Ledger | None = None,
-        name: str | None = None,
-    ) -> Self:
-        """Return an optimizer that goes on where `state` was taken; losses of rounds that were open then are lost.
-
-        Parameters
-        ----------
-        state
-            What `state` returned. Take up each state once: two optimizers of one state share their public coins.
-        domain
-            The feasible set, if it holds functions of your own (`sv.domains.Custom`, say), which are not stored.
-        noise
-            As for `PrivateBandit`; simulated noise has to be passed again.
-        ledger, name
-            As for `PrivateBandit`. Pass the ledger that the original was charged to: the first to take up its newest
-            state goes on under its charge; any other is charged as a life of its own, or refused. A state of an
-            optimizer that was charged is refused without a ledger.
-
-        Examples
-        --------
-        >>> import sottovoce as sv
-        >>> optimizer = sv.PrivateBandit(
-        ...     sv.domains.Simplex(5), horizon=1000, loss_range=(0.0, 1.0), privacy=sv.PureDP(epsilon=1.0)
-        ... )
-        >>> actions = optimizer.ask(300)
-        >>> optimizer.tell(actions.ids, actions.x[:, 0])
-        >>> again = sv.PrivateBandit.from_state(optimizer.state())
-        >>> again.remaining, again.round == optimizer.round
-        (700, True)
-        """
-        saved = saved_state.load(state, domain=domain, noise=noise)
-        if saved.token is not None and ledger is None:
-            raise StateRefused(f"{saved.name!r} was charged to a ledger, and this life must be, too: pass ledger=")
-        self = cls.__new__(cls)
-        self._build(saved.configuration, saved.source, saved.seed, saved.entropy, saved_state.number_of_life())
-        for name, _, _ in saved.streams:
-            self._store.stream(name)
-        self._refresh()
-        self._since = " since this optimizer was restored"
-        for change in saved.changes:
-            self._policy.change(change)
-        with saved_state.complete():
-            for stream, (_, asked, closed) in enumerate(saved.streams):
-                self._policy.adopt(stream, saved.records[stream])
-                self._policy.abandon(stream, asked, closed)
-        self._home = saved.home
-        if self.remaining == 0:
-            raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
-        simulated = self._source.simulated
-        self._charge(
-            resumed_charge(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated)
-        )
-        return self
 
     # ------------------------------------------------------------------ one copy only
 

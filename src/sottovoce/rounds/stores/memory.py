@@ -31,7 +31,6 @@ from sottovoce.rounds.people import people_erased, people_uncounted
 from sottovoce.rounds.round import (
     MISSING,
     PENDING,
-    PLACES,
     UNUSED,
     UNWANTED,
     Draw,
@@ -199,8 +198,6 @@ class MemoryStore(Leases):
     ----------
     shape
         What a slot holds.
-    incarnation
-        Tells its ids from those that another store handed out before: see `PrivateBandit.from_state`.
     forks
         Whether a forked child may go on with it: not if it releases in earnest.
     """
@@ -208,10 +205,10 @@ class MemoryStore(Leases):
     shared = False
     fresh: float | None = None
 
-    def __init__(self, shape: Shape = _PLAIN, incarnation: int = 0, *, forks: bool = False) -> None:
+    def __init__(self, shape: Shape = _PLAIN, *, forks: bool = False) -> None:
         super().__init__()
         self._width, self._forks = shape.width, forks
-        self.incarnation, self._next = incarnation, incarnation << PLACES
+        self.incarnation = self._next = 0
         self._names: list[str] = []
         self._pages = _Pages(shape.width)
         self._streams: dict[int, _Stream] = {}
