@@ -20,6 +20,7 @@ from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.models import linear
 from sottovoce.privacy import LossGrid, local
 from sottovoce.service import audited
+from sottovoce.service.endpoints import studies
 
 SHIPPED = {one.label: one for one in [*shipped(), *evaluations_shipped(), *audited.service_shipped()]}
 BELIEVING = SHIPPED["posterior, probe-sums"]
@@ -32,6 +33,7 @@ ONE = EvaluationConfiguration(sv.PureDP(1.0), batches=2)
 STORED = SHIPPED["stored evaluations, probe-sums, 2 events a person"]
 OWNERS = replace(SHIPPED["evaluations, local, one-bit, 4 events a person"], batches=1, schedules=("block",))
 SERVICE = SHIPPED["service, probe-sums"]
+BY_ITEM = SHIPPED["service by item, item-sums"]
 OFTEN = ["single"]  # so that there are looks in the middle of a round
 
 
@@ -288,6 +290,21 @@ def test_a_segment_of_a_study_that_hears_raw_losses_of_another(monkeypatch):
 
     monkeypatch.setattr(sv.Study, "posterior", posterior)
     assert "posterior of desktop shows" in found(SEGMENTED_STUDY)
+
+
+def test_an_answer_of_the_service_that_says_how_many_items_were_clicked(monkeypatch):
+    right, clicked = sv.Study._by_item, []
+
+    def by_item(self, ids, reports):
+        rows = right(self, ids, reports)
+        clicked.append(int((rows < 0).sum()))
+        return rows
+
+    monkeypatch.setattr(sv.Study, "_by_item", by_item)
+    assert not found(BY_ITEM, most=1, schedules=["block"])
+    said = studies.counted
+    monkeypatch.setattr(studies, "counted", lambda told: said(told._replace(recorded=told.recorded + clicked[-1])))
+    assert "an answer shows" in found(BY_ITEM, most=1, schedules=["block"])
 
 
 def test_an_answer_of_the_service_that_is_longer_for_a_high_loss(monkeypatch):

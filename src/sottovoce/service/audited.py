@@ -5,7 +5,7 @@ What HTTP shows is compared like what Python shows: bodies, their lengths and he
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from httpx2 import ASGITransport, AsyncClient, Response
 from sottovoce._arrays import Floats
 from sottovoce.auditing import Configuration, StudyConfiguration
 from sottovoce.auditing.playing.public_views import plain
+from sottovoce.auditing.playing.transcripts import disjoint_items
 from sottovoce.auditing.subjects.studied import scratch_folder
 from sottovoce.domains import Hypersimplex
 from sottovoce.domains.specification import specify
@@ -55,7 +56,7 @@ class ServiceConfiguration(StudyConfiguration):
 
     label: str = "service, probe-sums"
     by_runs = False  # the study is; what is looked for here is what answers show besides
-    schedules = ("block", "single")
+    schedules: tuple[str, ...] | None = ("block", "single")
 
     def __call__(self, seed: int, noise: NoiseSource) -> "Served":
         """Return a harness for a fresh service."""
@@ -72,7 +73,9 @@ def service_shipped(epsilon: float = 1.0) -> list[ServiceConfiguration]:
     """
     choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
     small = Configuration(Hypersimplex(4, 2), PureDP(epsilon), 8, choices, losses="linear", integral=True)
-    return [ServiceConfiguration(small)]
+    items = Configuration(Hypersimplex(list("abcde"), 3), PureDP(epsilon), 130, {"probes": 2}, (-1.0, 0.0))
+    by_item = replace(items, integral=True, feedback="items", most=1.0)
+    return [ServiceConfiguration(small), ServiceConfiguration(by_item, "service by item, item-sums")]
 
 
 class Served:
@@ -94,6 +97,7 @@ class Served:
         if not isinstance(configuration.privacy, PureDP):
             raise ValueError(f"privacy must be pure here, got {configuration.privacy!r}")
         self._configuration, self.loss_range = configuration, configuration.loss_range
+        self._by_item = configuration.feedback == "items"
         self._folder = scratch_folder()
         self.own: dict[Any, str] = {self._folder.name: "<folder>"}
         self.released: list[Floats] = []
@@ -113,6 +117,8 @@ class Served:
             loss_range=list(configuration.loss_range),
             losses=configuration.losses,
             integral=configuration.integral,
+            feedback=configuration.feedback,
+            most=configuration.most,
             exploration=configuration.choices.get("exploration"),
             choices=chosen,
             patience=configuration.patience,
@@ -147,14 +153,17 @@ class Served:
 
     def ask(self, size: int | None) -> Any:
         """Return so many actions, or as many as a small round has."""
-        found = self._call("/studies/audit/ask", size=min(4, self.remaining) if size is None else size)["actions"]
+        count = min(65 if self._by_item else 4, self.remaining) if size is None else size
+        found = self._call("/studies/audit/ask", size=count)["actions"]
         wanted = np.array([one["wants_loss"] for one in found])
         return Actions(np.array([one["id"] for one in found]), np.array([one["x"] for one in found]), wanted)
 
     def tell(self, ids: Any, losses: Any) -> None:
-        """Tell losses."""
+        """Tell losses; where each item has one, of items that low losses and high ones have not in common."""
+        if self._by_item:
+            losses = disjoint_items(losses, self._configuration.domain.most_chosen, self.loss_range)
         if np.ndim(ids) == 0:
-            self._call("/studies/audit/tell", id=str(ids), loss=float(losses))
+            self._call("/studies/audit/tell", id=str(ids), loss=np.asarray(losses).tolist())
         else:
             self._call("/studies/audit/tell", ids=ids.tolist(), losses=np.asarray(losses).tolist())
 

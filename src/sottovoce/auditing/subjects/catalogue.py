@@ -203,7 +203,7 @@ def _items(epsilon: float, delta: float) -> Iterator[_Made]:
 def _by_item(privacy: Guarantee, most: float | None, label: str) -> Configuration:
     loss_range = (0.0, 1.0) if most is None else (-1.0, 0.0)
     return Configuration(
-        Hypersimplex(list("abcde"), 4),
+        Hypersimplex(list("abcde"), 3),  # an odd number: neighbours who click disjoint items click not as many
         privacy,
         130,  # a first round has 64 events at least
         {"probes": 2},
