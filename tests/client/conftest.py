@@ -11,12 +11,14 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 import sottovoce as sv
 from in_thread import answering
 from sottovoce.client import Retries
 from sottovoce.learning.status import Status
 from sottovoce.service.app import create_app
+from sottovoce.service.endpoints import study_routes
 from sottovoce.service.settings import Settings
 
 KEY = "sv_abcdefghijkl_" + "s" * 43
@@ -26,6 +28,13 @@ PAGES = {
     "/page": lambda: (b"<!doctype html><title>A page</title>", "text/html"),
     "/favicon.ico": lambda: (b"", "image/png"),  # browsers look for one
     "/elsewhere": lambda: (b"<!doctype html><title>Elsewhere</title>", "text/html"),
+}
+DECLARED = {
+    route.path.rpartition("/")[2]: (
+        None if route.body_field is None else TypeAdapter(route.body_field.field_info.annotation),
+        TypeAdapter(route.response_model),
+    )
+    for route in study_routes.routes
 }
 DRINKS = ["tea", "coffee", "cocoa", "milk"]
 
@@ -83,8 +92,14 @@ class StandIn:
         _, _, name, call = path.split("/")
         if unquote(name) not in self.channels:
             return problem("study-not-found", 404, "there is no such study")
+        sent, answered = DECLARED[call]
+        if sent is not None and body:
+            sent.validate_json(body)  # a client sends what the service declares, and so does the stand-in answer
         with self.lock:
-            return getattr(self, f"on_{call}")(unquote(name), headers, json.loads(body) if body else {})
+            status, plain = getattr(self, f"on_{call}")(unquote(name), headers, json.loads(body) if body else {})
+        if status == 200 and call != "channel" and f"on_{call}" not in vars(self):  # which tests make up
+            answered.validate_python(plain)
+        return status, plain
 
     def on_channel(self, name, headers, plain):
         channel = self.channels[name]
@@ -130,7 +145,7 @@ class StandIn:
         if "labels" not in plain:
             return problem("invalid-request", 422, "the new set has no names")
         self.items = plain["labels"][:2]  # that every later action has
-        return 200, {"name": name, "domain": plain["domain"]}
+        return 200, {"domain": {"written": plain["domain"]}, **dict.fromkeys(("segments", "horizon")), **MEANT}
 
     def on_forget(self, name, headers, plain):
         closed = set(plain["ids"]) - self.forgotten - set(self.told)
@@ -161,6 +176,9 @@ class StandIn:
             sv.domains.Simplex(DRINKS), horizon=100, loss_range=(0, 1), privacy=sv.NoPrivacy(), integral=True
         )
         return 200, optimizer.recommend().to_dict()
+
+
+MEANT = {"loss_range": [0.0, 1.0], "direction": "minimize"}
 
 
 def problem(kind, status, detail):

@@ -199,7 +199,7 @@ def test_a_changed_set_is_the_services_and_every_action_is_told_by_the_items_of_
     await study.tell(before.id, { cocoa: -1 });
     await study.tell(after.id, { mate: -1 });
     const gone = await study.tell(after.id, { cocoa: -1 }).catch((error) => String(error));
-    return [answered.domain, before.items, after.items, refused, gone];
+    return [answered.domain.written, before.items, after.items, refused, gone];
     """
     domain, before, after, refused, gone = page(CONNECT + source, {"key": key, "options": RAW})
     assert (domain, before, after) == ("hypersimplex:4,2", ["tea", "coffee", "cocoa"], ["mate", "juice"])

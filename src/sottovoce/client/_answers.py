@@ -10,6 +10,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import unpack
+from sottovoce.client import _types
 from sottovoce.domains.naming import in_words
 from sottovoce.errors import ServiceError
 from sottovoce.learning.bandit.actions import Action, Actions, named_action, named_actions
@@ -51,14 +52,14 @@ def read(what: str, reader: Callable[[Any], Found], plain: Any) -> Found:
     raise ServiceError(f"the service's answer is not {what}: is it a sottovoce service of this version?")
 
 
-def action(plain: Any) -> Action:
+def action(plain: _types.Action) -> Action:
     """Return the action that an answer is."""
     one, numbers, wanted, chosen = _action(plain)
     x = _menu([numbers]).written()[0] if isinstance(numbers, dict) else _vector(numbers)
     return Action(one, x, wanted) if chosen is None else named_action(one, x, wanted, chosen)
 
 
-def actions(plain: Any, size: int | None = None) -> Actions:
+def actions(plain: _types.Actions, size: int | None = None) -> Actions:
     """Return the block of actions that an answer is, so many if a size is given."""
     named, numbers, wanted, said = zip(*map(_action, plain["actions"]), strict=True)
     if size not in (None, len(named)):
@@ -79,16 +80,16 @@ def _rows(numbers: Any) -> Any:
     return OfSeveralSets([np.array(rows[start:end]) for start, end in pairwise([0, *places, len(rows)])])
 
 
-def _action(plain: Any) -> tuple[str, Any, bool, Any]:
+def _action(plain: _types.Action) -> tuple[str, Any, bool, Any]:
     if not isinstance(plain["id"], str):
         raise TypeError("an id is a text")
-    return plain["id"], plain.get("x"), bool(plain.get("wants_loss", True)), plain.get("chosen")
+    return plain["id"], plain["x"], bool(plain["wants_loss"]), plain["chosen"]
 
 
-def outstanding(plain: Any) -> Outstanding:
+def outstanding(plain: _types.Outstanding) -> Outstanding:
     """Return what is asked and not told, as an answer has it."""
     ids = np.array([str(one) for one in plain["ids"]], dtype=np.str_)
-    rounds, ages = (np.array(plain[name], dtype=np.int64) for name in ("rounds", "ages"))
+    rounds, ages = (np.array(one, dtype=np.int64) for one in (plain["rounds"], plain["ages"]))
     if not len(ids) == len(rounds) == len(ages):
         raise ValueError("they do not belong together")
     waiting = [WaitingRound(**{**one, "segment": segment_of(one.get("segment"))}) for one in plain["waiting"]]
@@ -131,14 +132,20 @@ def _gain(plain: Any, differs: Any) -> SegmentGain:
     return SegmentGain(float(mean), float(low), float(high), bool(differs))
 
 
-def fit_check(plain: Any) -> FitCheck | None:
+def fit_check(plain: _types.FitCheck) -> FitCheck | None:
     """Return how well a model fits, as a member of an answer has it."""
-    return None if plain.get("fit_check") is None else FitCheck(**plain["fit_check"])
+    found = plain["fit_check"]
+    return None if found is None else FitCheck(**found)
 
 
-def posterior(plain: Any) -> Posterior:
+def posterior(plain: _types.SavedPosterior) -> Posterior:
     """Return what is believed, as an answer has it packed."""
     return Posterior.from_record(unpack(base64.b64decode(plain["record"])))
+
+
+def page(plain: _types.Page) -> bytes:
+    """Return the page that an answer holds."""
+    return plain["page"].encode()
 
 
 def _vector(x: Any) -> Floats:

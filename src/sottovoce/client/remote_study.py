@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 from urllib.parse import quote
 
 from sottovoce._arrays import Floats
@@ -18,6 +18,7 @@ from sottovoce.client._remote import Remote
 from sottovoce.client._reports import KeptReports
 from sottovoce.client._sender import Sender, Told
 from sottovoce.client._service import Service
+from sottovoce.client._types import Definition
 from sottovoce.client._wire import Tell, checked_ids, checked_losses
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import TellQueue
@@ -337,7 +338,7 @@ class RemoteStudy(Remote):
         path
             Of the page.
         """
-        return write_atomically(path, self._look("report", "a page", lambda plain: plain["page"].encode()))
+        return write_atomically(path, self._look("report", "a page", _answers.page))
 
     @property
     def channel(self) -> Channel:
@@ -361,35 +362,38 @@ class RemoteStudy(Remote):
         return self._look("privacy", "a statement", PrivacyStatement.from_dict)
 
     @cached_property
-    def _definition(self) -> Facts:
-        return self._call("GET", "definition")
+    def _definition(self) -> Definition:
+        return self._defined()
+
+    def _defined(self) -> Definition:
+        return cast(Definition, self._call("GET", "definition"))
 
     @property
     def domain(self) -> Domain:
         """The feasible set, as it is now; one that holds functions of its own is known where it was made only."""
-        return read("a set that can be written down", build, self._call("GET", "definition").domain)
+        return read("a set that can be written down", build, self._defined()["domain"])
 
     @property
     def segments(self) -> Segments | None:
         """Whom decisions are for; None if that makes no difference."""
-        found = self._definition.segments
+        found = self._definition["segments"]
         return None if found is None else read("segments", Segments.from_record, found)
 
     @property
     def horizon(self) -> int | None:
         """How many events there will be; None if unknown."""
-        return read("a horizon", _whole_or_none, self._definition.horizon)
+        return self._definition["horizon"]
 
     @property
     def loss_range(self) -> tuple[float, float]:
         """What losses are clipped to."""
-        low, high = self._definition.loss_range
+        low, high = self._definition["loss_range"]
         return float(low), float(high)
 
     @property
     def direction(self) -> str:
         """What is sought: "minimize" losses, or "maximize" rewards, which are told in their place."""
-        return str(self._definition.direction)
+        return self._definition["direction"]
 
     @property
     def asked(self) -> int:
@@ -436,7 +440,3 @@ class RemoteStudy(Remote):
             self._sender.stop()
             self._sender.join(_PATIENCE)
         super().close()
-
-
-def _whole_or_none(plain: Any) -> int | None:
-    return None if plain is None else int(plain)
