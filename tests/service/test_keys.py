@@ -73,12 +73,10 @@ def test_the_text_of_a_key():
 
 def test_the_secret_is_nowhere_in_the_storage(quick, shelf):
     key, text = quick.create(["ask"])
-    cookie = asyncio.run(quick.open_session(key))
     quick.revoke(key.id)
     stored = b"".join(path.read_bytes() for path in shelf.iterdir())
     assert key.id.encode() in stored
     assert id_and_secret(text)[1].encode() not in stored
-    assert cookie.encode() not in stored
     assert secret_hash(id_and_secret(text)[1]) in stored  # so that the search would have found it
     assert text not in repr(key)
 
@@ -334,50 +332,3 @@ def test_a_storage_that_lost_its_revision_lets_nobody_in(quick, sqlite_url):
         raw.execute("DELETE FROM sottovoce_service_revision")
     with pytest.raises(StorageError, match="lost the revision"):
         check(quick, text)
-
-
-# -- logins -------------------------------------------------------------------------------------------------------
-
-
-def owner(ring, cookie):
-    return asyncio.run(ring.session_key(cookie))
-
-
-def test_a_login_stands_for_its_key_until_it_is_closed(ring):
-    key, text = ring.create(["read"])
-    cookies = [asyncio.run(ring.open_session(key)) for _ in range(2)]
-    assert [owner(ring, cookie) for cookie in cookies] == [key, key]
-    asyncio.run(ring.close_session(cookies[0]))
-    assert [owner(ring, cookie) for cookie in cookies] == [None, key]
-    for wrong in (None, "", text, "x" * 5000, cookies[1][:-1], "\udcff"):
-        assert owner(ring, wrong) is None
-        asyncio.run(ring.close_session(wrong))
-    assert check(ring, cookies[1]) is None  # a cookie is no key
-
-
-def test_a_login_dies_with_its_key_and_in_time(ring, clock):
-    key, _ = ring.create(["read"])
-    short, _ = ring.create(["read"], expires=100)
-    cookie, brief = (asyncio.run(ring.open_session(one)) for one in (key, short))
-    clock.now += 99
-    assert owner(ring, brief) == short
-    clock.now += 1
-    assert owner(ring, brief) is None
-    assert owner(ring, cookie) == key
-    clock.now += 12 * 3600
-    assert owner(ring, cookie) is None
-    cookie = asyncio.run(ring.open_session(key))
-    assert owner(ring, cookie) == key
-    ring.revoke(key.id)
-    assert owner(ring, cookie) is None
-    query = "SELECT count(*) FROM sottovoce_service_sessions"  # and nothing of any of them is left
-    assert ring._store.read(query) == [(0,)]
-
-
-def test_the_logins_of_a_key_do_not_pile_up(quick, clock):
-    key, _ = quick.create(["read"])
-    cookies = []
-    for _ in range(105):
-        clock.now += 1
-        cookies.append(asyncio.run(quick.open_session(key)))
-    assert [owner(quick, cookie) is not None for cookie in cookies] == [False] * 5 + [True] * 100

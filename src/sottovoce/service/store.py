@@ -1,9 +1,8 @@
-"""What the service itself stores: keys, logins of the dashboard, and answers to requests that may be repeated.
+"""What the service itself stores: keys, and answers to requests that may be repeated.
 
 | table    | a row for each | holds                                                            | private        |
 |----------|----------------|------------------------------------------------------------------|----------------|
 | keys     | key            | its public id, the hash of its secret, what it may do, until when | no: hashes     |
-| sessions | login          | the hash of its cookie, the key it came with, until when          | no: hashes     |
 | requests | request        | its answer, for a client that repeats it                         | no: actions    |
 | revision | storage        | a number that every change of keys raises                        | no             |
 
@@ -40,12 +39,6 @@ CREATE TABLE sottovoce_service_keys (
   revoked DOUBLE PRECISION,
   note TEXT NOT NULL,
   rate DOUBLE PRECISION            -- requests a second, NULL: as the service has it
-);
-
-CREATE TABLE sottovoce_service_sessions (
-  hash {bytes} PRIMARY KEY,
-  key TEXT NOT NULL,
-  expires DOUBLE PRECISION NOT NULL
 );
 
 CREATE TABLE sottovoce_service_requests (

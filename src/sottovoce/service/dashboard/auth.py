@@ -34,21 +34,20 @@ class AuthPages(SessionPages):
         key = await self.who(request)
         if key is not None and not key.may("admin"):
             raise Problem("forbidden", "Keys are shown to keys with the role admin, for all studies.")
-        return await page("keys.html", {**self.about(request, key), "keys": await self.listed()})
+        return await page("keys.html", {**self.about(key), "keys": await self.listed()})
 
     async def revoke(self, request: Request) -> Response:
         """Revoke a key, at once and for good."""
-        cookie, form, ring = logins.cookie_of(request), await logins.form_of(request), self.context.gate.ring
-        key = await ring.session_key(cookie) if ring is not None and cookie is not None else None
+        form, ring = await logins.form_of(request), self.context.gate.ring
+        key = await logins.key_of(request, self.context)
         if key is None or ring is None:
             return ended()
-        self.context.gate.counted(request, key)
-        if form is None or not logins.is_own_form(request, form, cookie):
+        if form is None or not logins.from_here(request):
             return await self.said(403, "Nothing was changed", _LATE)
         if not key.may("admin"):
             raise Problem("forbidden", "Keys are revoked by keys with the role admin, for all studies.")
         if form.get("sure") != "yes":
-            about = self.about(request, key)
+            about = self.about(key)
             found = [one for one, ended in await self.listed() if one.id == form.get("id") and not ended]
             if not found:
                 return await self.said(404, "There is no such key", "It may have been revoked meanwhile.")
@@ -70,24 +69,20 @@ class AuthPages(SessionPages):
         return await self._log_in(request)
 
     async def _form(self, request: Request, words: str = "", status: int = 200, goes_to: str | None = None) -> Response:
-        secret, token = logins.new_form(request)
         path = logins.local_path(request.query_params.get("next") if goes_to is None else goes_to)
         usable = logins.confidential(request)
-        content = {**self.nobody(), "token": token, "words": words, "next": path, "usable": usable}
-        answer = await page("login.html", content, status)
-        logins.keep_form(request, answer, secret)
-        return answer
+        return await page("login.html", {**self.nobody(), "words": words, "next": path, "usable": usable}, status)
 
     async def _log_in(self, request: Request) -> Response:
         form = await logins.form_of(request)
-        if form is None or not logins.is_own_form(request, form, logins.form_secret(request)):
+        if form is None or not logins.from_here(request):
             return await self._form(request, _LATE, 403)
         goes_to = logins.local_path(form.get("next"))
         if not logins.confidential(request):
             return await self._form(request, "", 400, goes_to)
-        ring = self.context.gate.ring
-        key = None if ring is None else await ring.check(form.get("key", "").strip())
-        if ring is None or key is None:
+        ring, text = self.context.gate.ring, form.get("key", "").strip()
+        key = None if ring is None else await ring.check(text)
+        if key is None:
             self.context.gate.refused(request)
             words = "This is not a key that can be used: it may be mistyped, expired or revoked."
             return await self._form(request, words, 401, goes_to)
@@ -96,16 +91,13 @@ class AuthPages(SessionPages):
             return await self._form(request, MAY_NOT_READ, 403, goes_to)
         answer = RedirectResponse(goes_to, 303)
         answer.headers["Cache-Control"] = "no-store"
-        logins.let_in(request, answer, await ring.open_session(key))
+        logins.let_in(request, answer, text)
         return answer
 
     async def logout(self, request: Request) -> Response:
-        """End a login, here and for whoever has a copy of its cookie."""
-        cookie, form = logins.cookie_of(request), await logins.form_of(request)
-        if form is None or not logins.is_own_form(request, form, cookie):
+        """Have the browser forget the key; who has a copy of it is refused once it is revoked."""
+        if not logins.from_here(request):
             return await self.said(403, "Nothing was changed", _LATE)
-        if self.context.gate.ring is not None:
-            await self.context.gate.ring.close_session(cookie)
         answer = RedirectResponse("/login", 303)
         logins.forget_cookie(request, answer)
         return answer

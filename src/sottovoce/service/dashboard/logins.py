@@ -1,12 +1,9 @@
-"""Who looks: a cookie that stands for a key, and proof that a form came from our own page.
+"""Who looks: a key in a cookie, which no page can read; and whether a form came from our own page.
 
-A change (login, logout, revoking a key) is made by POST alone, from our own origin by the browser's word
-(Sec-Fetch-Site, or Origin), and with a token that follows from a cookie which no page can read. Nothing changes by GET.
+A change (login, logout, revoking a key) is made by POST alone, and from our own origin by the browser's word
+(Sec-Fetch-Site, or Origin); the cookie comes with no request of another site. Nothing changes by GET.
 """
 
-import hashlib
-import hmac
-import secrets
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -30,13 +27,8 @@ def confidential(request: Request) -> bool:
     return _is_https(request) or is_loopback(request.url.hostname)
 
 
-def _name(request: Request, *, form: bool = False) -> str:
-    return (_HOST if _is_https(request) else _PLAIN) + ("-form" if form else "")
-
-
-def cookie_of(request: Request) -> str | None:
-    """Return the cookie of a login, if there is one."""
-    return request.cookies.get(_name(request))
+def _name(request: Request) -> str:
+    return _HOST if _is_https(request) else _PLAIN
 
 
 async def key_of(request: Request, context: Context) -> Key | None:
@@ -44,7 +36,8 @@ async def key_of(request: Request, context: Context) -> Key | None:
     ring = context.gate.ring
     if ring is None:
         return None
-    key = await ring.session_key(cookie_of(request)) if cookie_of(request) else None
+    cookie = request.cookies.get(_name(request))
+    key = None if cookie is None else await ring.check(cookie)
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
     if key is None and scheme.lower() == "bearer":
         key = await ring.check(text.strip())
@@ -55,10 +48,10 @@ async def key_of(request: Request, context: Context) -> Key | None:
     return key
 
 
-def let_in(request: Request, answer: Response, cookie: str) -> None:
+def let_in(request: Request, answer: Response, key: str) -> None:
     """Set the cookie of a login: no script reads it, and no other site sends it."""
     answer.set_cookie(
-        _name(request), cookie, max_age=_SECONDS, path="/", secure=_is_https(request), httponly=True, samesite="strict"
+        _name(request), key, max_age=_SECONDS, path="/", secure=_is_https(request), httponly=True, samesite="strict"
     )
 
 
@@ -67,36 +60,7 @@ def forget_cookie(request: Request, answer: Response) -> None:
     answer.delete_cookie(_name(request), path="/", secure=_is_https(request), httponly=True, samesite="strict")
 
 
-def new_form(request: Request) -> tuple[str, str]:
-    """Return a secret for the form of whoever is not logged in, and its token."""
-    secret = form_secret(request) or secrets.token_urlsafe(32)
-    return secret, form_token(secret)
-
-
-def keep_form(request: Request, answer: Response, secret: str) -> None:
-    """Set the cookie that the login form's token follows from."""
-    name = _name(request, form=True)
-    answer.set_cookie(name, secret, path="/", secure=_is_https(request), httponly=True, samesite="strict")
-
-
-def form_token(secret: str) -> str:
-    """Return the token of forms on pages that are shown to the holder of a cookie."""
-    return hmac.new(b"a form of the dashboard", secret.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
-
-
-def is_own_form(request: Request, form: dict[str, str], secret: str | None) -> bool:
-    """Say whether a form was sent from a page of ours, to the holder of this cookie."""
-    return _from_here(request) and bool(secret) and hmac.compare_digest(
-        form.get("token", "").encode("utf-8", "replace"), form_token(secret or "").encode()
-    )  # fmt: skip
-
-
-def form_secret(request: Request) -> str | None:
-    """Return the cookie that the login form's token follows from."""
-    return request.cookies.get(_name(request, form=True))
-
-
-def _from_here(request: Request) -> bool:
+def from_here(request: Request) -> bool:
     """Say whether a browser vouches for the page that a request comes from; one that says nothing is not believed."""
     site = request.headers.get("sec-fetch-site")
     if site is not None:

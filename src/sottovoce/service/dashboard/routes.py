@@ -69,7 +69,7 @@ class _Looking(SessionPages):
     async def studies(self, request: Request) -> Response:
         """All studies at a glance."""
         key = await self.reader(request)
-        return await page("studies.html", {**self.about(request, key), "rows": await self._rows(key)})
+        return await page("studies.html", {**self.about(key), "rows": await self._rows(key)})
 
     async def studies_part(self, request: Request) -> Response:
         rows = await self._rows(await self.reader(request))
@@ -94,7 +94,7 @@ class _Looking(SessionPages):
         key = await self.reader(request, name)
         now = await self._shown.now(name)
         learned = await self._shown.learned(name, now["version"])
-        about = self.about(request, key)
+        about = self.about(key)
         keys = await self._auth.listed(name) if about["admin"] and not about["dev"] else None
         address = f"/dashboard/studies/{quote(name, safe='')}"
         return await page("study.html", {**about, "now": now, "learned": learned, "address": address, "keys": keys})
@@ -122,7 +122,7 @@ class _Looking(SessionPages):
         """What the service can be asked, from its OpenAPI document."""
         key = await self.who(request)
         base = f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
-        return await page("docs.html", {**self.about(request, key), "endpoints": manual(self.context.openapi(), base)})
+        return await page("docs.html", {**self.about(key), "endpoints": manual(self.context.openapi(), base)})
 
     async def openapi(self, request: Request) -> Response:
         """The same for machines."""

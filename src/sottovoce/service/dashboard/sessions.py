@@ -20,16 +20,6 @@ Page = Callable[[Request], Awaitable[Response]]
 MAY_NOT_READ = "The key may not read. Log in with one that was created with --may read, for this study or for all."
 
 
-def _frame(key: Key | None, *, dev: bool = False, cookie: str | None = None) -> dict[str, Any]:
-    """Return what every page has: who looks, and what must not be overlooked."""
-    return {
-        "dev": dev,
-        "key": key,
-        "admin": dev or (key is not None and key.may("admin")),
-        "token": "" if cookie is None else logins.form_token(cookie),
-    }
-
-
 class SessionPages:
     """What pages have in common.
 
@@ -67,7 +57,7 @@ class SessionPages:
 
     def nobody(self) -> dict[str, Any]:
         """Return what a page has that is the same for everybody."""
-        return _frame(None, dev=self.context.settings.dev) | {"admin": False}
+        return {"dev": self.context.settings.dev, "key": None, "admin": False}
 
     # ------------------------------------------------------------------ who looks
 
@@ -80,10 +70,10 @@ class SessionPages:
             raise NotLoggedIn
         return key
 
-    def about(self, request: Request, key: Key | None) -> dict[str, Any]:
-        """Return what a page has for whoever looks."""
-        cookie = None if self.context.settings.dev else logins.cookie_of(request)
-        return {**_frame(key, dev=self.context.settings.dev, cookie=cookie), "every": self.context.refresh}
+    def about(self, key: Key | None) -> dict[str, Any]:
+        """Return what a page has for whoever looks: a key, or anybody in development."""
+        dev = self.context.settings.dev
+        return {"dev": dev, "key": key, "admin": dev or bool(key and key.may("admin")), "every": self.context.refresh}
 
     async def reader(self, request: Request, name: str | None = None) -> Key | None:
         """Return the key of a request that may read a study, or any; what it says does not depend on what there is."""

@@ -1,6 +1,5 @@
 """The keys of a service: made, listed, revoked, and checked against what is stored at that moment."""
 
-import asyncio
 import hmac
 import secrets
 import time
@@ -24,18 +23,7 @@ _INSERT = f"INSERT INTO sottovoce_service_keys ({_COLUMNS}) VALUES (?, ?, ?, ?, 
 _REVOKE = "UPDATE sottovoce_service_keys SET revoked = ? WHERE id = ? AND revoked IS NULL"
 _REVISION = "SELECT number FROM sottovoce_service_revision"
 _RAISE = "UPDATE sottovoce_service_revision SET number = number + ?"
-_INSERT_SESSION = "INSERT INTO sottovoce_service_sessions (hash, key, expires) VALUES (?, ?, ?)"
-_FIND_SESSION = "SELECT key FROM sottovoce_service_sessions WHERE hash = ? AND expires > ?"
-_CLOSE_SESSION = "DELETE FROM sottovoce_service_sessions WHERE hash = ?"
-_OF_KEY = "DELETE FROM sottovoce_service_sessions WHERE key = ?"
-_TOO_MANY = (
-    "DELETE FROM sottovoce_service_sessions WHERE hash IN "
-    "(SELECT hash FROM sottovoce_service_sessions WHERE key = ? ORDER BY expires DESC, hash LIMIT 1000 OFFSET ?)"
-)
-_OPEN_AT_ONCE = 100  # sessions of one key: who has it could fill the storage otherwise
 _LONGEST_NOTE = 200
-SECONDS = 12 * 3600.0
-"""How long a session lasts."""
 
 
 class _Kept(NamedTuple):
@@ -135,7 +123,7 @@ class KeyStore:
         return [_kept(row).key for row in self._store.read(_ALL)]
 
     def revoke(self, id: str) -> Key:
-        """Refuse a key from now on, with all logins that were made with it; return it as it is then.
+        """Refuse a key from now on; return it as it is then.
 
         Parameters
         ----------
@@ -147,7 +135,6 @@ class KeyStore:
             run(_REVOKE, self._clock(), id)
             found = run(_ONE, id)
             if found:
-                run(_OF_KEY, id)
                 _raise_revision(run)
             return found
 
@@ -213,50 +200,6 @@ class KeyStore:
             return read()
         except StorageError:
             return read()
-
-    # -- logins of the dashboard: a cookie stands for a key, and is stored as a hash -----------------------------
-
-    async def open_session(self, key: Key) -> str:
-        """Return the text of a cookie that stands for a key until that ends, or half a day is over.
-
-        Parameters
-        ----------
-        key
-            As `check` has returned it.
-        """
-        cookie, now = secrets.token_urlsafe(32), self._clock()
-        end = now + SECONDS if key.expires is None else min(now + SECONDS, key.expires)
-
-        def insert(run: Run) -> None:
-            run("DELETE FROM sottovoce_service_sessions WHERE expires <= ?", now)
-            run(_INSERT_SESSION, secret_hash(cookie), key.id, end)
-            run(_TOO_MANY, key.id, _OPEN_AT_ONCE)
-
-        await asyncio.to_thread(self._store.transaction, insert)
-        return cookie
-
-    async def session_key(self, cookie: str | None) -> Key | None:
-        """Return the key that a cookie stands for; None if it is wrong, missing or over, or its key is.
-
-        Parameters
-        ----------
-        cookie
-            As the browser has sent it.
-        """
-        found = await asyncio.to_thread(self._store.read, _FIND_SESSION, secret_hash(cookie or ""), self._clock())
-        kept = (await self._fresh()).keys.get(found[0][0] if found else "")
-        return kept.key if kept is not None and kept.key.lives(self._clock()) else None
-
-    async def close_session(self, cookie: str | None) -> None:
-        """Forget a cookie: whoever has a copy of it is refused as well.
-
-        Parameters
-        ----------
-        cookie
-            As the browser has sent it.
-        """
-        hashed = secret_hash(cookie or "")
-        await asyncio.to_thread(self._store.transaction, lambda run: run(_CLOSE_SESSION, hashed))
 
     def close(self) -> None:
         """Let the thread that reads end, and close the store."""
