@@ -2,13 +2,13 @@
 
 import os
 import pickle
-import threading
 
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
+from children import at_once
 from sampling import every
 from sottovoce.domains import Ball, Birkhoff, Box, ConvexHull, Hypersimplex, Polytope, Simplex
 from sottovoce.projection import project
@@ -145,18 +145,12 @@ def test_threads_share_a_polytope():
     polytope = Polytope.examples()[0]
     costs = np.random.default_rng(0).standard_normal((50, 4))
     expected = [polytope.extreme_point(cost) for cost in costs]
-    wrong = []
 
-    def ask(order):
-        wrong.extend(i for i in order if not np.array_equal(polytope.extreme_point(costs[i]), expected[i]))
+    def ask(seed):
+        order = np.random.default_rng(seed).permutation(50)
+        return [i for i in order if not np.array_equal(polytope.extreme_point(costs[i]), expected[i])]
 
-    orders = [np.random.default_rng(seed).permutation(50) for seed in range(4)]
-    threads = [threading.Thread(target=ask, args=(order,)) for order in orders]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
+    assert at_once(ask) == [[]] * 4
 
 
 def test_very_large_programs_are_answered_without_the_dense_matrix():

@@ -1,9 +1,9 @@
 """The books: ids, rounds, what is outstanding. Bad input gets a clear error, and changes nothing."""
 
+import contextlib
 import copy
 import itertools
 import pickle
-import threading
 import tracemalloc
 
 import numpy as np
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from children import at_once
 from sampling import every
 from sottovoce.errors import AlreadyTold, DomainError, HorizonReached, InvalidLoss, RoundClosed, UnknownAction
 
@@ -266,20 +267,14 @@ def test_many_threads_lose_nothing():
     optimizer = bandit(horizon=4000, batch_size=8, patience=None)  # a thread may sleep for long between ask and tell
     seen = []
 
-    def work():
-        while True:
-            try:
+    def work(_):
+        with contextlib.suppress(HorizonReached):
+            while True:
                 action = optimizer.ask()
-            except HorizonReached:
-                return
-            seen.append(action.id)
-            optimizer.tell(action.id, 0.5)
+                seen.append(action.id)
+                optimizer.tell(action.id, 0.5)
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work)
     assert sorted(seen) == list(range(4000))
     assert optimizer.round == 500
     assert len(optimizer.outstanding()) == 0

@@ -1,7 +1,6 @@
 """What is believed about convex losses: best points, how wrong the model is, change, and what recovery needs."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import piqp
@@ -136,55 +135,6 @@ def test_a_still_world_is_not_forgotten_and_a_switch_is_noticed_once():
 
     assert sum(resets(50_000)) == 0
     assert sum(count == 1 for count in resets(25_000)) >= 3
-
-
-@every("domain", [sv.domains.Ball(3), sv.domains.Paths(GRID, source=0, target=5), sv.domains.Simplex(120)])
-def test_recovery_from_memory_goes_on_to_the_last_bit(domain):
-    settings = known(horizon=20_000)
-    world = lambda t: distance(domain.extreme_point(np.arange(domain.dimension) % 3 - 1.0))  # noqa: E731
-    belief = play(RadialBelief(domain, settings), world, 0, events=4000)
-    belief.go_back(replace(belief.knowledge(), stretch=2.5))  # whatever was learned so far
-    other = RadialBelief(domain, settings)
-    other.remember(
-        {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in belief.memory().items()}
-    )
-    assert other.knowledge().stretch == 2.5
-    for one in (belief, other):
-        play(one, world, 7, events=4000, passed=4000)
-    assert np.array_equal(belief.leader, other.leader)
-    assert belief.setting == other.setting
-    assert belief.pace == other.pace
-    assert all(np.array_equal(value, other.memory()[name]) for name, value in belief.memory().items())
-
-
-def test_what_is_believed_is_a_function_of_released_numbers_alone():
-    """The order of questions, and drawing in between, change nothing; going back undoes a round."""
-    settings, target = known(horizon=20_000), np.full(4, 0.2)
-    first = play(RadialBelief(sv.domains.Ball(4), settings), lambda t: distance(target), 0, events=3000)
-    again, measurements = RadialBelief(sv.domains.Ball(4), settings), first.measurements
-    for end in np.unique(measurements.ends):
-        now = measurements.ends == end
-        probes, counts = measurements.decisions[measurements.index[now]], measurements.counts[now]
-        before = again.knowledge()
-        again.learn(Numbers(probes, np.ones(now.sum()), counts, int(end)))
-        again.go_back(before)
-        again.draw(3, int(end), 0, np.random.default_rng(99))
-        again.certainty(again.leader, 3)
-        again.learn(Numbers(probes, measurements.means[now] + 0.5, counts, int(end)))
-    assert first.resets == 0
-    assert np.allclose(again.leader, first.leader, atol=1e-7)
-
-
-def test_a_later_epoch_begins_with_what_was_known():
-    settings, target = known(horizon=20_000), np.full(4, 0.2)
-    first = play(RadialBelief(sv.domains.Ball(4), settings), lambda t: distance(target), 0)
-    later = RadialBelief(sv.domains.Ball(4), replace(settings, horizon=40_000))
-    later.carry_over(first, 20_000)
-    assert later.pace.since == first.pace.since - 20_000
-    assert later.measurements.ends[-1] == first.measurements.ends[-1] - 20_000
-    # The same numbers under a longer horizon: the same fit, and rounds that are as long as all those events deserve.
-    assert np.allclose(later.fit((0, 1, 0)).mean, first.fit((0, 1, 0)).mean)
-    assert later.pace.events(later.settings, 0) >= first.pace.events(settings, 10_000)
 
 
 def test_an_earlier_run_counts_until_all_is_forgotten():

@@ -230,60 +230,6 @@ def test_steady_drift_is_followed_by_a_memory_that_fades():
 # ---------------------------------------------------------------------- keeping
 
 
-def test_what_is_believed_follows_from_released_numbers_alone():
-    belief, coins, passed = believing(), np.random.default_rng(8), 0
-    released = []
-    while passed < 40_000:
-        released.append(a_round(belief, passed, CHEAP_FIRST, coins))
-        belief.learn(released[-1])
-        passed = released[-1].end
-    replayed = believing()
-    for numbers in released:
-        replayed.learn(numbers)
-    assert np.array_equal(replayed.leader, belief.leader)
-    assert np.array_equal(replayed.best_fit.mean, belief.best_fit.mean)
-    assert replayed.pace == belief.pace
-
-
-@every("many", [False, True])
-def test_what_is_remembered_goes_on_to_the_last_bit(many):
-    domain = sv.domains.Hypersimplex(700, 3) if many else SLATE
-    costs = [np.resize(CHEAP_FIRST, domain.dimension), np.resize(CHEAP_LAST, domain.dimension)]
-    settings = replace(PRIVATE, horizon=20_000, least=200) if many else PRIVATE
-    belief, coins, passed = believing(settings, domain), np.random.default_rng(9), 0
-    while passed < 0.6 * settings.horizon:
-        numbers = a_round(belief, passed, costs[passed * 2 >= settings.horizon], coins)
-        belief.learn(numbers)
-        passed = numbers.end
-    assert many or belief.resets > 0
-    memory = {name: np.array(value) if np.ndim(value) else value for name, value in belief.memory().items()}
-    other = believing(settings, domain)
-    other.remember(memory)
-    coins, same = np.random.default_rng(10), np.random.default_rng(10)
-    for _ in range(3):
-        one, two = a_round(belief, passed, costs[1], coins), a_round(other, passed, costs[1], same)
-        assert np.array_equal(one.probes, two.probes)
-        belief.learn(one)
-        other.learn(two)
-        passed = one.end
-        assert np.array_equal(belief.leader, other.leader)
-        assert np.array_equal(belief.best_fit.mean, other.best_fit.mean)
-        assert (belief.pace, belief.limit, belief.variance) == (other.pace, other.limit, other.variance)
-
-
-def test_going_back_knows_no_more_than_then():
-    belief = believing()
-    rounds = some_rounds(11)
-    for numbers in rounds[:3]:
-        belief.learn(numbers)
-    before, mean = belief.knowledge(), belief.best_fit.mean
-    for numbers in rounds[3:]:
-        belief.learn(numbers)
-    assert not np.array_equal(belief.best_fit.mean, mean)
-    belief.go_back(before)
-    assert np.array_equal(belief.best_fit.mean, mean)
-
-
 def test_a_longer_epoch_begins_with_what_the_one_before_it_knew():
     earlier = believing()
     played(earlier, [CHEAP_FIRST], seed=12)

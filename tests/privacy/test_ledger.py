@@ -1,21 +1,18 @@
 """The ledger: never beyond its budget, whoever charges, whenever they die."""
 
+import contextlib
 import json
-import multiprocessing
 import os
 import random
 import signal
-import threading
 import time
 
 import pytest
 
-from children import is_refused_after_a_fork
+from children import Child, at_once, forked_at_once, is_refused_after_a_fork
 from sampling import every
 from sottovoce.errors import LedgerConflict, LedgerExceeded
 from sottovoce.privacy import GDP, ZCDP, ApproxDP, Ledger, LocalDP, NoPrivacy, PureDP, compose
-
-fork = multiprocessing.get_context("fork")
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -158,44 +155,22 @@ def test_threads_share_one_budget():
             except LedgerExceeded:
                 return
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work)
     assert len(accepted) == len(ledger.entries) == 20
 
 
-def _charge_until_refused(path, number, accepted):
-    ledger = Ledger(PureDP(1.0), path)
-    for i in range(100):
-        try:
-            ledger.charge(f"{number}-{i}", PureDP(0.02))
-        except LedgerExceeded:
-            return
-        accepted.put(f"{number}-{i}")
-
-
 def test_processes_share_one_budget(tmp_path):
-    accepted = fork.Queue()
-    workers = [fork.Process(target=_charge_until_refused, args=(tmp_path / "ledger", n, accepted)) for n in range(4)]
-    for worker in workers:
-        worker.start()
-    names = {accepted.get(timeout=60) for _ in range(50)}
-    for worker in workers:
-        worker.join()
-        assert worker.exitcode == 0  # refused politely, not locked out
-    assert accepted.empty()
+    def work(number, report):  # refused politely, not locked out
+        ledger = Ledger(PureDP(1.0), tmp_path / "ledger")
+        with contextlib.suppress(LedgerExceeded):
+            for i in range(100):
+                ledger.charge(f"{number}-{i}", PureDP(0.02))
+                report("charged", f"{number}-{i}")
+
+    names = [name for said in forked_at_once(work) for _, name in said]
     ledger = Ledger(PureDP(1.0), tmp_path / "ledger")
-    assert {entry.name for entry in ledger.entries} == names
+    assert sorted(entry.name for entry in ledger.entries) == sorted(names)
     assert ledger.spent == 1.0
-
-
-def _charge_and_say_so(path, first, writer):
-    ledger = Ledger(PureDP(1e3), path)
-    for i in range(10**6):
-        ledger.charge(f"{first}-{i}", PureDP(0.5))
-        os.write(writer, f"{first}-{i}\n".encode())
 
 
 def test_a_charge_is_there_in_full_or_not_at_all_after_a_kill(tmp_path):
@@ -203,19 +178,17 @@ def test_a_charge_is_there_in_full_or_not_at_all_after_a_kill(tmp_path):
     path, delays = tmp_path / "ledger", random.Random(1)
     acknowledged = set()
     for attempt in range(25):
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                _charge_and_say_so(path, attempt, writer)
-            finally:
-                os._exit(1)
-        os.close(writer)
+
+        def work(report, attempt=attempt):
+            ledger = Ledger(PureDP(1e3), path)
+            for i in range(10**6):
+                ledger.charge(f"{attempt}-{i}", PureDP(0.5))
+                report("charged", f"{attempt}-{i}")
+
+        child = Child(work)
         time.sleep(delays.uniform(0.0, 0.12))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        with os.fdopen(reader) as pipe:
-            acknowledged.update(line.strip() for line in pipe if line.endswith("\n"))
+        os.kill(child.pid, signal.SIGKILL)
+        acknowledged.update(name for _, name in child.finish()[0])
         ledger = Ledger(PureDP(1e3), path)
         entries = ledger.entries
         names = {entry.name for entry in entries}
@@ -232,18 +205,10 @@ def test_nobody_decides_on_a_remainder_that_another_is_about_to_take(tmp_path, m
     ledgers = [Ledger(PureDP(1.0), tmp_path / "ledger") for _ in range(4)]
     dumps = json.dumps
     monkeypatch.setattr("sottovoce.privacy.ledger.json.dumps", lambda plain: (time.sleep(0.1), dumps(plain))[1])
-    outcomes = fork.Queue()
 
-    def work(number):
-        try:
-            outcomes.put(ledgers[number].charge(str(number), PureDP(0.6)))
-        except LedgerExceeded:
-            outcomes.put(False)
+    def work(number, report):
+        with contextlib.suppress(LedgerExceeded):
+            report("charged", ledgers[number].charge(str(number), PureDP(0.6)))
 
-    workers = [fork.Process(target=work, args=(number,)) for number in range(4)]
-    for worker in workers:
-        worker.start()
-    assert sorted(outcomes.get(timeout=60) for _ in workers) == [False, False, False, True]
-    for worker in workers:
-        worker.join()
+    assert sorted(forked_at_once(work)) == [[], [], [], [["charged", True]]]
     assert ledgers[0].spent == 0.6

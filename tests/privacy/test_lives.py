@@ -1,16 +1,14 @@
 """Lives and the ledger: whoever goes on goes on for free, once; every other life on the same people is charged."""
 
-import multiprocessing
 import os
 import signal
 
 import pytest
 
 import sottovoce as sv
+from children import Child, forked_at_once
 from sottovoce.errors import LedgerConflict
 from sottovoce.privacy.ledger import new_token
-
-fork = multiprocessing.get_context("fork")
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -38,19 +36,12 @@ class TestTokens:
     def test_of_two_that_present_one_token_at_once_one_pays(self, tmp_path):
         path, token = tmp_path / "ledger", new_token()
         sv.Ledger(sv.PureDP(100.0), path).charge("run", sv.PureDP(1.0), token=token)
-        start, names = fork.Barrier(4), fork.Queue()
 
-        def present():
+        def present(number, report):
             ledger = sv.Ledger(sv.PureDP(100.0), path)
-            start.wait()
-            names.put(ledger.carry_on("run", sv.PureDP(1.0), token, new_token()))
+            report("life", ledger.carry_on("run", sv.PureDP(1.0), token, new_token()))
 
-        workers = [fork.Process(target=present) for _ in range(4)]
-        for worker in workers:
-            worker.start()
-        found = sorted(names.get(timeout=60) for _ in workers)
-        for worker in workers:
-            worker.join()
+        found = sorted(name for said in forked_at_once(present) for _, name in said)
         assert found == ["run", "run (life 2)", "run (life 3)", "run (life 4)"]
 
     def test_a_kill_after_the_token_was_taken_costs_a_life_at_worst(self, tmp_path):
@@ -59,14 +50,12 @@ class TestTokens:
         ledger = sv.Ledger(sv.PureDP(10.0), path)
         token = new_token()
         ledger.charge("run", sv.PureDP(1.0), token=token)
-        child = os.fork()
-        if child == 0:
-            try:
-                sv.Ledger(sv.PureDP(10.0), path).carry_on("run", sv.PureDP(1.0), token, new_token())
-                os.kill(os.getpid(), signal.SIGKILL)
-            finally:
-                os._exit(1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+        def work(report):
+            sv.Ledger(sv.PureDP(10.0), path).carry_on("run", sv.PureDP(1.0), token, new_token())
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        assert Child(work).finish() == ([], True)
         assert ledger.spent == 1.0
         assert ledger.carry_on("run", sv.PureDP(1.0), token, new_token()) == "run (life 2)"
         assert ledger.spent == 2.0

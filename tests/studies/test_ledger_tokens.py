@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import sqlite3
-import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from study_tools import Backup, Look, connected, losses_of, path_of, rows, sums
 
 import sottovoce as sv
+from children import Child, at_once
 from sottovoce.errors import LedgerConflict, LedgerExceeded, StudyBehind, UnknownAction
 from sottovoce.rounds.round import PLACES, TextIds
 from sottovoce.rounds.stores.sql.errors import Deadlock
@@ -43,22 +43,12 @@ def stored_right(url):
 
 def test_processes_and_threads_that_open_a_study_at_once_are_one_life(opened, url, ledger):
     opened(url, **MADE, ledger=ledger)
-    start, problems = threading.Barrier(4), []
 
-    def work():
-        try:
-            start.wait()
-            with sv.Study.open(url, name="study", ledger=ledger) as study:
-                progress(study)
-        except BaseException as problem:
-            problems.append(problem)
+    def work(_):
+        with sv.Study.open(url, name="study", ledger=ledger) as study:
+            progress(study)
 
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not problems
+    at_once(work)
     assert ledger.spent == 1.0
     assert opened(url).status().told == 4 * 24
 
@@ -207,21 +197,18 @@ def test_simulated_noise_is_not_entered(opened, sqlite_url, ledger):
 
 def killed_while_opening(url, path, moment):
     """Open the study in a process that is killed before, or after, the ledger has taken its token."""
-    child = os.fork()
-    if child == 0:
-        carry_on = sv.Ledger.carry_on
+    carry_on = sv.Ledger.carry_on
 
-        def killed(*arguments, **options):
-            if moment == "after":
-                carry_on(*arguments, **options)
-            os.kill(os.getpid(), signal.SIGKILL)
+    def killed(*arguments, **options):
+        if moment == "after":
+            carry_on(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
 
+    def work(report):
         sv.Ledger.carry_on = killed
-        try:
-            sv.Study.open(url, name="study", ledger=sv.Ledger(sv.PureDP(10.0), path))
-        finally:
-            os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        sv.Study.open(url, name="study", ledger=sv.Ledger(sv.PureDP(10.0), path))
+
+    return Child(work).finish()[1]
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

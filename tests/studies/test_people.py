@@ -1,6 +1,5 @@
 """People who are counted: in memory and in storages, nobody gives more losses than was promised."""
 
-import os
 import stat
 from collections import Counter
 from pathlib import Path
@@ -13,7 +12,7 @@ from killing import arm
 from study_tools import Look, ball, believing, connected, curved, execute, losses_of, path_of, probing, rows, sums
 
 import sottovoce as sv
-from children import Child
+from children import Child, forked_at_once
 from sampling import sampled
 from sottovoce.errors import StateRefused, StorageError
 from sottovoce.rounds.stores.sql.errors import Deadlock
@@ -145,19 +144,13 @@ def test_what_is_told_beyond_what_was_promised_changes_nothing(plan):
 @pytest.mark.timeout(600)
 def test_processes_that_ask_for_one_person_at_once_never_get_more_than_was_promised(opened, url):
     opened(url, **believing(privacy=FREE)).close()
-    reading, writing = os.pipe()
 
-    def work(report):
-        os.close(writing)
-        os.read(reading, 1)  # all start at once: when the parent closes its end
+    def work(number, report):
         with sv.Study.open(url, name="study") as study:
             report("asked", [bool(study.ask(person="one").wants_loss) for _ in range(8)])
             report("asked", study.ask(person=["one", "two"] * 4).wants_loss.tolist()[::2])
 
-    children = [Child(work) for _ in range(4)]
-    os.close(writing)
-    os.close(reading)
-    wanted = [one for child in children for _, many in child.finish()[0] for one in many]
+    wanted = [one for said in forked_at_once(work) for _, many in said for one in many]
     assert len(wanted) == 4 * 12
     assert sum(wanted) == MOST
     assert counted_by(url) == [MOST, MOST]

@@ -10,7 +10,7 @@ from study_tools import SOAK, Look, ball, believing, losses_of, sums, watch
 from tallying import tally
 
 import sottovoce as sv
-from children import Child
+from children import Child, forked_at_once
 from sottovoce.learning.bandit.policy import BanditPolicy
 
 CALLS = 40 if SOAK else 10
@@ -48,19 +48,13 @@ def test_processes_that_create_the_same_study_at_once_agree(url, tmp_path):
     """All but one find it there; the ledger is charged once."""
     ledger = tmp_path / "ledger.db"
     sv.Ledger(sv.PureDP(1.0), ledger)
-    reading, writing = os.pipe()
 
-    def create(report):
-        os.close(writing)
-        os.read(reading, 1)  # all start at once: when the parent closes its end
+    def create(number, report):
         charged = sv.Ledger(sv.PureDP(1.0), ledger)
         with sv.Study.open(url, name="study", seed=4, ledger=charged, **ball(privacy=sv.PureDP(1.0))) as study:
             report("asked", study.ask(3).ids.tolist())
 
-    children = [Child(create) for _ in range(6)]
-    os.close(writing)
-    os.close(reading)
-    ids = [one for child in children for one in child.finish()[0][0][1]]
+    ids = [one for said in forked_at_once(create, 6) for one in said[0][1]]
     assert len(set(ids)) == 18
     assert Look(url).counters.clock == 18
     assert [entry.used for entry in sv.Ledger(sv.PureDP(1.0), ledger).entries] == [True]

@@ -1,16 +1,12 @@
 """Studies with segments: one horizon, one clock and one charge, however many processes ask for whom."""
 
-import threading
-
 import numpy as np
 import pytest
 from study_tools import Look, believing, curved, execute, loss_of, losses_of
 
 import sottovoce as sv
-from sottovoce.errors import (
-    StudyNotFound,
-    UnknownSegment,
-)
+from children import at_once
+from sottovoce.errors import StudyNotFound, UnknownSegment
 from sottovoce.studies import list_studies
 
 NAMES = ["phone", "desktop", "tablet"]
@@ -81,21 +77,16 @@ def test_a_deadline_holds_for_segments_that_nobody_asks_for(opened, sqlite_url):
 @pytest.mark.timeout(900)
 def test_two_that_open_the_last_segment_at_once_do_not_both_get_it(opened, url):
     studies = [opened(url, **(segmented(segments=sv.Segments(limit=4)) if not one else {})) for one in range(4)]
-    met, barrier = [], threading.Barrier(4)
+    met = []
 
-    def rush(study, place):
-        barrier.wait()
+    def rush(place):
         for turn in range(4):
             try:
-                study.ask(segment=f"{place}-{turn}")
+                studies[place].ask(segment=f"{place}-{turn}")
             except UnknownSegment as refused:
                 met.append(refused)
 
-    threads = [threading.Thread(target=rush, args=(study, place)) for place, study in enumerate(studies)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(rush)
     assert len(Look(url).streams) == 4
     assert len(met) == 12
     assert studies[0].status().asked == 4
@@ -160,9 +151,6 @@ def test_convex_losses_have_segments_too(opened, sqlite_url):
     assert study.posterior(segment=("phone", 1)).rounds > 0
     assert len(study.history(segment=("phone", 1)).means) > 0
     assert study.verify().ok
-
-
-# ---------------------------------------------------------------------- several processes, lives, charges
 
 
 # ---------------------------------------------------------------------- looking

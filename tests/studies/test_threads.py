@@ -6,28 +6,10 @@ import numpy as np
 import pytest
 from study_tools import Look, losses_of, sums, watch
 
+from children import at_once
 from sottovoce.errors import AlreadyTold
 
 THREADS, CALLS = 8, 12
-
-
-def run_threads(work, count=THREADS):
-    problems = []
-
-    def guarded(index):
-        try:
-            work(index)
-        except BaseException as problem:
-            problems.append(problem)
-
-    threads = [threading.Thread(target=guarded, args=(index,)) for index in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(600)
-        assert not thread.is_alive(), "a thread is stuck"
-    if problems:
-        raise problems[0]
 
 
 def together(study, ids, refused=AlreadyTold, first=lambda: None):
@@ -41,7 +23,7 @@ def together(study, ids, refused=AlreadyTold, first=lambda: None):
             outcomes.append(index)
 
     with study._lock:
-        workers = threading.Thread(target=lambda: run_threads(work, len(ids)))
+        workers = threading.Thread(target=lambda: at_once(work, len(ids)))
         workers.start()
         while len(study._queue) < len(ids):
             pass
@@ -63,7 +45,7 @@ def test_threads_ask_and_tell_with_exact_totals(opened, url):
                 handed_out.extend(ids.tolist())
             study.tell(ids, losses_of(ids))
 
-    run_threads(work)
+    at_once(work, THREADS)
     status = study.status()
     assert len(handed_out) == len(set(handed_out)) == status.asked == status.told
     assert (status.outstanding, status.round) == (0, status.asked // 12)
