@@ -101,3 +101,35 @@ def test_the_statement_of_a_study_names_its_database(opened, url):
     assert "without being said to be restored" in printed
     assert ("archives and replicas" in printed) == (not url.startswith("sqlite"))
     assert "database" not in str(sv.PrivateBandit(**ball(privacy=sv.PureDP(1.0))).privacy)
+
+
+def test_what_is_committed_is_on_the_disk_and_what_is_deleted_is_gone(opened, sqlite_url):
+    """A killed process cannot show this: the settings are asserted on the live connection."""
+    study = opened(sqlite_url, **sums())
+    expected = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1, "temp_store": 2}
+    assert {name: study._base.run(f"PRAGMA {name}")[0][0] for name in expected} == expected
+
+
+def test_postgresql_commits_durably(opened, postgres_url):
+    study = opened(postgres_url, **sums())
+    for name in ("fsync", "synchronous_commit", "full_page_writes"):
+        assert study._base.run(f"SHOW {name}") == [("on",)]
+
+
+@pytest.mark.filterwarnings("ignore:.* lets next to nothing be learned")
+@pytest.mark.parametrize("channel", ["one-bit", "laplace"])
+@pytest.mark.parametrize("epsilon", [1.0, 1e-4])
+def test_reports_of_any_size_are_kept_as_they_are(url, opened, channel, epsilon):
+    """Slots are as large as what they hold: reports of owners may be far larger than losses on their grid."""
+    made = ball(domain=sv.domains.Simplex(3), horizon=3_000, privacy=sv.LocalDP(epsilon), channel=channel)
+    study = opened(url, **made | {"batch_size": 39})  # an odd number: one direction has an event without its opposite
+    largest = study.channel.most_report
+    actions = study.ask(45)
+    study.tell(actions.ids[:40], report=[largest] * 40)
+    study.tell(actions.ids[40], report=study.channel.least_report)
+    assert study.round == 1
+    released, weights = study._store.releases(0, 0)[0].numbers
+    assert weights.any()
+    assert (released == weights * largest).all()  # the noise is in the reports
+    assert study.verify().ok
+    assert study.status().outstanding == 4

@@ -1,7 +1,7 @@
 """A process killed at any instruction leaves a book that the next `open` repairs.
 
 What these tests cannot see: whether a commit would survive a loss of power. The kernel keeps what a killed process has
-written, so synchronous=OFF passes them; `test_storage.py` asserts the setting on the live connection instead.
+written, so synchronous=OFF passes them; `test_fine_print.py` asserts the setting on the live connection instead.
 """
 
 import contextlib

@@ -153,13 +153,17 @@ def probe_oracle(oracle: Oracle, dimension: int, probes: int = 4) -> Answers:
     second = _asked(oracle, outward[np.linalg.norm(outward, axis=1) > first.slack])
     both = Answers(np.vstack((first.costs, second.costs)), np.vstack((first.points, second.points)))
     _refuse_dearer(both)
-    again = _ask(oracle, both.costs[0])
-    if math.dist(again, both.points[0]) > both.slack:
-        raise DomainError(
-            "the oracle is not a function of the cost: asked twice, it returned points "
-            f"{math.dist(again, both.points[0]):.3g} apart; break ties, and stop iterations, always in the same way"
-        )
+    _refuse_drift(_ask(oracle, both.costs[0]), both.points[0], both.slack)
     return both
+
+
+def _refuse_drift(again: Vector, before: Vector, slack: float) -> None:
+    apart = math.dist(again, before)
+    if apart > slack:
+        raise DomainError(
+            f"the oracle is not a function of the cost: asked twice, it returned points {apart:.3g} apart; "
+            "break ties, and stop iterations, always in the same way"
+        )
 
 
 def _asked(oracle: Oracle, costs: Floats) -> Answers:
@@ -207,12 +211,7 @@ def _ask_hard_costs(domain: Domain, answers: Answers) -> Answers:
     first = domain.extreme_point(answers.costs[0])
     kept = np.array(first)
     for seen, cost in zip(hard.points[::-1], hard.costs[::-1], strict=True):
-        apart = math.dist(seen, _ask(domain.extreme_point, cost))
-        if apart > answers.slack:
-            raise DomainError(
-                f"the oracle is not a function of the cost: asked twice, it returned points {apart:.3g} apart; "
-                "break ties, and stop iterations, always in the same way"
-            )
+        _refuse_drift(_ask(domain.extreme_point, cost), seen, answers.slack)
     if not np.array_equal(first, kept):
         raise DomainError("the oracle must return a new array every time: it wrote over an earlier answer")
     return answers

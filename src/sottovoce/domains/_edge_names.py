@@ -6,7 +6,7 @@ from typing import Any
 
 from sottovoce._arrays import Integers
 from sottovoce.domains._labels import Labels, read_labels
-from sottovoce.domains._solvers.graph import Graph
+from sottovoce.domains._solvers.graph import Graph, edge_attribute
 
 
 def edge_labels(labels: Any, graph: Any, read: Graph, *, directed: bool = True) -> Labels | None:
@@ -18,7 +18,7 @@ def edge_labels(labels: Any, graph: Any, read: Graph, *, directed: bool = True) 
     if labels is None:
         return _keys(graph, read)
     if isinstance(labels, str):
-        labels = _attribute(labels, graph)
+        labels = edge_attribute("labels", labels, graph)
     elif isinstance(labels, Mapping):
         labels = _mapped(labels, names_of_edges(read.edges), directed)
     return read_labels("labels", labels, len(read.tails))
@@ -32,16 +32,6 @@ def _keys(graph: Any, read: Graph) -> Labels | None:
     pairs, counted = Counter(edge[:2] for edge in edges), names_of_edges(read.edges)
     named = tuple(edge if pairs[edge[:2]] > 1 else edge[:2] for edge in edges)
     return None if named == counted else named
-
-
-def _attribute(name: str, graph: Any) -> list[Any]:
-    if not hasattr(graph, "edges") or not hasattr(graph.edges, "data"):
-        raise TypeError(f"labels={name!r} names an attribute of edges, but graph has none; pass a list of names")
-    found = [graph.edges[edge].get(name) for edge in graph.edges]
-    if None in found:
-        edge = list(graph.edges)[found.index(None)]
-        raise ValueError(f"labels={name!r} must be an attribute of every edge; edge {edge!r} has none")
-    return found
 
 
 def _mapped(labels: Mapping[Any, Any], edges: tuple[Any, ...], directed: bool) -> list[Any]:

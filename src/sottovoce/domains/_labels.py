@@ -103,23 +103,18 @@ def two_sides(
     arguments: tuple[str, str], values: tuple[Any, Any], labels: Any, *, least: int = 1
 ) -> tuple[tuple[int, int], Sides | None]:
     """Return the sizes of two sides, and their names; a side without names, beside one that has them, has numbers."""
+    counted = [count_or_names(one, value, None, least=least) for one, value in zip(arguments, values, strict=True)]
+    (rows, first), (columns, second) = counted
     if labels is not None:
         if isinstance(labels, str | bytes) or not isinstance(labels, Sequence) or len(labels) != 2:
             raise ValueError(f"labels must be two lists of names, of {arguments[0]} and {arguments[1]}, got {labels!r}")
-        counts = [count_or_names(one, value, None, least=least) for one, value in zip(arguments, values, strict=True)]
-        if any(names is not None for _, names in counts):
+        if first is not None or second is not None:
             raise ValueError(f"{arguments[0]} or {arguments[1]} holds names already: leave out labels")
-        first, second = (
-            read_labels(f"labels of {one}", names, count)
-            for one, names, (count, _) in zip(arguments, labels, counts, strict=True)
-        )
-        return (counts[0][0], counts[1][0]), (first, second)
-    (rows, row_names), (columns, column_names) = (
-        count_or_names(one, value, None, least=least) for one, value in zip(arguments, values, strict=True)
-    )
-    if row_names is None and column_names is None:
+        first = read_labels(f"labels of {arguments[0]}", labels[0], rows)
+        second = read_labels(f"labels of {arguments[1]}", labels[1], columns)
+    if first is None and second is None:
         return (rows, columns), None
-    return (rows, columns), (row_names or tuple(range(rows)), column_names or tuple(range(columns)))
+    return (rows, columns), (first or tuple(range(rows)), second or tuple(range(columns)))
 
 
 def numbers_of(argument: str, sets: Iterable[Iterable[Any]], ground: Any) -> list[set[int]]:

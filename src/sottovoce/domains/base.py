@@ -1,9 +1,8 @@
 """What a feasible set must offer (a linear oracle), and what follows from it."""
 
-import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -70,9 +69,6 @@ class Domain(HasLabels, ABC):
         own = vars(cls).get("extreme_point")
         if own is not None and not isinstance(own, staticmethod | classmethod):
             setattr(cls, "extreme_point", counted(own if _is_ours(cls) else from_any_scale(own)))  # noqa: B010
-        drawing = vars(cls).get("round")
-        if drawing is not None:
-            setattr(cls, "round", _with_a_generator(drawing))  # noqa: B010
 
     @abstractmethod
     def extreme_point(self, cost: Vector) -> Vector:
@@ -125,32 +121,20 @@ class Domain(HasLabels, ABC):
         return outer_bounds.frames(self.extreme_point, self._hull)
 
     @cached_property
-    def _outer_radius(self) -> float:
-        return outer_bounds.outer_radius(self.extreme_point, self._frames, self.center)
-
-    @cached_property
-    def _diameter(self) -> float:
-        return min(outer_bounds.diameter(self.extreme_point, self._frames), 2 * self.outer_radius)
-
-    @cached_property
     def chooses_items(self) -> bool:
         """Whether decisions are zeros and ones, as far as a few random ones show."""
         costs = np.random.default_rng(0).standard_normal((_LOOKS, self.dimension))
         return all(as_choice(self.extreme_point(cost)) is not None for cost in costs)
 
-    @property
+    @cached_property
     def most_chosen(self) -> int:
         """How many coordinates of a decision are 1 at most, of a set whose decisions are zeros and ones."""
-        return self._most_chosen
+        return round(float(self.extreme_point(np.full(self.dimension, -1.0)).sum()))
 
     @cached_property
     def least_chosen(self) -> int:
         """How many coordinates of a decision are 1 at least."""
         return round(float(self.extreme_point(np.ones(self.dimension)).sum()))
-
-    @cached_property
-    def _most_chosen(self) -> int:
-        return round(float(self.extreme_point(np.full(self.dimension, -1.0)).sum()))
 
     @property
     def affine_dimension(self) -> int:
@@ -169,15 +153,15 @@ class Domain(HasLabels, ABC):
             raise DomainError(f"{type(self).__name__} overrides center, and so must override inner_radius too")
         return self._inner_ball.radius
 
-    @property
+    @cached_property
     def outer_radius(self) -> float:
         """Certified upper bound (R) on the distance of any point of the set from `center`."""
-        return self._outer_radius
+        return outer_bounds.outer_radius(self.extreme_point, self._frames, self.center)
 
-    @property
+    @cached_property
     def diameter(self) -> float:
         """Certified upper bound (D) on the distance of any two points of the set."""
-        return self._diameter
+        return min(outer_bounds.diameter(self.extreme_point, self._frames), 2 * self.outer_radius)
 
     @property
     def middle(self) -> Vector:
@@ -244,9 +228,10 @@ class Domain(HasLabels, ABC):
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the set.
 
-        Decided by certificates of one projection: the point p that it returns is in the set, so the distance is at most
-        ||x - p||, and by the separating hyperplane at p it is at least ||x - p|| - gap/||x - p||. True is always
-        certified; False may be said of a distance between 3/4 of the tolerance and the tolerance.
+        Where a family knows no better, it is decided by certificates of one projection: the point p that it returns is
+        in the set, so the distance is at most ||x - p||, and by the separating hyperplane at p it is at least ||x - p||
+        - gap/||x - p||. True is always certified; False may be said of a distance between 3/4 of the tolerance and the
+        tolerance.
 
         Parameters
         ----------
@@ -257,6 +242,15 @@ class Domain(HasLabels, ABC):
         """
         x = vector("x", x, self.dimension)
         tolerance = number("tolerance", tolerance, above=0.0)
+        answer = self._within(x, tolerance)
+        return self._within_by_projection(x, tolerance) if answer is None else answer
+
+    def _within(self, x: Vector, tolerance: float) -> bool | None:
+        """Say whether a point is within a distance of the set, where a family knows; None asks for a projection."""
+        nearest = self.nearest(x)
+        return None if nearest is None else math.dist(x, nearest) <= tolerance
+
+    def _within_by_projection(self, x: Vector, tolerance: float) -> bool:
         nearest = project(self.extreme_point, x, gap=(tolerance / 4) ** 2)
         apart = math.dist(x, nearest.point)
         if apart <= tolerance:
@@ -283,10 +277,14 @@ class Domain(HasLabels, ABC):
             How many vertices; None for one, without the leading axis.
         """
         generator("rng", rng)
-        count = how_many(size)
+        count = 1 if size is None else whole("size", size, least=0)
+        rows = self._draw(vector("x", x, self.dimension), rng, count)
+        return rows[0] if size is None else rows
+
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
+        """Draw so many vertices with mean x; a family that knows better does it here."""
         atoms, weights = self.decompose(x)
-        picks = rng.choice(len(atoms), p=weights, size=count)
-        return self._drawn(atoms[picks], size)
+        return atoms[rng.choice(len(atoms), p=weights, size=count)]
 
     def decompose(self, x: ArrayLike) -> tuple[Floats, Vector]:
         """Return vertices and positive weights, summing to 1, with mean `x`; refuse an x outside the set.
@@ -304,9 +302,7 @@ class Domain(HasLabels, ABC):
     def _decompose(self, x: Vector) -> Projection:
         extent = float(np.linalg.norm(np.ptp(self._hull.vertices, axis=0)))
         nearest = project(self.extreme_point, x, gap=(1e-7 * extent) ** 2)
-        apart = math.dist(x, nearest.point)
-        if apart > 1e-6 * extent:
-            raise self._outside(apart)
+        self._refuse_outside(math.dist(x, nearest.point), 1e-6 * extent)
         return nearest
 
     def _vectors(self, vectors: ArrayLike) -> Floats:
@@ -318,24 +314,11 @@ class Domain(HasLabels, ABC):
             raise ValueError("vectors must be finite")
         return rows
 
-    def _outside(self, distance: float) -> DomainError:
-        return DomainError(
-            f"x must be in {self!r} to be a mean of its vertices; it is {distance:.3g} away: project it first"
-        )
-
-    @staticmethod
-    def _drawn(rows: Floats, size: int | None) -> Floats:
-        return rows[0] if size is None else rows
-
-
-def _with_a_generator(method: Callable[..., Floats]) -> Callable[..., Floats]:
-    """Return a set's `round`, which says so if it is handed no generator."""
-
-    @functools.wraps(method)
-    def round(self: Domain, x: ArrayLike, rng: np.random.Generator, *size: Any, **named: Any) -> Floats:
-        return method(self, x, generator("rng", rng), *size, **named)
-
-    return round
+    def _refuse_outside(self, distance: float, allowed: float) -> None:
+        if distance > allowed:
+            raise DomainError(
+                f"x must be in {self!r} to be a mean of its vertices; it is {distance:.3g} away: project it first"
+            )
 
 
 def _is_ours(family: type[Domain]) -> bool:
@@ -364,11 +347,6 @@ def as_choice(x: Vector) -> Integers | None:
     if not (np.abs(x - near) <= _NEAR).all() or not ((near == 0) | (near == 1)).all():
         return None
     return np.flatnonzero(near)
-
-
-def how_many(size: int | None) -> int:
-    """Return the number of points to draw; None asks for a single one."""
-    return 1 if size is None else whole("size", size, least=0)
 
 
 def read_only(values: Vector) -> Vector:

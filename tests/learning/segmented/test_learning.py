@@ -61,8 +61,8 @@ def test_looking_changes_nothing_that_is_played(options):
     """Neither recommendations nor what is believed: both show what segments say of each other by now."""
     seen = []
     for looks in (False, True):
-        optimizer = family(horizon=8000, least_events=None, probes=None, **options)
-        for turn in range(20):
+        optimizer = family(horizon=2000, least_events=None, probes=None, **options)
+        for turn in range(8):
             if "feedback" in options:
                 actions = optimizer.ask(200, segment=[PEOPLE[place % 3] for place in range(200)])
                 optimizer.tell(actions.ids, np.array([APART["phone"][one] for one in actions.indices]))

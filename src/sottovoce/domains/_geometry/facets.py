@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import number, vector
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.projection import project
 
@@ -66,12 +64,8 @@ class Faceted(Fixed, Domain):
     def _bracket(self, x: Vector) -> Bracket:
         """Bound the distance of a point from the set."""
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the set."""
-        x = vector("x", x, self.dimension)
-        tolerance = number("tolerance", tolerance, above=0.0)
-        answer = self._bracket(x).within(tolerance)
-        return super().contains(x, tolerance) if answer is None else answer
+    def _within(self, x: Vector, tolerance: float) -> bool | None:
+        return self._bracket(x).within(tolerance)
 
     def _settled(self, x: Vector) -> Vector:
         """Return a point of the set that is x up to rounding; raise if x is outside."""
@@ -80,6 +74,5 @@ class Faceted(Fixed, Domain):
         if near.at_most <= allowed:
             return near.inside
         nearest = project(self.extreme_point, x).point
-        if math.dist(x, nearest) > allowed:
-            raise self._outside(math.dist(x, nearest))
+        self._refuse_outside(math.dist(x, nearest), allowed)
         return nearest

@@ -1,7 +1,4 @@
-"""Base polytopes of F(number of elements): the permutations of the steps F(s) - F(s - 1), whatever their order.
-
-Both `Permutahedron` and `BasePolytope` are such sets, the latter for a concave function of cardinality.
-"""
+"""Permutations of given numbers: the nearest mean of some, and which of them have a given mean."""
 
 import math
 
@@ -13,28 +10,6 @@ from sottovoce._compiled import compiled
 
 _UNIFORMS = 2_000_000  # random numbers drawn at a time for swaps
 _ROUNDING = 1e-12  # by which sums may exceed what they are at most, relative to how far the steps lie apart
-
-
-def inner_radius(falling: Vector) -> float:
-    """Return the distance from the centre, the constant vector, to the nearest facet; `falling` are the sorted steps.
-
-    The facets of sets of size s are (F(s) - s F(n)/n) / sqrt(s (1 - s/n)) away.
-    """
-    n = len(falling)
-    sizes = np.arange(1, n)
-    # Sums of deviations from the mean, not differences of large sums: the centre may be far from the origin.
-    room = np.cumsum(falling - falling.mean())[:-1]
-    return max(0.0, float((room / np.sqrt(sizes * (1 - sizes / n))).min()))
-
-
-def outer_radius(falling: Vector) -> float:
-    """Return the distance from the centre to every vertex."""
-    return float(np.linalg.norm(falling - falling.mean()))
-
-
-def diameter(falling: Vector) -> float:
-    """Return the distance between an order and its reverse: no two are farther apart (rearrangement)."""
-    return math.dist(falling, falling[::-1])
 
 
 def nearest(y: Vector, falling: Vector) -> Vector:
@@ -52,11 +27,6 @@ def nearest(y: Vector, falling: Vector) -> Vector:
     point = np.empty_like(y)
     point[order] = y[order] - excess
     return point
-
-
-def distance(x: Vector, falling: Vector) -> float:
-    """Return the distance of x from the polytope; 0 exactly where `falling` majorises x."""
-    return math.dist(x, nearest(x, falling))
 
 
 def draw(x: Vector, falling: Vector, rng: np.random.Generator, count: int) -> Floats:

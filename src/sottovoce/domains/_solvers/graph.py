@@ -12,8 +12,37 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from sottovoce._arrays import Indices, Mask
+from sottovoce._arrays import Floats, Indices, Mask
 from sottovoce.errors import DomainError
+
+
+def edge_attribute(argument: str, name: str, graph: Any, default: Any = None) -> list[Any]:
+    """Return an attribute of every edge of a networkx graph; without a default, all of them must have it."""
+    if not hasattr(graph, "edges") or not hasattr(graph.edges, "data"):
+        raise TypeError(
+            f"{argument}={name!r} names an attribute of edges, but graph is a plain array of edges: pass a list"
+        )
+    found = [graph.edges[edge].get(name, default) for edge in graph.edges]
+    if None in found:
+        edge = list(graph.edges)[found.index(None)]
+        raise ValueError(f"{argument}={name!r} must be an attribute of every edge; edge {edge!r} has none")
+    return found
+
+
+def edge_numbers(argument: str, given: Any, graph: Any, count: int, *, default: float, finite: bool) -> Floats:
+    """Return a number, at least 0, for every edge: from an array, one for all, or an attribute; or say why not."""
+    if isinstance(given, str):
+        given = edge_attribute(argument, given, graph, None if finite else default)
+    values = np.asarray(default if given is None else given, dtype=np.float64)
+    values = np.full(count, values) if values.ndim == 0 else values
+    if values.shape != (count,):
+        raise ValueError(f"{argument} must be one number for each of the {count} edges, got shape {values.shape}")
+    bad = np.flatnonzero(~((values >= 0.0) & (np.isfinite(values) if finite else True)))
+    if bad.size:
+        raise ValueError(
+            f"{argument} must be {'finite and ' if finite else ''}at least 0, got {values[bad[0]]} for edge {bad[0]}"
+        )
+    return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)

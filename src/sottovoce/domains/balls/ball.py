@@ -11,7 +11,7 @@ from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._flatness import NormBall
 from sottovoce.domains._labels import Count, count_or_names
-from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.base import read_only
 
 
 class Ball(NormBall):
@@ -75,18 +75,11 @@ class Ball(NormBall):
         length = math.sqrt(offset.dot(offset))
         return self._center + offset * min(1.0, self.radius / length) if length > 0.0 else self._center.copy()
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the ball."""
-        x = vector("x", x, self.dimension)
-        return math.dist(x, self._center) <= self.radius + number("tolerance", tolerance, above=0.0)
-
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw points of the sphere with mean `x`: an end of the chord that a random line through x cuts."""
-        offset = vector("x", x, self.dimension) - self._center
-        count = how_many(size)
+        offset = x - self._center
         squared = float(offset @ offset)
-        if math.sqrt(squared) > self.radius * (1 + 1e-6):
-            raise self._outside(math.sqrt(squared) - self.radius)
+        self._refuse_outside(math.sqrt(squared) - self.radius, 1e-6 * self.radius)
         lines = rng.standard_normal((count, self.dimension))
         lines /= np.linalg.norm(lines, axis=1, keepdims=True)
         along = lines @ offset
@@ -95,7 +88,7 @@ class Ball(NormBall):
         far = rng.random(count) * 2 * half < half + along
         points = offset + np.where(far, half - along, -half - along)[:, None] * lines
         points *= self.radius / np.linalg.norm(points, axis=1, keepdims=True)
-        return self._drawn(self._center + points, size)
+        return self._center + points
 
 
 def _normalised(cost: Vector) -> tuple[Vector, float]:

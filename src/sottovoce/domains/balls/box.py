@@ -11,7 +11,7 @@ from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains._labels import Count, count_or_names
-from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains.base import Domain, Fixed, read_only
 from sottovoce.errors import DomainError
 
 
@@ -121,19 +121,8 @@ class Box(Fixed, Domain):
         """Clip every coordinate to its bounds."""
         return np.clip(vector("y", y, self.dimension), self.low, self.high)
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the box."""
-        x = vector("x", x, self.dimension)
-        return self._distance(x) <= number("tolerance", tolerance, above=0.0)
-
-    def _distance(self, x: Vector) -> float:
-        return math.dist(x, np.clip(x, self.low, self.high))
-
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw corners with mean `x`: an independent coin for every coordinate."""
-        x = vector("x", x, self.dimension)
-        count = how_many(size)
-        if self._distance(x) > 1e-6 * self.diameter:
-            raise self._outside(self._distance(x))
+        self._refuse_outside(math.dist(x, self.nearest(x)), 1e-6 * self.diameter)
         up = rng.random((count, self.dimension)) * (self.high - self.low) < x - self.low
-        return self._drawn(np.where(up, self.high, self.low), size)
+        return np.where(up, self.high, self.low)

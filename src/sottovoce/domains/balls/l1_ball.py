@@ -11,7 +11,7 @@ from sottovoce._arrays import Floats, Positions, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._flatness import NormBall
 from sottovoce.domains._labels import Count, count_or_names
-from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.base import read_only
 
 
 class L1Ball(NormBall):
@@ -67,22 +67,17 @@ class L1Ball(NormBall):
         """Distance from the centre to every facet."""
         return self.radius / math.sqrt(self.dimension)
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the ball."""
-        offset = vector("x", x, self.dimension) - self._center
-        return l1_distance(np.abs(offset), self.radius) <= number("tolerance", tolerance, above=0.0)
+    def _within(self, x: Vector, tolerance: float) -> bool:
+        return l1_distance(np.abs(x - self._center), self.radius) <= tolerance
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw vertices with mean `x`: axis i with probability |x_i|/radius; what is left, on any axis, cancels."""
-        offset = vector("x", x, self.dimension) - self._center
-        count = how_many(size)
-        away = l1_distance(np.abs(offset), self.radius)
-        if away > 1e-6 * self.radius:
-            raise self._outside(away)
+        offset = x - self._center
+        self._refuse_outside(l1_distance(np.abs(offset), self.radius), 1e-6 * self.radius)
         axes, signs = signed_choices(np.abs(offset) / self.radius, rng, count)
         vertices = np.tile(self._center, (count, 1))
         vertices[np.arange(count), axes] += signs * np.where(offset < 0.0, -self.radius, self.radius)[axes]
-        return self._drawn(vertices, size)
+        return vertices
 
 
 def signed_choices(shares: Vector, rng: np.random.Generator, count: int) -> tuple[Positions, Vector]:

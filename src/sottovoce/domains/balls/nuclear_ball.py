@@ -13,7 +13,7 @@ from sottovoce._checks import number, vector
 from sottovoce.domains._flatness import NormBall
 from sottovoce.domains._labels import Count, TwoSided, two_sides
 from sottovoce.domains.balls.l1_ball import l1_distance, signed_choices
-from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.base import read_only
 
 
 class NuclearBall(TwoSided, NormBall):
@@ -83,24 +83,13 @@ class NuclearBall(TwoSided, NormBall):
         matrix = vector("y", y, self.dimension).reshape(self.rows, self.columns)
         return nearest_in_nuclear_ball(matrix, self.radius).ravel()
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the (Frobenius) distance `tolerance` of the ball: its singular values tell."""
-        matrix = vector("x", x, self.dimension).reshape(self.rows, self.columns)
-        tolerance = number("tolerance", tolerance, above=0.0)
-        values = np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=np.float64)
-        return l1_distance(values, self.radius) <= tolerance
-
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw rank-one matrices with mean `x`: singular pairs, by their values; the rest, with fair signs, cancels."""
-        matrix = vector("x", x, self.dimension).reshape(self.rows, self.columns)
-        count = how_many(size)
-        left, values, right = np.linalg.svd(matrix, full_matrices=False)
-        away = l1_distance(values, self.radius)
-        if away > 1e-6 * self.radius:
-            raise self._outside(away)
+        left, values, right = np.linalg.svd(x.reshape(self.rows, self.columns), full_matrices=False)
+        self._refuse_outside(l1_distance(values, self.radius), 1e-6 * self.radius)
         picks, signs = signed_choices(values / self.radius, rng, count)
         pairs = (signs[:, None] * self.radius * left.T[picks])[:, :, None] * right[picks][:, None, :]
-        return self._drawn(pairs.reshape(count, self.dimension), size)
+        return np.asarray(pairs.reshape(count, self.dimension))
 
 
 def leading_pair(matrix: Floats) -> tuple[Vector, Vector]:

@@ -6,12 +6,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Mask, Vector
-from sottovoce._checks import number, vector
 from sottovoce.domains._labels import Labels
-from sottovoce.domains.base import Domain, Fixed, how_many
+from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.choices.hypersimplex import Hypersimplex
 from sottovoce.domains.matroids import AbstractMatroid, Laminar, Partition
 
@@ -50,27 +48,22 @@ class MatroidPolytope(Fixed, Domain):
         return self.matroid.falls_apart_quickly
 
     @cached_property
-    def _outer_radius(self) -> float:
-        # On 0/1 points the squared distance from c is linear: <1 - 2c, x> + ||c||^2.
+    def outer_radius(self) -> float:
+        """Distance from the centre to the farthest set: on 0/1 points its square is linear, <1 - 2c, x> + ||c||^2."""
         return math.dist(self.extreme_point(2 * self.center - 1), self.center)
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the polytope."""
-        if not isinstance(self.matroid, Partition):
-            return super().contains(x, tolerance)
-        x = vector("x", x, self.dimension)
-        return self._distance(self.matroid, x) <= number("tolerance", tolerance, above=0.0)
+    def _within(self, x: Vector, tolerance: float) -> bool | None:
+        return self._distance(self.matroid, x) <= tolerance if isinstance(self.matroid, Partition) else None
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw sets with mean `x`: by systematic sampling in partition and laminar matroids, else the default."""
-        x, matroid = vector("x", x, self.dimension), self.matroid
+        matroid = self.matroid
         if isinstance(matroid, Partition):
-            if (apart := self._distance(matroid, x)) > 1e-6:
-                raise self._outside(apart)
-            return self._drawn(group_by_group(matroid, x, rng, how_many(size), bases=self.bases), size)
+            self._refuse_outside(self._distance(matroid, x), 1e-6)
+            return group_by_group(matroid, x, rng, count, bases=self.bases)
         if isinstance(matroid, Laminar) and matroid.allows(x, 1e-6) and self._complete(x):
-            return self._drawn(along_a_line(matroid, x, rng, how_many(size), bases=self.bases), size)
-        return super().round(x, rng, size)  # which refuses a point outside
+            return along_a_line(matroid, x, rng, count, bases=self.bases)
+        return super()._draw(x, rng, count)  # which refuses a point outside
 
     def _complete(self, x: Vector) -> bool:
         """Say whether a point has as much as every base has, if there are only bases."""

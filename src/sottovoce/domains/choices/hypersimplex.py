@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import vector, whole
 from sottovoce.domains._flatness import FixedSum
 from sottovoce.domains._labels import Count, count_or_names
-from sottovoce.domains.base import FEW, how_many, read_only
+from sottovoce.domains.base import FEW, read_only
 
 
 class Hypersimplex(FixedSum):
@@ -89,27 +89,23 @@ class Hypersimplex(FixedSum):
         y = vector("y", y, self.dimension)
         return None if self.dimension <= FEW else nearest(y, self.k)
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the set."""
-        x = vector("x", x, self.dimension)
-        return within(x, self.k, number("tolerance", tolerance, above=0.0))
+    def _within(self, x: Vector, tolerance: float) -> bool:
+        return within(x, self.k, tolerance)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw choices with mean `x` by systematic sampling (Madow, 1949).
 
         Lay the coordinates end to end on [0, k], and choose the items hit by the grid u, u + 1, ..., with u uniform in
         [0, 1).
         """
-        x = vector("x", x, self.dimension)
-        count = how_many(size)
         if not within(x, self.k, 1e-6):
-            raise self._outside(distance(x, self.k))
+            self._refuse_outside(distance(x, self.k), 1e-6)
         ends = np.concatenate(([0.0], np.cumsum(np.clip(x, 0.0, 1.0))))
         ends *= self.k / ends[-1]
         picks = _hits(ends, rng.random(count))
         while (bad := picks.max(axis=1, initial=0.0) > 1.0).any():  # x_i = 1 + rounding can be hit twice, hardly ever
             picks[bad] = _hits(ends, rng.random(int(bad.sum())))
-        return self._drawn(picks, size)
+        return picks
 
 
 def _hits(ends: Vector, grid: Vector) -> Floats:

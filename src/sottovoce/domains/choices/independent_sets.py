@@ -74,8 +74,8 @@ class IndependentSets(MatroidPolytope):
         return product_ball(self.extreme_point, labels, partial(ball_in_independent_sets, self.matroid))
 
     @cached_property
-    def _diameter(self) -> float:
-        # Two sets are farthest apart if they are disjoint, and cover as much as they can.
+    def diameter(self) -> float:
+        """Two sets are farthest apart if they are disjoint, and cover as much as they can."""
         return math.sqrt(self.matroid.largest_cover())
 
     @property

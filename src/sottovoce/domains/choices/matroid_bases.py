@@ -67,8 +67,8 @@ class MatroidBases(MatroidPolytope, BlockSums):
         return ball_in_bases(self.matroid, block)
 
     @cached_property
-    def _diameter(self) -> float:
-        # Two bases of r elements that cover m between them differ in 2 (m - r).
+    def diameter(self) -> float:
+        """Two bases of r elements that cover m between them differ in 2 (m - r)."""
         return math.sqrt(2 * (self.matroid.largest_cover() - self.matroid.rank()))
 
     def orbit(self) -> Orbit | None:

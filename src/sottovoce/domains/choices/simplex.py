@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import number, vector
+from sottovoce._checks import vector
 from sottovoce.domains._flatness import FixedSum
 from sottovoce.domains._labels import Count, count_or_names
-from sottovoce.domains.base import how_many, read_only
-from sottovoce.domains.choices.hypersimplex import distance, within
+from sottovoce.domains.base import read_only
 
 
 class Simplex(FixedSum):
@@ -78,18 +77,11 @@ class Simplex(FixedSum):
         count = int(np.count_nonzero(descending * np.arange(1, self.dimension + 1) > surplus))
         return np.asarray(np.maximum(y - surplus[count - 1] / count, 0.0), dtype=np.float64)
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the simplex."""
-        return within(vector("x", x, self.dimension), 1, number("tolerance", tolerance, above=0.0))
-
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw vertices with mean `x`: coordinate i with probability x_i."""
-        x = vector("x", x, self.dimension)
-        count = how_many(size)
-        if not within(x, 1, 1e-6):
-            raise self._outside(distance(x, 1))
+        self._refuse_outside(math.dist(x, self.nearest(x)), 1e-6)
         ends = np.cumsum(np.clip(x, 0.0, 1.0))
         picks = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
         vertices = np.zeros((count, self.dimension))
         vertices[np.arange(count), np.minimum(picks, self.dimension - 1)] = 1.0
-        return self._drawn(vertices, size)
+        return vertices

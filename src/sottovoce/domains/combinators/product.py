@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Integers, Vector
-from sottovoce._checks import number, vector
+from sottovoce._checks import vector
 from sottovoce.domains._geometry.orbits import Orbit, side_by_side
 from sottovoce.domains._labels import Labels, read_labels
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.balls.box import Box
-from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains.base import Domain, Fixed, read_only
 from sottovoce.domains.choices.simplex import Simplex
 
 
@@ -152,28 +152,21 @@ class Product(Fixed, Domain):
         """Project part by part."""
         return self._each(lambda part, own: part.tangent(own), self._vectors(vectors))
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the set; near its boundary, by a projection."""
-        x = vector("x", x, self.dimension)
-        tolerance = number("tolerance", tolerance, above=0.0)
+    def _within(self, x: Vector, tolerance: float) -> bool | None:
+        """Say what the parts agree on; near the boundary a projection is asked for."""
         parts = list(zip(self.domains, self.split(x), strict=True))
         if all(part.contains(own, tolerance / math.sqrt(len(parts))) for part, own in parts):
             return True
-        if not all(part.contains(own, tolerance) for part, own in parts):
-            return False
-        return super().contains(x, tolerance)
+        return None if all(part.contains(own, tolerance) for part, own in parts) else False
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw vertices with mean `x`: part by part, independently."""
-        count = how_many(size)
-        x = vector("x", x, self.dimension)
 
         def rounded(part: Domain, own: Vector) -> Floats:
             if part.affine_dimension > 0:
                 return part.round(own, rng, count)
             away = math.dist(own, part.center)  # a point has no size to compare rounding errors with; the product has
-            if away > 1e-6 * self.diameter:
-                raise self._outside(away)
+            self._refuse_outside(away, 1e-6 * self.diameter)
             return np.tile(part.center, (count, 1))
 
-        return self._drawn(self._each(rounded, x), size)
+        return self._each(rounded, x)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Integers, Matrix, Vector
-from sottovoce._checks import number, vector
+from sottovoce._checks import vector
 from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, both_ways
 from sottovoce.domains._geometry.inner_ball import InnerBall, reach
@@ -136,7 +136,7 @@ class Rounded(Fixed, Domain):
         return Hull(np.eye(self.dimension), self.from_original(vertices))
 
     @cached_property
-    def _outer_radius(self) -> float:
+    def outer_radius(self) -> float:
         """Of a design that is known by formula, the root of the leverage that all vertices have.
 
         Of others, that of the original, stretched, or what the oracle certifies if that is less.
@@ -150,7 +150,8 @@ class Rounded(Fixed, Domain):
         return min(stretched, outer_bounds.outer_radius(self.extreme_point, self._frames, self.center))
 
     @cached_property
-    def _diameter(self) -> float:
+    def diameter(self) -> float:
+        """That of the original, stretched, or what is certified here if that is less."""
         stretched = self.domain.diameter * self._gains[1]
         if self.design.by_formula:
             return min(2 * self.outer_radius, stretched)
@@ -184,22 +185,13 @@ class Rounded(Fixed, Domain):
                 return 0.0
         return 2 * share / (1 + share) - slack
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the set.
-
-        The original decides, at the least and the largest tolerance that this can mean there; if it gives two answers,
-        a projection decides.
-        """
-        x = vector("x", x, self.dimension)
-        tolerance = number("tolerance", tolerance, above=0.0)
+    def _within(self, x: Vector, tolerance: float) -> bool | None:
+        """Ask the original, at the least and the largest tolerance that this can mean there: answers may differ."""
         origin, (low, high) = self.to_original(x), self._gains
         if self.domain.contains(origin, tolerance / high):
             return True
-        if self._alike or not self.domain.contains(origin, tolerance / low):
-            return False
-        return super().contains(x, tolerance)
+        return False if self._alike or not self.domain.contains(origin, tolerance / low) else None
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Matrix:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Matrix:
         """Draw vertices with mean `x`: images of what the original draws."""
-        origin = self.to_original(vector("x", x, self.dimension))
-        return self.from_original(self.domain.round(origin, rng, size))
+        return self.from_original(self.domain.round(self.to_original(x), rng, count))

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sottovoce._arrays import Mask, Vector
 from sottovoce._checks import number, vector
-from sottovoce.domains._solvers.graph import Graph, read_graph, topological_ranks
+from sottovoce.domains._solvers.graph import Graph, edge_numbers, read_graph, topological_ranks
 from sottovoce.domains._solvers.linear_program import LinearProgram
 from sottovoce.domains.base import read_only
 from sottovoce.domains.graphs._flow_domain import FlowDomain
@@ -75,7 +75,8 @@ class Flows(FlowDomain):
         self.source, self.target = source, target
         self.value = number("value", value, above=0.0)
         self.dimension = len(read.tails)
-        self._capacity = read_only(_capacities(capacities, graph, self.dimension))
+        limits = edge_numbers("capacities", capacities, graph, self.dimension, default=np.inf, finite=False)
+        self._capacity = read_only(limits)
         _refuse_unbounded(read, self._capacity)
         self._program = _program(read, *ends, self.value, self._capacity)
         limits = np.append(self._capacity, self.value)
@@ -128,27 +129,6 @@ def _program(graph: Graph, source: int, target: int, value: float, capacity: Vec
     supply[source] = value
     others = np.arange(len(supply)) != target
     return LinearProgram(balance[others], supply[others], supply[others], np.zeros(len(edges)), capacity)
-
-
-def _capacities(capacities: Any, graph: Any, dimension: int) -> Vector:
-    """Return one capacity for every edge, or say what is wrong."""
-    if capacities is None:
-        return np.full(dimension, np.inf)
-    if isinstance(capacities, str):
-        if not hasattr(graph, "edges"):
-            raise TypeError(
-                f"capacities={capacities!r} names an attribute of edges, but graph is a plain array of edges"
-            )
-        capacities = [graph.edges[edge].get(capacities, np.inf) for edge in graph.edges]
-    values = np.asarray(capacities, dtype=np.float64)
-    if values.ndim == 0:
-        values = np.full(dimension, values)
-    if values.shape != (dimension,):
-        raise ValueError(f"capacities must be one number for each of the {dimension} edges, got shape {values.shape}")
-    if not (values >= 0.0).all():  # also refuses NaN
-        bad = int(np.flatnonzero(~(values >= 0.0))[0])
-        raise ValueError(f"capacities must be at least 0, got {values[bad]} for edge {bad}")
-    return values
 
 
 def _refuse_unbounded(graph: Graph, capacity: Vector) -> None:

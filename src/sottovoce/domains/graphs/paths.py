@@ -14,9 +14,9 @@ from scipy import sparse
 from sottovoce._arrays import Floats, Indices, Integers, Vector
 from sottovoce._checks import vector
 from sottovoce.domains._edge_names import edge_labels, in_order_of_travel
-from sottovoce.domains._solvers.graph import Graph, acyclic_part, read_graph
+from sottovoce.domains._solvers.graph import Graph, acyclic_part, edge_numbers, read_graph
 from sottovoce.domains._solvers.graph_kernels import cheapest_path, even_flow, walks
-from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.base import read_only
 from sottovoce.domains.graphs._flow_domain import FlowDomain
 from sottovoce.domains.graphs._flow_space import FlowSpace
 from sottovoce.errors import DomainError
@@ -162,7 +162,7 @@ class Paths(FlowDomain):
         return math.dist(farthest, self.center)
 
     @cached_property
-    def _diameter(self) -> float:
+    def diameter(self) -> float:
         """Find the two paths with the most edges in one of them only.
 
         Both together are a flow of 2: its first unit on an edge counts 1, its second takes that back. The cheapest
@@ -180,23 +180,16 @@ class Paths(FlowDomain):
         assert found.x is not None
         return math.sqrt(round(-float(copies @ found.x)))
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw paths with mean `x`: walk the flow, leaving each node by an edge in proportion to its flow."""
-        x = vector("x", x, self.dimension)
-        count = how_many(size)
         edges, _, heads, starts = self._network
         flow = np.maximum(self._settled(x)[edges], 0.0)
-        block = max(1, _UNIFORMS // self._longest)
+        block = max(1, _UNIFORMS // self.most_chosen)
         rows = [
-            walks(flow, starts, edges, heads, rng.random((min(block, count - done), self._longest)), self.dimension)
+            walks(flow, starts, edges, heads, rng.random((min(block, count - done), self.most_chosen)), self.dimension)
             for done in range(0, max(count, 1), block)
         ]
-        return self._drawn(np.vstack(rows), size)
-
-    @cached_property
-    def _longest(self) -> int:
-        """Most edges that a path can have."""
-        return int(self.extreme_point(np.full(self.dimension, -1.0)).sum())
+        return np.vstack(rows)
 
 
 def _numbers_of_edges(kept: ArrayLike | None, count: int) -> Integers:
@@ -250,31 +243,6 @@ def read_streets(graph: Any) -> TwoWays:
     return TwoWays(read, *both, np.tile(numbers, 2))
 
 
-def lengths_of(lengths: Any, graph: Any, count: int) -> Vector:
-    """Return one length for every edge, or say what is wrong."""
-    if lengths is None:
-        return np.ones(count)
-    if isinstance(lengths, str):
-        lengths = _attribute(lengths, graph)
-    values = np.asarray(lengths, dtype=np.float64)
-    if values.shape != (count,):
-        raise ValueError(f"lengths must be one number for each of the {count} edges, got shape {values.shape}")
-    bad = np.flatnonzero(~((values >= 0.0) & np.isfinite(values)))
-    if bad.size:
-        raise ValueError(f"lengths must be finite and at least 0, got {values[bad[0]]} for edge {bad[0]}")
-    return values
-
-
-def _attribute(name: str, graph: Any) -> list[Any]:
-    if not hasattr(graph, "edges"):
-        raise TypeError(f"lengths={name!r} names an attribute of edges, but graph is a plain array of edges")
-    found = [graph.edges[edge].get(name) for edge in graph.edges]
-    if None in found:
-        edge = list(graph.edges)[found.index(None)]
-        raise ValueError(f"lengths={name!r} must be an attribute of every edge; edge {edge!r} has none")
-    return found
-
-
 def _ways_to(end: int, tails: Indices, heads: Indices, along: Vector, nodes: int) -> tuple[Vector, Integers]:
     """Return how far every node is from the end, and by how few links of the shortest way; `nodes` where there is none.
 
@@ -307,7 +275,7 @@ def efficient_links(graph: Any, source: Any, target: Any, lengths: Any) -> Effic
     begin, end = read.number("source", source), read.number("target", target)
     if begin == end:
         raise DomainError(f"source and target must be two nodes, got {source!r} for both")
-    along = lengths_of(lengths, graph, len(read.tails))[edges]
+    along = edge_numbers("lengths", lengths, graph, len(read.tails), default=1.0, finite=True)[edges]
     far, links = _ways_to(end, tails, heads, along, len(read.nodes))
     if links[begin] == len(read.nodes):
         raise DomainError(f"graph has no path from {source!r} to {target!r}")

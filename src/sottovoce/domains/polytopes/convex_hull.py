@@ -66,11 +66,13 @@ class ConvexHull(Fixed, Domain):
         return np.array(self.points[np.argmax(values <= values.min() + blur)])
 
     @cached_property
-    def _outer_radius(self) -> float:
+    def outer_radius(self) -> float:
+        """Distance from the centre to the farthest of the points."""
         return float(np.linalg.norm(self.points - self.center, axis=1).max()) * (1 + CAUTION)
 
     @cached_property
-    def _diameter(self) -> float:
+    def diameter(self) -> float:
+        """Distance of the two points that are farthest apart."""
         squared = max(float(_squared_distances(self.points[i:], point).max()) for i, point in enumerate(self.points))
         return math.sqrt(squared) * (1 + CAUTION)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg, sparse
 
 from sottovoce._arrays import Mask, Vector
-from sottovoce._checks import number, vector
+from sottovoce._checks import vector
 from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, both_ways
 from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._geometry.outer_bounds import Frame, frames
@@ -165,14 +165,8 @@ class Polytope(Fixed, Domain):
         chosen = 1 if radii[1] >= radii[0] * (1 - 2e-6) else 0
         return InnerBall(read_only(choices[chosen]), radii[chosen] * (1 - CAUTION))
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the set.
-
-        No point is nearer than its worst violation. If the segment from x to the centre enters the set soon enough, it
-        is near; only in between is a projection needed.
-        """
-        x = vector("x", x, self.dimension)
-        tolerance = number("tolerance", tolerance, above=0.0)
+    def _within(self, x: Vector, tolerance: float) -> bool | None:
+        """Say no if a violation is worse, for no point is nearer; yes if the way to the centre enters soon enough."""
         system = self._system
         if system.violation(x) > tolerance:
             return False
@@ -180,9 +174,7 @@ class Polytope(Fixed, Domain):
         (stacked, limits), inner = system.stacked, ~self._flat
         excess, room = (stacked @ nearest - limits)[inner], (limits - stacked @ self.center)[inner]
         share = float(np.max(np.maximum(excess, 0.0) / np.maximum(excess + room, np.finfo(float).tiny), initial=0.0))
-        if math.dist(x, nearest) + share * math.dist(nearest, self.center) <= tolerance:
-            return True
-        return super().contains(x, tolerance)
+        return True if math.dist(x, nearest) + share * math.dist(nearest, self.center) <= tolerance else None
 
 
 # ----------------------------------------------------------------------

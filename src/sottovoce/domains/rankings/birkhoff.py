@@ -15,7 +15,7 @@ from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._geometry.orbits import Orbit, even_orbit, helmert
 from sottovoce.domains._labels import Count, TwoSided, count_or_names, two_sides
 from sottovoce.domains._solvers.assignment import permutation_mixture
-from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.base import read_only
 
 
 class Birkhoff(TwoSided, Faceted):
@@ -126,12 +126,10 @@ class Birkhoff(TwoSided, Faceted):
         flat = self._center + self.tangent(x - self._center)
         return bracket(x, flat, lambda point: point, (self.n - 1) / self.n, self._center)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw permutations with mean `x`, from Birkhoff's and von Neumann's decomposition."""
-        x = vector("x", x, self.dimension)
-        count = how_many(size)
         permutations, weights = permutation_mixture(self._settled(x).reshape(self.n, self.n))
         columns = permutations[rng.choice(len(weights), p=weights, size=count)]
         rows = np.zeros((count, self.n, self.n))
         np.put_along_axis(rows, columns[:, :, None], 1.0, axis=2)
-        return self._drawn(rows.reshape(count, self.dimension), size)
+        return rows.reshape(count, self.dimension)

@@ -16,7 +16,7 @@ from sottovoce.domains._flatness import Full
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._labels import Count, TwoSided, two_sides
 from sottovoce.domains._solvers.assignment import permutation_mixture
-from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.base import read_only
 from sottovoce.errors import DomainError
 
 
@@ -126,7 +126,7 @@ class Matchings(TwoSided, Full, Faceted):
         return math.dist(self.extreme_point(np.full(self.dimension, -1.0)), self._center)
 
     @cached_property
-    def _diameter(self) -> float:
+    def diameter(self) -> float:
         """Find the two matchings with the most pairs in one of them only.
 
         Take disjoint ones. Together they are pairs of which each member has at most two; every such choice splits
@@ -146,14 +146,12 @@ class Matchings(TwoSided, Full, Faceted):
     def _slacks(self, x: Vector) -> Vector:
         return np.concatenate((x, 1.0 - self._members @ x))
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw matchings with mean `x`.
 
         Beside a copy of itself, turned over, and the chances of every member to stay alone, x becomes a doubly
         stochastic matrix; its permutations are matchings on the part that is x.
         """
-        x = vector("x", x, self.dimension)
-        count = how_many(size)
         inside = np.maximum(self._settled(x), 0.0)
         alone = np.maximum(1.0 - self._members @ inside, 0.0)
         table = np.zeros((self.left, self.right))
@@ -161,8 +159,8 @@ class Matchings(TwoSided, Full, Faceted):
         table[rows, columns] = inside
         whole_table = np.block([[table, np.diag(alone[: self.left])], [np.diag(alone[self.left :]), table.T]])
         permutations, weights = permutation_mixture(whole_table)
-        matchings = (permutations[:, rows] == columns).astype(np.float64)
-        return self._drawn(matchings[rng.choice(len(weights), p=weights, size=count)], size)
+        matchings: Floats = (permutations[:, rows] == columns).astype(np.float64)
+        return matchings[rng.choice(len(weights), p=weights, size=count)]
 
 
 def _checked(pairs: Any, left: int, right: int) -> Positions:

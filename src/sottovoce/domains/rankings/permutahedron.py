@@ -1,5 +1,6 @@
 """Rankings: all permutations of a weight vector."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -7,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Integers, Vector
-from sottovoce._checks import number, vector
+from sottovoce._checks import vector
 from sottovoce.domains._flatness import FixedSum
 from sottovoce.domains._geometry import permutations
 from sottovoce.domains._labels import count_or_names, read_labels
-from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.base import read_only
 from sottovoce.errors import DomainError
 
 
@@ -75,18 +76,25 @@ class Permutahedron(FixedSum):
 
     @property
     def inner_radius(self) -> float:
-        """Distance from the centre to the nearest facet, the sum of some s coordinates at its largest."""
-        return permutations.inner_radius(self.weights)
+        """Distance from the centre to the nearest facet.
+
+        Those of the sums of s coordinates are (W_s - s W_n/n) / sqrt(s (1 - s/n)) away, W_s the sum of the s largest
+        weights.
+        """
+        n, sizes = self.dimension, np.arange(1, self.dimension)
+        # Sums of deviations from the mean, not differences of large sums: the centre may be far from the origin.
+        room = np.cumsum(self.weights - self.weights.mean())[:-1]
+        return max(0.0, float((room / np.sqrt(sizes * (1 - sizes / n))).min()))
 
     @property
     def outer_radius(self) -> float:
         """Distance from the centre to every ranking."""
-        return permutations.outer_radius(self.weights)
+        return float(np.linalg.norm(self.weights - self.weights.mean()))
 
     @property
     def diameter(self) -> float:
-        """Distance of a ranking and its reverse."""
-        return permutations.diameter(self.weights)
+        """Distance of a ranking and its reverse: no two are farther apart (rearrangement)."""
+        return math.dist(self.weights, self.weights[::-1])
 
     def _chosen(self, places: Integers, entries: Vector) -> Any:
         """Return the items in the order of their places, the largest weight first; of a mixture, the weights."""
@@ -100,15 +108,9 @@ class Permutahedron(FixedSum):
         """Return the projection of `y`, by isotonic regression."""
         return permutations.nearest(vector("y", y, self.dimension), self.weights)
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the set, from its exact projection."""
-        x = vector("x", x, self.dimension)
-        return permutations.distance(x, self.weights) <= number("tolerance", tolerance, above=0.0)
-
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+    def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw rankings with mean `x`: fewer than n swaps, each by the toss of a coin."""
-        count = how_many(size)
-        return self._drawn(permutations.draw(self._settled(x), self.weights, rng, count), size)
+        return permutations.draw(self._settled(x), self.weights, rng, count)
 
     def decompose(self, x: ArrayLike) -> tuple[Floats, Vector]:
         """Return at most n rankings and their weights, summing to 1, with mean `x`; refuse an x outside the set."""
@@ -116,8 +118,7 @@ class Permutahedron(FixedSum):
 
     def _settled(self, x: ArrayLike) -> Vector:
         point, away = permutations.settled(vector("x", x, self.dimension), self.weights)
-        if away > permutations.rounding_of(self.weights):
-            raise self._outside(away)
+        self._refuse_outside(away, permutations.rounding_of(self.weights))
         return point
 
 
