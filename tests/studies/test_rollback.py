@@ -12,8 +12,10 @@ import sqlite3
 import numpy as np
 import pytest
 from players import KINDS
-from study_tools import Backup, Look, believing, curved, losses_of, path_of, place, raw, sums, watch
+from study_tools import Backup, Look, ball, believing, curved, losses_of, path_of, place, raw, sums, watch
 
+import sottovoce as sv
+from sampling import sampled
 from sottovoce._records import unpack
 from sottovoce.errors import StorageError, StudyBehind, UnknownAction
 from sottovoce.rounds.stores.sql._book_rows import MOST, Writers
@@ -362,3 +364,45 @@ def test_what_was_learned_from_releases_that_are_gone_is_forgotten(before, argum
         work(newcomer, 20)
     assert np.array_equal(study.recommend().x, newcomer.recommend().x)
     assert study.verify().ok
+
+
+def test_two_restorations_of_one_backup_are_two_lives(opened, url):
+    opened(url, **sums()).close()
+    backup, lives = Backup(url), []
+    for _ in range(2):
+        backup.put_back()
+        study = opened(url, restored=True)
+        lives.append(study.ask(12).ids)
+        study.close()
+    with pytest.raises((UnknownAction, StudyBehind)):  # which one depends on whose incarnation is higher
+        opened(url).tell(lives[0], losses_of(lives[0]))
+    assert opened(url).status().told == 0
+
+
+PLANS = [
+    *(sums(), ball(), sums(horizon=None), ball(domain=sv.domains.Hypersimplex(5, 2))),
+    *(believing(), curved(), believing(horizon=None), curved(domain=sv.domains.Simplex(4), horizon=None)),
+]
+
+
+@pytest.mark.parametrize("arguments", sampled(PLANS, 2))
+@pytest.mark.parametrize("asked", [1, 17, 300])
+def test_every_plan_goes_on_from_what_was_released_before_a_restoration(asked, arguments, opened, sqlite_url):
+    study = opened(sqlite_url, **arguments)
+    ids = study.ask(asked).ids
+    study.tell(ids[: asked - 1], losses_of(ids[: asked - 1]))
+    before, point = study.status(), study.point
+    study.close()
+    restored = opened(sqlite_url, restored=True)
+    status = restored.status()
+    assert (status.asked, status.told, status.remaining) == (asked, asked - 1, before.remaining)
+    assert np.array_equal(status.point, point) or status.round > before.round
+    fresh = restored.ask(60)
+    assert fresh.x.shape == (60, arguments["domain"].dimension)
+    restored.tell(fresh.ids, losses_of(fresh.ids))
+    assert restored.status().round > status.round
+    after = restored.point
+    restored.close()
+    again = opened(sqlite_url)
+    assert again.status().asked == asked + 60
+    assert np.array_equal(again.point, after)

@@ -1,11 +1,14 @@
-"""What may be told, when, and how often: refusals change nothing, and show nothing."""
+"""What may be told, when, and how often, alone or together: refusals change nothing, and each call is for itself."""
 
 import numpy as np
 import pytest
-from study_tools import Look, losses_of, place, set_clock, sums
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from study_tools import Look, lease_ahead, losses_of, place, probing, set_clock, sums, watch
 
 import sottovoce as sv
-from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
+from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StorageError, UnknownAction, WrongReport
+from sottovoce.studies import Recorded, Study, TellCall
 
 PLANTED = 0.123456789
 
@@ -82,3 +85,162 @@ def test_a_deadline_closes_rounds(opened, url, monkeypatch):
         opened(url, deadline=5.0)
     with pytest.raises(ValueError, match="deadline must be"):
         opened(url, "other", deadline=-1.0, **sums())
+
+
+# ---------------------------------------------------------------------- calls that arrive together
+
+ONE = Recorded(1, 0, 0)
+_names = iter(range(10**9))
+
+
+def test_the_same_numbers_are_released_as_by_single_calls(opened, url):
+    losses = np.random.default_rng(1).random(60)
+    released = []
+    for name, together in (("alone", 1), ("together", 7)):
+        options = sums(privacy=sv.PureDP(1.0), noise=sv.SimulatedNoise(3), seed=2)
+        study = opened(url, name=name, **options)
+        asked = [study.ask(12) for _ in range(5)]
+        ids = np.concatenate([one.ids for one in asked]).tolist()
+        for start in range(0, 60, together):
+            calls = [TellCall(one, loss) for one, loss in zip(ids, losses, strict=True)][start : start + together]
+            study.tell_each(calls)
+        released.append(study.export()["rounds"])
+    assert released[0] == released[1]
+
+
+def test_a_call_that_is_refused_leaves_the_others_alone(opened, sqlite_url):
+    study = opened(sqlite_url, name="s", **sums())
+    ids = [study.ask().id for _ in range(7)]
+    study.tell(ids[0], 0.5)
+    found = study.tell_each(
+        [
+            TellCall(ids[0], 0.1),  # on record already
+            TellCall(ids[1], float("nan")),
+            TellCall("nonsense", 0.1),
+            TellCall([ids[2], ids[3]], [0.1, float("inf")]),  # refused as a whole
+            TellCall([ids[0], ids[4]], [0.1, 0.2]),
+            TellCall(ids[6], 0.3),
+            TellCall(ids[6], 0.4),  # twice in one batch
+            TellCall(ids[5], report=1),
+            TellCall([ids[1], ids[2]], [0.5]),
+        ]
+    )
+    kinds = [one if isinstance(one, Recorded) else type(one) for one in found]
+    assert kinds == [
+        Recorded(0, 1, 0),
+        InvalidLoss,
+        UnknownAction,
+        InvalidLoss,
+        Recorded(1, 1, 0),
+        ONE,
+        Recorded(0, 1, 0),
+        WrongReport,
+        InvalidLoss,
+    ]
+    assert study.status().told == 3
+
+
+def test_losses_that_come_too_late_are_refused_or_dropped(opened, sqlite_url):
+    study = opened(sqlite_url, name="s", **sums())
+    ids = [study.ask().id for _ in range(12)]
+    study.forget(ids[:2])
+    late, dropped, good = study.tell_each(
+        [TellCall(ids[0], 0.1), TellCall(ids[1], 0.1, late="drop"), TellCall(ids[2], 0.1)]
+    )
+    assert isinstance(late, RoundClosed)
+    assert (dropped, good) == (Recorded(0, 0, 1), ONE)
+    study.tell_each([TellCall(one, 0.1) for one in ids[3:]])
+    assert study.round == 1  # and the same once the round is closed
+    again = study.tell_each([TellCall(ids[0], 0.1), TellCall(ids[1], 0.1, late="drop"), TellCall(ids[2], 0.1)])
+    assert isinstance(again[0], RoundClosed)
+    assert again[1:] == [Recorded(0, 0, 1), Recorded(0, 1, 0)]
+
+
+def test_losses_that_nobody_wants_are_dropped_unread(opened, sqlite_url):
+    study = opened(sqlite_url, name="s", **probing())
+    actions = study.ask(12)
+    calls = [
+        TellCall(one, 0.5 if wants else "unread") for one, wants in zip(actions.ids, actions.wants_loss, strict=True)
+    ]
+    found = study.tell_each(calls)
+    assert found == [ONE if wants else Recorded(0, 0, 1) for wants in actions.wants_loss]
+    assert study.round == 1
+
+
+def test_who_called_hears_of_it_before_rounds_are_closed(opened, url, monkeypatch):
+    study = opened(url, name="s", **sums())
+    ids = [study.ask().id for _ in range(12)]
+    seen = []
+    study.tell_each([TellCall(one, 0.5) for one in ids], lambda outcomes: seen.append((list(outcomes), study.round)))
+    assert seen == [([ONE] * 12, 0)]
+    assert study.round == 1
+
+
+def test_calls_of_one_chunk_take_one_statement(opened, url, monkeypatch):
+    study = opened(url, name="s", **sums())
+    ids = study.ask(12).ids.tolist()
+    sent = []
+    watch(sent.append, put=monkeypatch.setattr)
+    assert study.tell_each([TellCall(one, 0.5) for one in ids[4:10]]) == [ONE] * 6
+    assert [one[:23] for one in sent if "sottovoce" in one] == ["UPDATE sottovoce_chunks"]
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_batches_add_up(url, data):
+    """Whatever is told together, in whatever order and however often: each loss counts once."""
+    name = f"s{next(_names)}"
+    with Study.open(url, name=name, **sums()) as study, Study.open(url, name=name) as other:
+        ids = [study.ask().id for _ in range(5)] + other.ask(8).ids.tolist() + study.ask(9).ids.tolist()
+        told = set()
+        for _ in range(data.draw(st.integers(1, 4))):
+            wanted = data.draw(st.lists(st.lists(st.sampled_from(ids), min_size=1, max_size=4), max_size=9))
+            speaker = data.draw(st.sampled_from([study, other]))
+            found = speaker.tell_each([TellCall(mine, [0.5] * len(mine)) for mine in wanted])
+            fresh = {one for mine in wanted for one in mine} - told
+            assert [one.recorded + one.already for one in found] == [len(mine) for mine in wanted]
+            assert sum(one.recorded for one in found) == len(fresh)
+            told |= fresh
+        assert study.status().told == len(told)
+
+
+def test_what_cannot_be_recorded_is_not_and_can_be_told_again(opened, url, monkeypatch):
+    """The connection breaks at the second of two chunks: nothing of the transaction is on record."""
+    study = opened(url, name="s", **sums())
+    ids = [*study.ask(12).ids[:2], *study.ask(12).ids[:2]]
+    calls, sent = [TellCall(one, 0.5) for one in ids], []
+
+    def breaking(statement):
+        sent.append(statement)
+        if len([one for one in sent if one.startswith("UPDATE sottovoce_chunks")]) == 2:
+            raise StorageError("gone")
+
+    with monkeypatch.context() as patch:
+        watch(breaking, put=patch.setattr)
+        with pytest.raises(StorageError, match="gone"):
+            study.tell_each(calls)
+    assert study.status().told == 0
+    assert study.tell_each(calls) == [ONE] * 4
+
+
+def test_slots_that_were_given_back_are_told_by_a_process_that_knew_their_chunk(opened, url, monkeypatch):
+    """What a process had in hand is given back when it closes, and asked by another; whoever told before tells on."""
+    lease_ahead(monkeypatch)
+    asking, teller = opened(url, name="s", **sums(probe_events=30)), opened(url, name="s")
+    ids = [asking.ask().id for _ in range(20)]
+    assert teller.tell_each([TellCall(one, 0.5) for one in ids]) == [ONE] * 20
+    before = Look(url, "s").counters.clock
+    assert before >= 24
+    asking.close()
+    after = opened(url, name="s")
+    more = [after.ask().id for _ in range(4)]
+    assert all(place(one)[1] < before for one in more)
+    assert teller.tell_each([TellCall(more[0], 0.5), TellCall(more[1:], [0.5] * 3)]) == [ONE, Recorded(3, 0, 0)]
+    assert teller.status().told == 24
+    assert teller.verify().ok
+
+
+def test_no_loss_is_in_print():
+    """A traceback with locals, or a log, must not show the loss of a call."""
+    found = [TellCall("1.0.ab", 0.7312846), TellCall(["1.0.ab"], report=[7312846])]
+    assert "7312846" not in repr(found) + "".join(map(str, found))
