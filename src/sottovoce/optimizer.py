@@ -511,7 +511,7 @@ class Optimizer(Book):
         True
         """
         if domain is None:
-            raise TypeError("there is nothing to change: pass domain=")
+            raise TypeError("there is nothing to change: pass domain=, and features= beside it if there are some")
         with self._lock: self._change_set(SetChange(domain, features))  # noqa: E701  # fmt: skip
 
     def _change_set(self, change: SetChange) -> None:

@@ -161,6 +161,8 @@ def test_names_come_from_pandas():
         (["tea", ["coffee"], "cocoa"], TypeError, r"number 1 is \['coffee'\]"),
         (["tea", "coffee"], ValueError, "3 names, one for each coordinate, got 2"),
         (7, TypeError, "list of names"),
+        (["tea", "\ud800", "milk"], ValueError, "valid Unicode, and number 1"),
+        ([("tea", ""), ("tea", "\ud800"), "milk"], ValueError, "valid Unicode, and number 1"),
     ],
 )
 def test_what_is_no_list_of_names_is_refused(names, error, words):

@@ -393,8 +393,9 @@ def test_what_cannot_follow_is_refused_with_the_reason_and_nothing_changes(optio
     with pytest.raises((ValueError, TypeError), match=words):
         optimizer.change(domain=domain)
     assert optimizer.domain is was
-    with pytest.raises(TypeError, match="nothing to change"):
-        optimizer.change()
+    for nothing in ({}, {"features": [[1.0]]}):
+        with pytest.raises(TypeError, match="nothing to change: pass domain"):
+            optimizer.change(**nothing)
 
 
 @pytest.mark.parametrize(("kind", "changes"), [("clicks", 10), pytest.param("plain", 10, marks=pytest.mark.long)])

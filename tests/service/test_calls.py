@@ -326,6 +326,9 @@ def test_a_refusal_repeats_no_value_and_of_what_may_be_private_no_name(served):
         assert "7321" not in answer.text
 
 
+NUMBERS = "loss must be numbers: one for each action, or a list or an object of those of its items."
+
+
 @every(
     ("path", "body", "words"),
     [
@@ -333,7 +336,7 @@ def test_a_refusal_repeats_no_value_and_of_what_may_be_private_no_name(served):
         ("/spring/forget", {"id": 1, "ids": ["a"]}, "The body has a member 'id', which is not known; known are ids."),
         ("/spring/ask", {"x": "all"}, "x must be 'dense', 'sparse' or 'none'."),
         ("/spring/ask", [1], "The body must be an object."),
-        ("/spring/tell", {"id": 1, "loss": "0.5"}, "id must be a text; loss must be a number or a list or an object."),
+        ("/spring/tell", {"id": 1, "loss": "0.5"}, f"id must be a text; {NUMBERS}"),
         ("/spring/forget", {"ids": []}, "ids must have at least 1 members."),
         (
             "",
@@ -364,8 +367,17 @@ def test_a_set_changes_for_whoever_asks_next(spring):
     assert spring.ask(size=5, x="sparse")["actions"][0]["x"]["dimension"] == 3
     kept = spring.client.post("/studies/spring/change", json={"patience": 77}).json()
     assert (kept, spring.look("status")["patience"]) == (changed, 77)
-    for wrong, words in [({"domain": "simplex:4"}, "has no names"), ({"domain": "planted:4"}, "domain must be")]:
-        refused = spring.client.post("/studies/spring/change", json=wrong)
+    for wrong, words in (
+        ({"domain": "simplex:4"}, "has no names"),
+        ({"domain": "planted:4"}, "domain must be"),
+        (
+            {"domain": "simplex:2", "labels": ["planted\ud800", "tea"]},
+            "must be valid Unicode",
+        ),  # no answer could name it
+        ({"labels": ["planted", "tea"]}, "labels come with the domain"),
+        ({"features": [[1.0]]}, "nothing to change: pass domain"),
+    ):
+        refused = spring.client.post("/studies/spring/change", content=json.dumps(wrong))
         assert words in problem(refused, "malformed")["detail"]
         assert "planted" not in refused.text
 
@@ -401,7 +413,7 @@ def test_an_item_that_is_called_like_a_member_is_not_named_in_a_refusal(served):
     served.create(labels=labels, integral=True, loss_range=[-1.0, 0.0], feedback="items", most=1.0, choices={})
     for told in ({"report": "much"}, {"late": None}, {"report": [1.0]}):
         refused = served.tell(id=served.ask()["id"], loss=told)
-        assert (refused.status_code, refused.json()["detail"]) == (422, "loss must be a number or a list.")
+        assert (refused.status_code, refused.json()["detail"]) == (422, NUMBERS)
 
 
 def test_a_study_that_was_moved_away_is_not_found_and_another_one_of_its_name_is(serve, sqlite_url, tmp_path):

@@ -10,6 +10,7 @@ from study_tools import Backup, watch
 
 import sottovoce as sv
 from children import Child
+from sampling import sampled
 from sottovoce._records import checksum, pack, unpack
 from sottovoce.errors import ConfigurationMismatch, InvalidLoss, StudyBehind
 from sottovoce.studies import Catalogue, move_study
@@ -29,9 +30,9 @@ def answered(actions):
     return [{name: -1.0 if name in ("milk", "chai") else 0.0 for name in one} for one in actions.chosen]
 
 
-def work(study, rounds=1):
+def work(study, rounds=1, **whom):
     for _ in range(rounds):
-        actions = study.ask_round()
+        actions = study.ask_round(**whom)
         study.tell(actions.ids, answered(actions))
     return actions
 
@@ -139,32 +140,45 @@ def test_what_memory_plays_a_study_plays(changing):
     assert memory.plan == changing.plan
 
 
-@pytest.mark.parametrize("way", ["statement", "commit"])
+WIDER = {"domain": CHOSEN(DRINKS[:6], k=2), "segments": ["bar", "shop"]}  # which are to play six
+KILLED = {"": ({}, SECOND), "segments to wider slates, ": (WIDER, CHOSEN(DRINKS, k=6))}
+CUTS = {f"{what}{way}": (what, way) for what in KILLED for way in ("statement", "commit")}
+
+
+@pytest.mark.parametrize(
+    ("what", "way"), sampled(CUTS.values(), {"statement", "segments to wider slates, commit"}, CUTS)
+)
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
-def test_a_process_killed_as_it_changes_the_set_leaves_the_old_one_or_the_new_one(way, late, url):
+def test_a_process_killed_as_it_changes_the_set_leaves_the_old_one_or_the_new_one(what, way, late, url):
     """On record or not, and never half: whoever comes next goes on, be it that nobody has played the new set yet."""
-    with sv.Study.open(url, name="study", **making()) as study:
-        work(study, 2)
+    own, new = KILLED[what]
+    whom = [{"segment": one} for one in own.get("segments", ())] or [{}]
+    with sv.Study.open(url, name="study", **making(**own)) as study:
+        old = study.domain
+        for one in whom:
+            held = work(study, 2, **one).ids, study.ask(3, **one)  # three of an open round
     found = set()
-    for after in range(0, 60, 4) if way == "statement" else range(4):
+    for after in range(60 if way == "statement" else 4):
 
         def doomed(report, after=after):
             study = sv.Study.open(url, name="study")
             arm(way, after, late)
-            study.change(domain=SECOND)
+            study.change(domain=new)
 
         _, killed = Child(doomed).finish()
         with sv.Study.open(url, name="study") as study:
             found.add(study.domain.labels)
-            assert study.domain.labels in (FIRST.labels, SECOND.labels)
+            assert study.domain.labels in (old.labels, new.labels)
             assert study.verify().ok
         if not killed:
             break
     with sv.Study.open(url, name="study") as study:
-        work(study)  # what is left of an open round
-        assert names(work(study)) <= set(study.domain.labels)
+        study.tell(held[1].ids, answered(held[1]))  # late, of the set that they were asked with
+        for one in whom:
+            work(study, **one)  # what is left of an open round
+            assert names(work(study, **one)) <= set(study.domain.labels)
         assert study.verify().ok
-    assert SECOND.labels in found
+    assert new.labels in found
 
 
 def test_a_storage_that_went_back_has_the_set_of_then(url, opened):

@@ -49,7 +49,7 @@ def read_labels(argument: str, given: Any, count: int | None = None) -> Labels:
     if count is not None and len(names) != count:
         raise ValueError(f"{argument} must be {count} names, one for each coordinate, got {len(names)}")
     plain_texts = set(map(type, names)) == {str} and all(map(str.strip, names)) and len(set(names)) == len(names)
-    if not plain_texts:  # of which there may be a million; what is wrong is found one by one
+    if not plain_texts or not _writable("".join(names)):  # there may be a million; what is wrong is found one by one
         _refuse_what_is_no_name(argument, names)
     return names
 
@@ -59,6 +59,8 @@ def _refuse_what_is_no_name(argument: str, names: Labels) -> None:
     for number, name in enumerate(names):
         if name is None or (isinstance(name, str) and not name.strip()) or (isinstance(name, float) and name != name):
             raise ValueError(f"{argument} must not be empty, and number {number} is {name!r}")
+        if not _writable(name):
+            raise ValueError(f"{argument} must be valid Unicode, and number {number} is {name!r}")
         if not _hashable(name):
             raise TypeError(f"{argument} must be texts, numbers or tuples of these, and number {number} is {name!r}")
         if seen.setdefault(name, number) != number:
@@ -67,6 +69,17 @@ def _refuse_what_is_no_name(argument: str, names: Labels) -> None:
 
 def _plain(name: Any) -> Any:
     return name.item() if isinstance(name, np.generic) else name
+
+
+def _writable(name: Any) -> bool:
+    """Whether a name can be written where others read it: half of a surrogate pair is no text."""
+    if isinstance(name, tuple):
+        return all(map(_writable, name))
+    try:
+        name.encode() if isinstance(name, str) else None
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _hashable(name: Any) -> bool:

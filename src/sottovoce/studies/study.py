@@ -310,7 +310,7 @@ class Study(Optimizer):
             Seconds, or None for no clock.
         """
         changes = checked_waiting(_passed({"patience": patience, "deadline": deadline}))
-        if domain is not None:
+        if domain is not None or features is not None:
             super().change(domain=domain, features=features)
         with self._lock: self._change(changes)  # noqa: E701  # fmt: skip
         with suppress(StorageError):

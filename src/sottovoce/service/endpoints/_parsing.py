@@ -14,6 +14,7 @@ from sottovoce.service.problem_documents import Problem, problem_for
 
 Model = TypeVar("Model", bound=BaseModel)
 Found = TypeVar("Found")
+_NUMBERS = "must be numbers: one for each action, or a list or an object of those of its items"
 _WHOLE = "must be a whole number"
 _WORDS = {  # by pydantic's kinds of errors; limits are those that were declared
     "missing": "is missing",
@@ -59,6 +60,8 @@ def malformed(errors: Iterable[Mapping[str, Any]], body: Any, **facts: Any) -> P
         words = _WORDS.get(kind, "is not as it must be").format_map(error.get("ctx") or {})
         if kind == "extra_forbidden":
             words = f"has {_unknown(body, path)}; known are {', '.join(members)}"
+        if names and names[0] in ("loss", "losses"):
+            words = _NUMBERS  # whichever it was: below it are names of items
         found.setdefault(" ".join(names) or "The body", []).append(words)
     said = [f"{where} {_either(list(dict.fromkeys(words)))}" for where, words in found.items()]
     return Problem("malformed", "; ".join(said[:5]) + ".", **facts)

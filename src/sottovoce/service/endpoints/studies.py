@@ -125,6 +125,8 @@ async def change(request: Request, name: Name, wish: models.Change) -> Any:
 
 def _changed(study: Study, wish: models.Change) -> dict[str, Any]:
     given = {one: getattr(wish, one) for one in ("patience", "deadline") if one in wish.model_fields_set}
+    if wish.domain is None and wish.labels is not None:
+        raise ValueError("labels come with the domain whose names they are")
     study.change(
         domain=None if wish.domain is None else _domain(wish.domain, wish.labels), features=wish.features, **given
     )
