@@ -60,7 +60,7 @@ def _refuse_what_is_no_name(argument: str, names: Labels) -> None:
         if name is None or (isinstance(name, str) and not name.strip()) or (isinstance(name, float) and name != name):
             raise ValueError(f"{argument} must not be empty, and number {number} is {name!r}")
         if not _writable(name):
-            raise ValueError(f"{argument} must be valid Unicode, and number {number} is {name!r}")
+            raise ValueError(f"{argument} must be valid Unicode, and number {number} is not")
         if not _hashable(name):
             raise TypeError(f"{argument} must be texts, numbers or tuples of these, and number {number} is {name!r}")
         if seen.setdefault(name, number) != number:
