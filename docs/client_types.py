@@ -11,7 +11,7 @@ from sottovoce.service.settings import Settings
 
 JAVASCRIPT = Path(sottovoce.__path__[0]) / "service" / "static" / "sottovoce.d.ts"
 PYTHON = Path(sottovoce.__path__[0]) / "client" / "_types.py"
-ANSWERS = ("Sparse", "Action", "Actions", "Told", "Outstanding", "SavedPosterior", "FitCheck", "Definition", "Page")
+ANSWERS = ("Sparse", "Action", "Actions", "Told", "Outstanding", "Posterior", "FitCheck", "Definition", "Page")
 HEAD = '''"""What a service answers, as its models declare it: written by `python docs/client_types.py`."""
 
 from typing import Any, NotRequired, TypedDict

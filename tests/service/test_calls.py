@@ -10,6 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
+from sottovoce.client._answers import posterior
 from sottovoce.rehearsal import NotRehearsed
 from sottovoce.service.dashboard.manual import manual
 from sottovoce.service.endpoints.models import Tell
@@ -145,8 +146,9 @@ def test_what_was_promised_to_people_in_a_prior_is_said_wherever_it_is_seen(serv
     with sv.Study.open(sqlite_url, name="spring", privacy=sv.PureDP(0.1), **given) as study:
         study.ask()
     served = serve(storage=sqlite_url)
-    assert [one["guarantee"]["kind"] for one in served.look("posterior")["promises"]] == ["PureDP", "NoPrivacy"]
-    assert "NOT PRIVATE" in served.look("posterior")["privacy"]
+    believed = posterior(served.look("posterior"))
+    assert [type(one.guarantee).__name__ for one in believed.promises] == ["PureDP", "NoPrivacy"]
+    assert "NOT PRIVATE" in believed.privacy
     for what in ("status", "statement"):
         assert "PRIOR NOT PRIVATE" in json.dumps(served.look(what))
     assert "PRIOR NOT PRIVATE" in json.dumps(served.client.get("/studies").json())

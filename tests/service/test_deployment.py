@@ -154,11 +154,14 @@ def test_a_study_is_asked_and_told_through_nginx_and_nginx_keeps_nothing_of_it(f
         assert LOSS.encode() not in file.read_bytes(), file
 
 
+LOGOUT = ("-X", "POST", "-H", "Sec-Fetch-Site: same-origin")  # after which a cookie is to be forgotten
+
+
 def test_the_service_knows_by_nginx_that_the_connection_is_encrypted(front):
-    status, head, _ = curl(f"{front['https']}/login", "-H", "X-Forwarded-Proto: http")  # what a client says is replaced
-    assert status == 200
-    assert "__host-sottovoce-form=" in head
-    assert "secure" in head.split("__host-sottovoce-form=")[1].split("\r\n")[0]
+    said = ("-H", "X-Forwarded-Proto: http")  # what a client says is replaced
+    status, head, _ = curl(*LOGOUT, f"{front['https']}/logout", *said)
+    assert status == 303
+    assert "secure" in head.split("__host-sottovoce=")[1].split("\r\n")[0]
     assert "strict-transport-security" in head
 
 
@@ -174,8 +177,8 @@ def test_a_proxy_that_was_not_named_is_not_believed(tmp_path):
     port = free_port()
     serve = [sys.executable, "-m", "sottovoce", "serve", "--storage", f"sqlite:///{tmp_path}/a.db", "--port", port]
     with running(serve, port, tmp_path / "log"):
-        _, head, _ = curl(f"http://127.0.0.1:{port}/login", "-H", "X-Forwarded-Proto: https")
-    assert "sottovoce-form=" in head
+        _, head, _ = curl(*LOGOUT, f"http://127.0.0.1:{port}/logout", "-H", "X-Forwarded-Proto: https")
+    assert "set-cookie: sottovoce=" in head
     assert "__host-" not in head
 
 
@@ -223,7 +226,7 @@ def test_the_unit_starts_a_command_that_there_is_and_gives_it_longer_than_its_gr
     _, command, rest = group.resolve_command(context, [*context._protected_args, *context.args])
     options = command.make_context("serve", rest, parent=context).params
     assert float(settings("TimeoutStopSec")[0]) > options["grace"]
-    assert options["trust_proxy"] == ["127.0.0.1"]
+    assert options["proxies"] == ["127.0.0.1"]
     assert not options["dev"]
     assert options["storage"] is None  # the password is in the file of the environment
     assert settings("EnvironmentFile")

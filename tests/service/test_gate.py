@@ -1,4 +1,4 @@
-"""The gate: how often a good key and a wrong one are let in; hostile/test_every_key.py has who is let in to what."""
+"""The gate: how often a key is let in; hostile/test_every_key.py has who is let in to what."""
 
 import asyncio
 
@@ -52,16 +52,10 @@ def test_there_is_one_key_however_its_scheme_is_written(call):
         assert call.refused(call(*wrong))
 
 
-def test_wrong_keys_are_slowed_down_and_good_ones_are_not(call):
+def test_wrong_keys_stand_in_nobodys_way(call):
     key, text = call.ring.create(["ask"])
-    found = call("Bearer wrong", times=25)
-    assert all(map(call.refused, found[:20]))
-    assert found[20:] == [("too-many", "5")] * 5
-    assert call() == ("too-many", "5")
-    assert call(f"Bearer {text}") == key.id  # from the same address
-    assert call.refused(call("Bearer wrong", address="192.0.2.2"))
-    call.now += 5
-    assert [one[0] for one in call("Bearer wrong", times=2)] == ["unauthorised", "too-many"]
+    assert all(map(call.refused, call("Bearer wrong", times=25)))
+    assert call(f"Bearer {text}") == key.id
 
 
 def test_a_key_has_its_rate(call):

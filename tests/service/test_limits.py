@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from contextlib import suppress
 from fractions import Fraction
 
 import pytest
@@ -14,7 +13,7 @@ from starlette.responses import Response
 
 from sampling import every
 from sottovoce.service.body_limit import BodyLimit
-from sottovoce.service.gate import Buckets, Gate
+from sottovoce.service.gate import Buckets
 from sottovoce.service.problem_documents import Problem, problem_response
 
 
@@ -64,35 +63,7 @@ def test_full_buckets_are_forgotten():
     for n in range(60_000):
         clock.now += 0.001
         assert buckets.wait(f"key {n}", 100.0, 200) == 0
-    assert len(buckets._full) <= 30_000
-
-
-def test_who_has_a_whole_network_has_one_bucket():
-    gate = Gate(None, 100.0, clock=Clock())
-    networks = (
-        lambda n: f"2001:db8::{n:x}",
-        lambda n: f"2001:db8:0:1::{n:x}%eth0",
-        lambda n: "::ffff:192.0.2.7" if n % 2 else "192.0.2.7",
-        lambda n: "/run/some.sock",
-        lambda n: None,
-    )
-    for address in networks:
-        refused = 0
-        for n in range(100):
-            client = address(n)
-            try:
-                gate.refused(Request({"type": "http", "client": client and (client, 1)}))
-            except Problem:
-                refused += 1
-        assert refused == 80
-
-
-def test_however_many_addresses_attack_memory_is_the_same():
-    gate = Gate(None, 100.0, clock=Clock())
-    for n in range(40_000):
-        with suppress(Problem):
-            gate.refused(Request({"type": "http", "client": (f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}", 1)}))
-    assert len(gate._buckets._full) <= 1 << 14
+    assert len(buckets._full) <= 10_000
 
 
 # -- bodies -------------------------------------------------------------------------------------------------------

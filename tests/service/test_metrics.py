@@ -31,9 +31,6 @@ def test_counts_of_one_worker():
     metrics.count_request("/studies/{name}/tell", "POST", 429, 0.0001)
     for kind, count in (("asked", 5), ("asked", 7), ("told", 0), ("dropped", 1)):
         metrics.count_events(kind, count)
-    for count in (1, 3, 2000):
-        metrics.count_gathered("tell", count)
-    metrics.note_open(3)
     page, kind = metrics.page()
     assert kind.startswith("text/plain")
     found = samples(page)
@@ -47,8 +44,6 @@ def test_counts_of_one_worker():
     assert found["sottovoce_events_total", ("kind", "asked")] == 12
     assert found["sottovoce_events_total", ("kind", "told")] == 0
     assert found["sottovoce_events_total", ("kind", "dropped")] == 1
-    assert found["sottovoce_gathered_calls_sum", ("kind", "tell")] == 2004
-    assert found["sottovoce_open_studies",] == 3
 
 
 def test_two_services_in_one_process_count_apart():
@@ -92,7 +87,6 @@ WORKER = """
 import sys
 from sottovoce.service.metrics import Metrics
 metrics = Metrics()
-metrics.note_open(10)
 metrics.count_events("asked", 100)
 metrics.count_request("/studies/{name}/ask", "POST", 200, 0.003)
 print("ready", flush=True)
@@ -102,7 +96,7 @@ for line in sys.stdin:
 """
 
 
-def test_workers_are_added_up_and_the_dead_are_not_alive():
+def test_workers_are_added_up_also_those_that_were_killed():
     with metrics_folder():
         workers = [
             subprocess.Popen([sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -112,11 +106,11 @@ def test_workers_are_added_up_and_the_dead_are_not_alive():
             for one in workers:
                 assert one.stdout.readline() == b"ready\n"
             totals = [_totals(_asked(one)) for one in workers]
-            assert totals == [Counter(asked=300, requests=3, open=30)] * 3
+            assert totals == [Counter(asked=300, requests=3)] * 3
             workers[1].kill()
             workers[1].wait()
-            for one in (workers[0], workers[2]):  # what it counted has happened; what it had open is closed
-                assert _totals(_asked(one)) == Counter(asked=300, requests=3, open=20)
+            for one in (workers[0], workers[2]):  # what it counted has happened
+                assert _totals(_asked(one)) == Counter(asked=300, requests=3)
         finally:
             for one in workers:
                 one.kill()
@@ -135,7 +129,6 @@ def _totals(page):
     return Counter(
         asked=found["sottovoce_events_total", ("kind", "asked")],
         requests=found["sottovoce_requests_total", ("method", "POST"), route, ("status", "200")],
-        open=found["sottovoce_open_studies",],
     )
 
 

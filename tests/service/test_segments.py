@@ -5,6 +5,7 @@ import json
 import pytest
 
 from sampling import every
+from sottovoce.client._answers import posterior
 
 NAMES = {"names": ["phone", "desktop"]}
 SECRET = "very-private-segment"
@@ -79,7 +80,7 @@ def test_a_recommendation_is_for_one_or_for_all(served):
     assert {one["segment"] for one in found["segments"]} == {"phone", "desktop"}
     assert isinstance(found["verdict"], str)
     assert served.look("recommend?segment=phone")["rounds"] > 0
-    assert served.look("posterior?segment=phone")["model"] == "linear"
+    assert posterior(served.look("posterior?segment=phone")).model == "linear"
     for query in (f"recommend?segment={SECRET}", f"posterior?segment={SECRET}"):
         answer = served.client.get(f"/studies/spring/{query}")
         assert kind_of(answer) == ("unknown-segment", 404)

@@ -1,21 +1,23 @@
 """`sottovoce serve`: studies over HTTP."""
 
+import inspect
 import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from rich.console import Console
 
 from sottovoce._extras import naming_the_extra
 from sottovoce.cli.study_shared import AsJson, Url, show, storage_url
+from sottovoce.privacy import NoiseSource
 from sottovoce.service.keys import ROLES, Key, KeyStore
 from sottovoce.service.keys.key import id_and_secret
+from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 
 # ----------------------------------------------------------------------
@@ -75,7 +77,7 @@ def revoke(
     storage: Url = None,
     as_json: AsJson = None,
 ) -> None:
-    """Refuse a key from now on, on all workers, and end the logins that were made with it."""
+    """Refuse a key from now on, on all workers, and in the browsers that are logged in with it."""
     public, _ = id_and_secret(id)  # the whole key, by somebody who has only that
     with _opened(context, storage) as ring:
         key = ring.revoke(public or id)
@@ -146,8 +148,6 @@ def _when(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-_server, _limit, _network = (partial(typer.Option, rich_help_panel=name) for name in ("Server", "Limits", "Network"))
-
 serve_app = typer.Typer(
     name="serve",
     help="Serve studies over HTTP, with a dashboard; `serve key` makes the keys that callers need.",
@@ -158,58 +158,46 @@ serve_app = typer.Typer(
 serve_app.add_typer(key_app)
 
 
-@serve_app.callback()
-def serve_command(
-    context: typer.Context,
-    storage: Url = None,
-    host: Annotated[str, _server(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, _server(help="Where to listen; 0 for any that is free.")] = 8420,
-    workers: Annotated[int, _server(help="Processes; several are for PostgreSQL.")] = 1,
-    dev: Annotated[bool, _server("--dev", help="Without keys, on this machine alone.")] = False,
-    simulated_noise: Annotated[int | None, _server(help="With --dev: a seed; studies made so are NOT PRIVATE.")] = None,
-    audits: Annotated[Path | None, _server(help="A folder with audits, for the dashboard.")] = None,
-    grace: Annotated[float, _server(help="Seconds for calls in flight when it stops.")] = 30.0,
-    rate: Annotated[float, _limit(help="Requests a second of a key, for long.")] = 1000.0,
-    largest_body: Annotated[int, _limit(help="Bytes of a request.")] = 1 << 22,
-    largest_block: Annotated[int, _limit(help="Actions of a call.")] = 10_000,
-    open_studies: Annotated[int, _limit(help="Studies that a worker keeps open.")] = 32,
-    cors: Annotated[
-        list[str] | None, _network(help="An origin whose pages may call. Repeatable; none by default.")
-    ] = None,
-    trust_proxy: Annotated[
-        list[str] | None, _network(help="A proxy whose X-Forwarded headers are believed. Repeatable.")
-    ] = None,
-    certificate: Annotated[Path | None, _network(help="For TLS.")] = None,
-    private_key: Annotated[Path | None, _network(help="For TLS.")] = None,
-) -> None:
+# Types of settings that are written otherwise on a command line.
+_WRITTEN: dict[Any, Any] = {tuple[str, ...]: list[str] | None, int | NoiseSource | None: int | None}
+
+
+def _options() -> list[inspect.Parameter]:
+    """Return the options of the command: the service's settings, as they are declared."""
+    hints, found = get_type_hints(Settings), []
+    for one in fields(Settings)[1:]:  # the first is the storage
+        about, kind = one.metadata, hints[one.name]
+        flags = [about["written"]] if about["written"] else ["--dev"] if kind is bool else []
+        option = typer.Option(*flags, help=about["help"], rich_help_panel=about["group"])
+        given = inspect.Parameter(
+            one.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if kind in _WRITTEN else one.default,
+            annotation=Annotated[_WRITTEN.get(kind, kind), option],
+        )
+        found.append(given)
+    return found
+
+
+def serve_command(context: typer.Context, storage: Url = None, **given: Any) -> None:
     """Serve studies over HTTP until it is stopped."""
     if context.invoked_subcommand is not None:
         return
     with naming_the_extra("the service"):
         from sottovoce.service.serving import check, serve
-        from sottovoce.service.settings import Settings
-    port = port or _free_port(host)
-    settings = Settings(
-        storage=storage_url(storage),
-        host=host,
-        port=port,
-        workers=workers,
-        dev=dev,
-        rate=rate,
-        largest_body=largest_body,
-        largest_block=largest_block,
-        open_studies=open_studies,
-        origins=tuple(cors or ()),
-        proxies=tuple(trust_proxy or ()),
-        certificate=None if certificate is None else str(certificate),
-        private_key=None if private_key is None else str(private_key),
-        audits=None if audits is None else str(audits),
-        simulated=simulated_noise,
-        grace=grace,
-    )
+    given["port"] = given["port"] or _free_port(given["host"])
+    given |= {name: tuple(given[name] or ()) for name in ("origins", "proxies")}
+    settings = Settings(storage=storage_url(storage), **given)
     check(settings)
-    _announce(settings.dev, settings.certificate is not None, host, port)
+    _announce(settings.dev, settings.certificate is not None, settings.host, settings.port)
     serve(settings)
+
+
+_spelled: Any = serve_command
+_named = list(inspect.signature(serve_command, eval_str=True).parameters.values())[:-1]
+_spelled.__signature__ = inspect.Signature([*_named, *_options()])
+_spelled.__annotations__ = {one.name: one.annotation for one in _spelled.__signature__.parameters.values()}
+serve_app.callback()(_spelled)
 
 
 def _free_port(host: str) -> int:

@@ -138,7 +138,7 @@ def fit_check(plain: _types.FitCheck) -> FitCheck | None:
     return None if found is None else FitCheck(**found)
 
 
-def posterior(plain: _types.SavedPosterior) -> Posterior:
+def posterior(plain: _types.Posterior) -> Posterior:
     """Return what is believed, as an answer has it packed."""
     return Posterior.from_record(unpack(base64.b64decode(plain["record"])))
 

@@ -45,8 +45,8 @@ class Outstanding(TypedDict):
     waiting: list[dict[str, Any]]
 
 
-class SavedPosterior(TypedDict):
-    """All that is believed, in base64."""
+class Posterior(TypedDict):
+    """All that is believed, as `Posterior.load` reads it, in base64."""
 
     record: str
 

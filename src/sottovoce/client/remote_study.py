@@ -299,7 +299,7 @@ class RemoteStudy(Remote):
         segment
             Of whom, of a study with segments.
         """
-        return self._look("saved-posterior", "a posterior", _answers.posterior, segment)
+        return self._look("posterior", "a posterior", _answers.posterior, segment)
 
     def fit_check(self, *, segment: Any = None) -> FitCheck | None:
         """Return how well what was released fits the model of the losses; None if the plan has none.

@@ -30,10 +30,7 @@ ADDRESSES = (
     "/",
     *(f"/dashboard/studies/audit{part}" for part in ("", "/parts/now", "/parts/learned", "/statement")),
     *(f"/studies/audit/{what}" for what in ("status", "recommend", "plan", "posterior", "statement", "outstanding")),
-    *(
-        f"/studies/audit/{what}"
-        for what in ("channel", "definition", "export", "fit-check", "privacy", "saved-posterior")
-    ),
+    *(f"/studies/audit/{what}" for what in ("channel", "definition", "export", "fit-check", "privacy")),
 )
 """What is looked at: all that there is to be read of a study."""
 

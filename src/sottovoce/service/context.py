@@ -39,7 +39,7 @@ class Context:
         self.settings, self.store, self.metrics = settings, ServiceStore(settings.storage), Metrics()
         self.requests = Requests(self.store)
         self.gate = Gate(None if settings.dev else KeyStore(self.store), settings.rate)
-        self.studies = OpenBooks(self._open_study, settings.open_studies, self.metrics.note_open)
+        self.studies = OpenBooks(self._open_study, settings.open_studies)
         # Evaluations need no thread of their own: what threads tell at the same moment shares one transaction anyway.
         self._evaluations = OpenBooks(self._open_evaluations, settings.open_studies)
         self._catalogue = Catalogue(settings.storage)
@@ -51,14 +51,8 @@ class Context:
     def _open_study(self, name: str) -> Callable[[], StudyWorker]:
         study, refusal = open_study(self.settings, name)
         ring = self.gate.ring
-        return lambda: StudyWorker(
-            study,
-            self.requests,
-            asyncio.get_running_loop(),
-            self.metrics.count_gathered,
-            refusal,
-            None if ring is None else ring.revision,
-        )
+        revision = None if ring is None else ring.revision
+        return lambda: StudyWorker(study, self.requests, asyncio.get_running_loop(), refusal, revision)
 
     def _open_evaluations(self, name: str) -> Callable[[], OpenBook[PrivateEvaluations]]:
         return partial(OpenBook, open_evaluations(self.settings, name))

@@ -1,11 +1,9 @@
 """The gate: who may do what, and how often."""
 
 import math
-import secrets
 import time
 from collections.abc import Callable
 from enum import Enum
-from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import Request
 from starlette.types import Scope
@@ -14,13 +12,10 @@ from sottovoce.service.keys import ROLES, Key, KeyStore
 from sottovoce.service.problem_documents import Problem
 
 _SECONDS_AT_ONCE, _LEAST_AT_ONCE = 2.0, 10.0  # of its rate, and requests, that a key may use in one go
-_WRONG_RATE, _WRONG_AT_ONCE = 0.2, 20  # wrong keys a second that an address may send for long, and in one go
-_SHARED = 1 << 14  # buckets that all addresses share
 _MANY = 10_000  # buckets of which something is remembered
 _ROUNDING = 1e-6  # seconds, which a clock that runs for months may be off by
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sottovoce"'}
 _NO_KEY = "Send Authorization: Bearer KEY, with a key that is neither expired nor revoked."
-_WRONG_OFTEN = "Too many requests without a good key came from this address. Check the key, and wait."
 _EVERYBODY = Key("dev", frozenset(ROLES), note="development: there are no keys")
 
 
@@ -45,9 +40,9 @@ class Buckets:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._full: dict[str | int, float] = {}
+        self._full: dict[str, float] = {}
 
-    def wait(self, name: str | int, rate: float, at_once: float) -> float:
+    def wait(self, name: str, rate: float, at_once: float) -> float:
         """Take a token; return 0, or the seconds after which there will be one.
 
         Parameters
@@ -63,20 +58,9 @@ class Buckets:
         if missing > _ROUNDING:
             return missing
         self._full[name] = full
-        if len(self._full) > _MANY + _SHARED:  # those that are full are as good as new
+        if len(self._full) > _MANY:  # those that are full are as good as new
             self._full = {one: when for one, when in self._full.items() if when > now}
         return 0.0
-
-
-def _network(address: str) -> str | int:
-    """Return whose address it is: of IPv6 a household has 2^64."""
-    try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if not isinstance(found, IPv6Address):
-        return int(found)
-    return int(found.ipv4_mapped) if found.ipv4_mapped else -(int(found) >> 64) - 1
 
 
 class Whichever(Enum):
@@ -91,10 +75,7 @@ ANY = Whichever.ANY
 class Gate:
     """Lets in who has a key; without keys, in development, everybody to everything.
 
-    Nobody guesses 32 random bytes, at whatever rate. That wrong keys are slowed down tells a client that is set up
-    wrongly; it never stands in the way of a good key, which may come from the same address: behind a proxy or a
-    company's gateway all do. Whatever number of addresses take part, the memory is the same: they share buckets by
-    chance (by a secret coin, so that nobody can choose whom to share with).
+    Wrong keys are not slowed down: nobody guesses 32 random bytes, at whatever rate.
 
     Parameters
     ----------
@@ -108,7 +89,7 @@ class Gate:
 
     def __init__(self, ring: KeyStore | None, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.ring, self._rate = ring, rate
-        self._buckets, self._coin = Buckets(clock), secrets.randbits(64)
+        self._buckets = Buckets(clock)
 
     async def __call__(
         self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None
@@ -166,7 +147,6 @@ class Gate:
             return _EVERYBODY
         key = await self.ring.check(_bearer(request.scope))
         if key is None:
-            self.refused(request)
             raise Problem("unauthorised", _NO_KEY, _CHALLENGE)
         return key
 
@@ -197,19 +177,6 @@ class Gate:
         rate = self._rate if key.rate is None else key.rate
         if wait := self._buckets.wait(key.id, rate, max(_SECONDS_AT_ONCE * rate, _LEAST_AT_ONCE)):
             raise _too_many(wait, "This key has called too often.")
-
-    def refused(self, request: Request) -> None:
-        """Take note of a request without a good key; raise a problem if there are too many from its address.
-
-        Parameters
-        ----------
-        request
-            Says whence it came.
-        """
-        client = request.scope.get("client")
-        bucket = hash((self._coin, _network(client[0] if client else ""))) % _SHARED
-        if wait := self._buckets.wait(bucket, _WRONG_RATE, _WRONG_AT_ONCE):
-            raise _too_many(wait, _WRONG_OFTEN)
 
 
 def _bearer(scope: Scope) -> str | None:

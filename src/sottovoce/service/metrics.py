@@ -7,17 +7,14 @@ Several workers write to a folder, a file for each; whichever is asked adds them
 is first imported whether it does so, by a variable of the environment: so it is imported when `Metrics` is made.
 """
 
-import glob
 import os
-import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_TOGETHER = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 _EVENTS = ("asked", "told", "already", "dropped", "forgotten")
 
 
@@ -67,19 +64,8 @@ class Metrics:
             "sottovoce_request_seconds", "How long requests took.", ("route",), buckets=_SECONDS, **here
         )
         self._events = prometheus.Counter("sottovoce_events", "Events, by what became of them.", ("kind",), **here)
-        self._gathered = prometheus.Histogram(
-            "sottovoce_gathered_calls", "Calls that shared a transaction.", ("kind",), buckets=_TOGETHER, **here
-        )
-        self._open = prometheus.Gauge(
-            "sottovoce_open_studies",
-            "Studies that workers have open; one that several have open counts for each.",
-            multiprocess_mode="livesum",
-            **here,
-        )
         self._of_request: dict[tuple[str, str, int], tuple[Any, Any]] = {}
         self._of_events = {kind: self._events.labels(kind) for kind in _EVENTS}
-        self._of_calls = {kind: self._gathered.labels(kind) for kind in ("ask", "tell")}
-        self._open.set(0)
 
     def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request.
@@ -123,56 +109,12 @@ class Metrics:
         self.count_events("already", already)
         self.count_events("dropped", dropped)
 
-    def count_gathered(self, kind: str, count: int) -> None:
-        """Take note of calls that were carried out together.
-
-        Parameters
-        ----------
-        kind
-            "ask" or "tell".
-        count
-            How many there were.
-        """
-        self._of_calls[kind].observe(count)
-
-    def note_open(self, count: int) -> None:
-        """Take note of how many studies this worker has open.
-
-        Parameters
-        ----------
-        count
-            How many.
-        """
-        self._open.set(count)
-
     def page(self) -> tuple[bytes, str]:
         """Return what Prometheus reads, of all workers together, and its content type; reads files, so in a thread."""
         registry = self._registry
         if self._folder is not None:
             from prometheus_client import multiprocess
 
-            _forget_the_dead(self._folder)
             registry = self._prometheus.CollectorRegistry()
             multiprocess.MultiProcessCollector(registry, self._folder)  # type: ignore[no-untyped-call]
         return self._prometheus.generate_latest(registry), self._prometheus.CONTENT_TYPE_LATEST
-
-
-def _forget_the_dead(folder: str) -> None:
-    """Take back what workers that were killed said of the moment. What they have counted stays: it has happened."""
-    from prometheus_client import multiprocess
-
-    for path in glob.glob(os.path.join(glob.escape(folder), "gauge_live*.db")):
-        number = int(re.findall(r"_(\d+)\.db$", path)[0])
-        if not _is_alive(number):
-            with suppress(FileNotFoundError):  # another worker was faster
-                multiprocess.mark_process_dead(number, folder)  # type: ignore[no-untyped-call]
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # somebody else's by now, or where signals are others
-        return True
-    return True

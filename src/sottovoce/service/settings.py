@@ -14,6 +14,11 @@ from sottovoce.privacy import NoiseSource, SimulatedNoise
 ENVIRONMENT = "SOTTOVOCE_SERVICE"
 
 
+def _said(group: str, words: str, written: str | None = None) -> dict[str, Any]:
+    """Return what makes a field an option of `sottovoce serve` as well: its heading, its help, and its name there."""
+    return {"group": group, "help": words, "written": written}
+
+
 @dataclass(frozen=True)
 class Settings:
     """How a service runs.
@@ -28,6 +33,12 @@ class Settings:
         Processes that share the work.
     dev
         Without keys, on this machine alone: every request may do everything.
+    simulated
+        With `dev`: the seed of simulated noise, or a source of it. Such studies are NOT PRIVATE.
+    audits
+        A folder with records of audits, for the dashboard and statements.
+    grace
+        Seconds that calls in flight are given to finish when the service stops.
     rate
         Requests a second that a key may make for long, unless it was created with a rate of its own.
     largest_body, largest_block
@@ -40,30 +51,32 @@ class Settings:
         Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; none, unless they are named.
     certificate, private_key
         Files for TLS; without them a proxy is expected to do that, or the service to be on a private network.
-    audits
-        A folder with records of audits, for the dashboard and statements.
-    simulated
-        With `dev`: the seed of simulated noise, or a source of it. Such studies are NOT PRIVATE.
-    grace
-        Seconds that calls in flight are given to finish when the service stops.
     """
 
     storage: str = field(repr=False)
-    host: str = "127.0.0.1"
-    port: int = 8420
-    workers: int = 1
-    dev: bool = False
-    rate: float = 1000.0
-    largest_body: int = 1 << 22
-    largest_block: int = 10_000
-    open_studies: int = 32
-    origins: tuple[str, ...] = ()
-    proxies: tuple[str, ...] = ()
-    certificate: str | None = None
-    private_key: str | None = None
-    audits: str | None = None
-    simulated: int | NoiseSource | None = None
-    grace: float = 30.0
+    host: str = field(default="127.0.0.1", metadata=_said("Server", "Where to listen."))
+    port: int = field(default=8420, metadata=_said("Server", "Where to listen; 0 for any that is free."))
+    workers: int = field(default=1, metadata=_said("Server", "Processes; several are for PostgreSQL."))
+    dev: bool = field(default=False, metadata=_said("Server", "Without keys, on this machine alone."))
+    simulated: int | NoiseSource | None = field(
+        default=None,
+        metadata=_said("Server", "With --dev: a seed; studies made so are NOT PRIVATE.", "--simulated-noise"),
+    )
+    audits: str | None = field(default=None, metadata=_said("Server", "A folder with audits, for the dashboard."))
+    grace: float = field(default=30.0, metadata=_said("Server", "Seconds for calls in flight when it stops."))
+    rate: float = field(default=1000.0, metadata=_said("Limits", "Requests a second of a key, for long."))
+    largest_body: int = field(default=1 << 22, metadata=_said("Limits", "Bytes of a request."))
+    largest_block: int = field(default=10_000, metadata=_said("Limits", "Actions of a call."))
+    open_studies: int = field(default=32, metadata=_said("Limits", "Studies that a worker keeps open."))
+    origins: tuple[str, ...] = field(
+        default=(), metadata=_said("Network", "An origin whose pages may call. Repeatable; none by default.", "--cors")
+    )
+    proxies: tuple[str, ...] = field(
+        default=(),
+        metadata=_said("Network", "A proxy whose X-Forwarded headers are believed. Repeatable.", "--trust-proxy"),
+    )
+    certificate: str | None = field(default=None, metadata=_said("Network", "For TLS."))
+    private_key: str | None = field(default=None, metadata=_said("Network", "For TLS."))
 
     def __post_init__(self) -> None:
         whole("port", self.port, least=0, most=65_535)

@@ -14,7 +14,6 @@ from in_thread import answering
 from sottovoce.errors import StudyNotFound
 from sottovoce.service.dashboard import dashboard_routes
 from sottovoce.service.keys import KeyStore
-from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import Study, list_studies
@@ -30,7 +29,7 @@ class DirectContext:
         self.url, self.refresh, self.settings = url, refresh, Settings(url, dev=dev, audits=audits)
         self.studies, self.looks = {}, Counter()
         self.gate, self.ring = self, KeyStore(ServiceStore(url))
-        self.wrong, self.calls = 0, Counter()
+        self.calls = Counter()
 
     async def look(self, name, function):
         if name not in self.studies:
@@ -40,11 +39,6 @@ class DirectContext:
 
     async def entries(self):
         return await asyncio.to_thread(list_studies, self.url)
-
-    def refused(self, request):
-        self.wrong += 1
-        if self.wrong > 3:
-            raise Problem("too-many", headers={"Retry-After": "7"})
 
     def counted(self, request, key):
         self.calls[key.id] += 1

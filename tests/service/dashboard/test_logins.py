@@ -56,7 +56,7 @@ def test_a_key_is_not_taken_over_a_plain_connection(context, client_of):
     assert "set-cookie" not in answer.headers
 
 
-def test_wrong_keys_look_alike_and_are_counted(context, client_of):
+def test_wrong_keys_look_alike(context, client_of):
     client = client_of(context)
     old, text = context.ring.create(["read"])
     context.ring.revoke(old.id)
@@ -64,10 +64,7 @@ def test_wrong_keys_look_alike_and_are_counted(context, client_of):
     pages = [try_key(client, one) for one in tries[:3]]
     assert [page.status_code for page in pages] == [401, 401, 401]
     assert len({page.text for page in pages}) == 1
-    assert context.wrong == 3
-    last = try_key(client, tries[3])
-    assert (last.status_code, last.headers["retry-after"]) == (429, "7")
-    assert "script>" not in last.text.split("<main")[1]
+    assert "script>" not in try_key(client, tries[3]).text.split("<main")[1]
 
 
 def test_a_key_that_may_not_read_may_not_log_in(context, client_of):
@@ -206,7 +203,6 @@ def test_a_key_in_the_header_will_do(context, client_of):
     assert client.get("/openapi.json").status_code == 401
     assert client.get("/", headers={"Authorization": f"Bearer {text}"}).status_code == 403
     assert client.get("/docs", headers={"Authorization": "Bearer wrong"}).status_code == 303
-    assert context.wrong == 1
 
 
 def test_a_study_that_cannot_be_shown_is_said_to_be(context, logged_in):

@@ -17,7 +17,7 @@ from sottovoce.service.settings import Settings
 PUBLIC = {"/health", "/ready", "/sottovoce.js", "/sottovoce.d.ts", "/login", "/problems/{kind}"}
 PUBLIC |= {"/dashboard/static/{file}"}
 READING = (
-    *("list", "status", "definition", "recommend", "plan", "posterior", "saved-posterior", "fit-check", "privacy"),
+    *("list", "status", "definition", "recommend", "plan", "posterior", "fit-check", "privacy"),
     *("statement", "outstanding", "export", "metrics", "forecast", "report"),
 )
 WHO = {  # which roles a route wants, of which one will do; what is not here fails the tests

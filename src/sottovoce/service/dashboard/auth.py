@@ -83,7 +83,6 @@ class AuthPages(SessionPages):
         ring, text = self.context.gate.ring, form.get("key", "").strip()
         key = None if ring is None else await ring.check(text)
         if key is None:
-            self.context.gate.refused(request)
             words = "This is not a key that can be used: it may be mistyped, expired or revoked."
             return await self._form(request, words, 401, goes_to)
         self.context.gate.counted(request, key)

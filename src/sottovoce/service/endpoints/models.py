@@ -343,8 +343,8 @@ class Definition(BaseModel):
     direction: str
 
 
-class SavedPosterior(BaseModel):
-    """All that is believed, in base64."""
+class Posterior(BaseModel):
+    """All that is believed, as `Posterior.load` reads it, in base64."""
 
     record: str
 

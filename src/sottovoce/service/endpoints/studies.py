@@ -18,11 +18,10 @@ from starlette.responses import Response, StreamingResponse
 from sottovoce._parsing import labelled, written_domain
 from sottovoce._records import pack
 from sottovoce.domains import Domain
-from sottovoce.domains.naming import as_plain
 from sottovoce.domains.specification import build, specify
 from sottovoce.errors import StateRefused
 from sottovoce.learning.segmented.requests import segment_in_words
-from sottovoce.models import Posterior, Segments
+from sottovoce.models import Segments
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.rehearsal import NotRehearsed, plan
@@ -299,35 +298,12 @@ def _segment_of(study: Study, said: str | None) -> Any:
     return said if said is None or study.segments is None else segment_in_words(study.segments, said, study.sizes)
 
 
-def _believed(study: Study, segment: Any) -> Posterior:
+def _posterior(study: Study, segment: Any) -> dict[str, str]:
     try:
-        return study.posterior(segment=segment)
+        found = study.posterior(segment=segment)
     except ValueError as refused:  # its plan has no model
         raise StateRefused(str(refused)) from None
-
-
-def _saved_posterior(study: Study, segment: Any) -> dict[str, str]:
-    return {"record": base64.b64encode(pack(_believed(study, segment).to_record())).decode()}
-
-
-def _posterior(study: Study, segment: Any) -> dict[str, Any]:
-    """Return what is believed of each coordinate."""
-    known = _believed(study, segment)
-    return {
-        "model": known.model,
-        "rounds": known.rounds,
-        "privacy": known.privacy,
-        "simulated": known.simulated,
-        "promises": [one.to_dict() for one in known.promises],
-        "coordinates": [as_plain(name) for name in study.domain.coordinate_names],
-        "center": known.center.tolist(),
-        "slopes": known.slopes.tolist(),
-        "deviations": None if known.deviations is None else known.deviations.tolist(),
-        "level": float(known.level),
-        "curvature": float(known.curvature),
-        "direction": known.direction,
-        "fit_check": known.fit_check.to_dict(),
-    }
+    return {"record": base64.b64encode(pack(found.to_record())).decode()}
 
 
 def _fit_check(study: Study, segment: Any) -> dict[str, Any]:
@@ -377,9 +353,8 @@ _look_by_segment(
     _Plain,
     lambda study, segment: study.recommend(segment=segment).to_dict(),
 )
-_look_by_segment("posterior", "What is believed of the losses, with its uncertainty.", _Plain, _posterior)
 _look_by_segment(
-    "saved-posterior", "All that is believed: a prior for another study.", models.SavedPosterior, _saved_posterior
+    "posterior", "All that is believed of the losses: a prior for another study.", models.Posterior, _posterior
 )
 _look_by_segment("fit-check", "How well what was released fits the model of the losses.", models.FitCheck, _fit_check)
 

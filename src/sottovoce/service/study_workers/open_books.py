@@ -72,14 +72,10 @@ class OpenBooks(Generic[Opened]):
         Opens one by its name, in a thread; returns what serves it, to be called where callers wait.
     most
         How many are kept open: those that were not used for longest are closed, if nobody waits for them.
-    note
-        Is told how many are open.
     """
 
-    def __init__(
-        self, opens: Callable[[str], Callable[[], Opened]], most: int, note: Callable[[int], None] = lambda _: None
-    ) -> None:
-        self._opens, self._most, self._note = opens, most, note
+    def __init__(self, opens: Callable[[str], Callable[[], Opened]], most: int) -> None:
+        self._opens, self._most = opens, most
         self._open: OrderedDict[str, Opened] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Opened]] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -109,7 +105,6 @@ class OpenBooks(Generic[Opened]):
         for idle in [other for other, it in self._open.items() if it.idle][: max(0, surplus)]:
             self._retire(idle)
         self._open[name] = one
-        self._note(len(self._open))
         return one
 
     def _retire(self, name: str) -> None:

@@ -38,8 +38,6 @@ class StudyWorker(OpenBook[Study]):
         The record of asks that may be repeated.
     loop
         Where callers wait.
-    gathered
-        Is told how many calls were carried out together.
     refusal
         Why nothing can be asked and told, if the study can only be looked at.
     revision
@@ -51,12 +49,11 @@ class StudyWorker(OpenBook[Study]):
         study: Study,
         requests: Requests,
         loop: asyncio.AbstractEventLoop,
-        gathered: Callable[[str, int], None] = lambda kind, count: None,
         refusal: Exception | None = None,
         revision: Callable[[], int] | None = None,
     ) -> None:
         super().__init__(study)
-        self._requests, self._loop, self._gathered, self._refusal = requests, loop, gathered, refusal
+        self._requests, self._loop, self._refusal = requests, loop, refusal
         self._revision = revision
         self._queue: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._waiting = 0
@@ -138,8 +135,8 @@ class StudyWorker(OpenBook[Study]):
             calls = self._let_in(calls)
             tells = [call for call in calls if isinstance(call[0], TellCall)]
             asks = [call for call in calls if isinstance(call[0], AskOrder)]
-            self._finish("tell", tells, self.kept.tell_each)
-            self._finish("ask", asks, self._asked)
+            self._finish(tells, self.kept.tell_each)
+            self._finish(asks, self._asked)
 
     def _let_in(self, calls: list[_Call]) -> list[_Call]:
         """Return calls whose keys are as they were when they were let in; have the others looked at again.
@@ -181,11 +178,10 @@ class StudyWorker(OpenBook[Study]):
                 return calls, True
         return calls, False
 
-    def _finish(self, kind: str, calls: list[_Call], carry_out: Callable[..., Any]) -> None:
+    def _finish(self, calls: list[_Call], carry_out: Callable[..., Any]) -> None:
         """Carry out calls, and hand over what came of each as soon as that is on record."""
         if not calls:
             return
-        self._gathered(kind, len(calls))
         delivered: list[bool] = []
 
         def deliver(outcomes: list[Any]) -> None:
