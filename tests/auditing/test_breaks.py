@@ -306,7 +306,7 @@ def test_a_belief_in_the_true_squares(monkeypatch):
         learned(self, belief, sums, weights, kept[-1][len(sums) :] * step)
 
     monkeypatch.setattr(PosteriorExploration, "learn", learn)
-    assert misaligned(BELIEVING)
+    assert misaligned(study(BELIEVING))
 
 
 @pytest.mark.parametrize("subject", [BELIEVING, CONVEX])

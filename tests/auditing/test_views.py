@@ -72,7 +72,7 @@ def test_looks_are_taken_on_the_way_and_in_the_end():
     """In the middle of the person's round, before it is released; and all views are there each time."""
     source = Scripted(0)
     seen = play(harness_for(BELIEVING(0, source), source), Neighbours((1,), (0,), schedule="single"), 0, watched=True)
-    assert {"repr", "posterior", "recommend", "outstanding", "state", "the refusal of a second loss"} <= set(
+    assert {"repr", "posterior", "recommend", "outstanding", "beliefs", "the refusal of a second loss"} <= set(
         seen.views[0]
     )
     assert seen.views[0]["round"] == 0

@@ -181,9 +181,6 @@ class Store(Protocol):
     def releases(self, stream: int, known: int) -> Sequence[Release]:
         """Return what was released of a stream, from round `known` on; without numbers, where a round was dropped."""
 
-    def tallied(self) -> tuple[int, int]:
-        """Return how many losses of closed rounds were told, and how many are missing."""
-
     def erase(self) -> int:
         """Try again to empty logs in which losses linger that were erased; return how many releases that concerns."""
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.auditing.playing.public_views import look, public_names
+from sottovoce.auditing.playing.public_views import look, plain, public_names
 from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, local
@@ -113,7 +113,7 @@ class AtOptimizer:
 
     def __init__(self, optimizer: Any, source: NoiseSource, loss_range: tuple[float, float]) -> None:
         self._optimizer, self._source, self.loss_range = optimizer, source, loss_range
-        self.unsettled, self.own = public_names(optimizer).unsettled, dict[Any, str]()
+        self.unsettled, self.own = (*public_names(optimizer).unsettled, "beliefs"), dict[Any, str]()
         self.released: list[Floats] = []
         self._widths: dict[Any, int] = {}  # by id: of how many items a decision is
 
@@ -183,8 +183,9 @@ class AtOptimizer:
         return [list(range(len(ids)))]
 
     def look(self) -> dict[str, Any]:
-        """Return all that is public."""
-        return look(self._optimizer, segments=self.segments)
+        """Return all that is public, and what is stored of what later rounds follow from."""
+        seen = look(self._optimizer, segments=self.segments)
+        return seen | {"beliefs": plain(self._optimizer._store.believed({}))}
 
     def close(self) -> None:
         """End the run."""

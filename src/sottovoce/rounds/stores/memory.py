@@ -553,11 +553,6 @@ class MemoryStore(Leases):
         if line is not None and len(line.releases) > 2 * _KEPT:
             line.releases = line.releases[-_KEPT:]
 
-    def tallied(self) -> tuple[int, int]:
-        """Return how many losses of closed rounds were told, and how many are missing."""
-        missing = sum(_count_bits(one.missing) for one in self._closed)
-        return sum(one.size - _count_bits(one.unwanted) for one in self._closed) - missing, missing
-
     def erase(self) -> int:
         """There are no logs."""
         return 0
@@ -816,10 +811,6 @@ def _first_of(one: _Open) -> int:
 
 def _first_id(one: _Closed) -> int:
     return one.first
-
-
-def _count_bits(bits: bytes) -> int:
-    return int.from_bytes(bits, "big").bit_count()
 
 
 def _bit(bits: bytes, place: int) -> bool:

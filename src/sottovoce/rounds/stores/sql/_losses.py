@@ -400,15 +400,6 @@ class Losses(Leasing):
         """Return how many rounds of each stream are closed."""
         return dict(self._base.run("SELECT stream, closed FROM sottovoce_streams WHERE book = ?", self._book))
 
-    def tallied(self) -> tuple[int, int]:
-        """Return how many losses of closed rounds were told, and how many are missing."""
-        ((told, missing),) = self._base.run(
-            "SELECT CAST(coalesce(sum(told), 0) AS bigint), CAST(coalesce(sum(missing), 0) AS bigint) "
-            "FROM sottovoce_releases WHERE book = ?",
-            self._book,
-        )
-        return told, missing
-
     def believed(self, known: Mapping[int, int]) -> dict[int, tuple[int, Record]]:
         """Return what is believed of streams, after more of their rounds than is known: how many, and a record."""
         learned = self._base.run(
