@@ -79,20 +79,6 @@ def test_means_errors_and_prices_follow_from_the_results_file(page, sweep):
     assert seen == 6
 
 
-def test_predictions_follow_from_the_results_file(page, sweep):
-    rows = page.table("predictions")
-    assert len(rows) == 8
-    for problem, algorithm, epsilon, horizon, predicted, happened, ratio in rows:
-        mine = done(sweep, problem=problem[1], algorithm=algorithm[1], epsilon=epsilon[0], horizon=horizon[0])
-        assert float(predicted[0]) == pytest.approx(
-            statistics.fmean(float(row["predicted"]) for row in mine) / int(horizon[0]), rel=1e-12
-        )
-        assert float(happened[0]) == pytest.approx(
-            statistics.fmean(float(row["regret"]) for row in mine) / int(horizon[0]), rel=1e-12
-        )
-        assert float(ratio[0]) == pytest.approx(0.4, rel=1e-9)
-
-
 def test_the_headline_is_the_price_at_an_epsilon_next_to_one(page):
     (tile,) = page.tags(cls="tile")
     (row,) = (

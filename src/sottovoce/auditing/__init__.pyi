@@ -2,7 +2,6 @@
 
 from sottovoce.auditing.alignment import align as align
 from sottovoce.auditing.noise_checks import check_noise as check_noise
-from sottovoce.auditing.parallel import Workers as Workers
 from sottovoce.auditing.procedure import audit as audit
 from sottovoce.auditing.results import Audit as Audit
 from sottovoce.auditing.results import Check as Check

@@ -2,8 +2,9 @@
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -101,67 +102,68 @@ class _Chunk:
         return self.experiment.observe(self.crowd, self.runs, source, coins)
 
 
-class Workers:
-    """Runs crowds, in `count` processes, or in this one if that is 1.
+@contextmanager
+def processes(count: int) -> Iterator[Executor | None]:
+    """Yield so many processes to share work out to; None, for this one alone, if that is 1.
 
-    Processes are spawned, not forked, and make their own optimizers: none is ever copied.
+    Parameters
+    ----------
+    count
+        How many. They are started fresh (spawned): a fork would inherit threads, and noise.
     """
+    if whole("workers", count) == 1:
+        yield None
+        return
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _ignore_interrupts)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
-    def __init__(self, count: int) -> None:
-        self._pool = None
-        if whole("workers", count) > 1:
-            spawning = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(count, mp_context=spawning, initializer=_ignore_interrupts)
 
-    def __enter__(self) -> "Workers":
-        return self
+def each(executor: Executor | None, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    """Do some work on every item, by an executor or here; yield what came of each, in their order.
 
-    def __exit__(self, *exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+    Parameters
+    ----------
+    executor
+        Who works; None for this process.
+    work
+        What is done; it must be possible to pickle it, with its items.
+    items
+        On what.
+    """
+    return map(work, items) if executor is None else executor.map(work, items)
 
-    def observe(
-        self, experiment: Experiment, batches: list[Batch], noise_seed: int | None, progress: Progress
-    ) -> list[Observations]:
-        """Return what was seen in each batch; `progress` is told of every chunk how many runs it was.
 
-        Parameters
-        ----------
-        experiment
-            What is run.
-        batches
-            Who differs, and for how many runs.
-        noise_seed
-            Of simulated noise; None for secure noise.
-        progress
-            Called with the runs of each chunk; None for silence.
-        """
-        chunks = list(_chunks(experiment, batches, noise_seed))
-        seen: dict[int, Observations] = {}
-        for number, piece in self.each(_Chunk.observe, chunks):
-            seen[number] = piece
-            progress(piece.runs)
-        ordered = [(chunk.index, seen[number]) for number, chunk in enumerate(chunks)]  # however they came in
-        return [
-            Observations.joined([piece for index, piece in ordered if index == mine]) for mine in range(len(batches))
-        ]
+def observe(
+    executor: Executor | None,
+    experiment: Experiment,
+    batches: list[Batch],
+    noise_seed: int | None,
+    progress: Progress,
+) -> list[Observations]:
+    """Return what was seen in each batch; `progress` is told of every chunk how many runs it was.
 
-    def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Do some work on every item, each in one process; yield its number and what came of it, when that is there.
-
-        Parameters
-        ----------
-        work
-            A function of one item that other processes can import.
-        items
-            What to work on.
-        """
-        if self._pool is None:
-            yield from ((number, work(item)) for number, item in enumerate(items))
-            return
-        futures = {self._pool.submit(work, item): number for number, item in enumerate(items)}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+    Parameters
+    ----------
+    executor
+        Who works; None for this process.
+    experiment
+        What is run.
+    batches
+        Which crowds, and how often.
+    noise_seed
+        Of simulated noise; None for secure noise.
+    progress
+        Told of every chunk.
+    """
+    chunks = list(_chunks(experiment, batches, noise_seed))
+    seen: list[list[Observations]] = [[] for _ in batches]
+    for chunk, piece in zip(chunks, each(executor, _Chunk.observe, chunks), strict=True):
+        seen[chunk.index].append(piece)
+        progress(piece.runs)
+    return [Observations.joined(pieces) for pieces in seen]
 
 
 def in_fresh_processes(
@@ -169,12 +171,12 @@ def in_fresh_processes(
 ) -> list[Any]:
     """Do the same work in several processes that were never used before, one after another; return what each found."""
     found = []
-    for done in range(1, whole("processes", count) + 1):
-        spawning = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, mp_context=spawning, initializer=_ignore_interrupts) as fresh:
+    spawning = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, spawning, _ignore_interrupts, max_tasks_per_child=1) as fresh:
+        for done in range(1, whole("processes", count) + 1):
             found.append(fresh.submit(work, *arguments).result())
-        if progress is not None:
-            progress(done, count)
+            if progress is not None:
+                progress(done, count)
     return found
 
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -13,7 +14,15 @@ from sottovoce.auditing.attacks.betting import Guesses, least, log_wealth
 from sottovoce.auditing.attacks.claims import Claim, claim_by, claim_of
 from sottovoce.auditing.attacks.observations import Observations, views
 from sottovoce.auditing.attacks.power import PROMISING, Schedule, sees_bare_values, smallest_seen
-from sottovoce.auditing.parallel import BanditExperiment, Batch, Experiment, MakeOptimizer, MechanismExperiment, Workers
+from sottovoce.auditing.parallel import (
+    BanditExperiment,
+    Batch,
+    Experiment,
+    MakeOptimizer,
+    MechanismExperiment,
+    processes,
+)
+from sottovoce.auditing.parallel import observe as observe_by
 from sottovoce.auditing.playing.neighbours import crowds, neighbours
 from sottovoce.auditing.playing.survey import survey
 from sottovoce.auditing.results import Audit
@@ -35,7 +44,7 @@ def audit(
     claimed: Guarantee | None = None,
     delta: float | None = None,
     runs: int = 20_000,
-    workers: int | Workers = 1,
+    workers: int | Executor | None = 1,
     confidence: float = 0.999,
     seed: int = 0,
     noise_seed: int | None = None,
@@ -68,7 +77,7 @@ def audit(
     runs
         All together, unless the claim looks wrong after them.
     workers
-        Processes, or `Workers` that several audits share. More than one needs a subject that can be pickled, and a
+        Processes, or an executor that several audits share. Others than this one need a subject that can be pickled, and a
         script with a main guard.
     confidence
         1 - confidence is the probability of a false alarm.
@@ -114,13 +123,13 @@ def audit(
         if progress is not None:
             progress(min(done, runs), runs)
 
-    with Workers(workers) if isinstance(workers, int) else nullcontext(workers) as crew:
+    with processes(workers) if isinstance(workers, int) else nullcontext(workers) as executor:
         parts = itertools.count()  # each has noise of its own
 
         def observe(batches: list[Batch]) -> list[Observations]:
             part = next(parts)
             seeded = None if noise_seed is None else _MOST_PARTS * noise_seed + part
-            return crew.observe(audited.experiment, batches, seeded, count)
+            return observe_by(executor, audited.experiment, batches, seeded, count)
 
         crowd, seen = _crowd(audited, runs, observe)
         evidence = _bet(audited, crowd, seen, runs, 1 - confidence, observe)

@@ -1,6 +1,7 @@
 """The whole audit: every configuration that ships, every mechanism alone, and the noise itself; one error for all."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 from sottovoce._checks import number, whole
 from sottovoce.auditing.alignment import align, can_be_aligned
 from sottovoce.auditing.noise_checks import check_noise
-from sottovoce.auditing.parallel import Workers
+from sottovoce.auditing.parallel import each, processes
 from sottovoce.auditing.procedure import audit
 from sottovoce.auditing.results import Audit, Check, Findings
 from sottovoce.auditing.subjects.catalogue import label_of, mechanisms_alone, shipped
@@ -40,7 +41,7 @@ _SECONDS = {
 class _Part:
     label: str
     seconds: float  # about, on one core
-    work: Callable[..., Any]  # (crew, confidence, progress) -> Audit or Checks
+    work: Callable[..., Any]  # (executor, confidence, progress) -> Audit or Checks
 
 
 def audit_all(
@@ -84,11 +85,11 @@ def audit_all(
     checks: list[Check] = []
     total, done = sum(part.seconds for part in parts), 0.0
     finished = 0
-    with Workers(workers) as crew, suppress(KeyboardInterrupt):
+    with processes(workers) as executor, suppress(KeyboardInterrupt):
         for part in parts:
             tell = partial(_tell, progress, done, part, total)
             tell(0, 1)
-            found = part.work(crew, 1 - share, tell)
+            found = part.work(executor, 1 - share, tell)
             audits.extend([found] if isinstance(found, Audit) else [])
             checks.extend([] if isinstance(found, Audit) else found)
             done += part.seconds
@@ -147,11 +148,11 @@ def _kind(subject: Any) -> str:
 
 
 def _audited(subject: Any, label: str, runs: int, kind: str, noise_seed: int | None) -> _Part:
-    def work(crew: Workers, confidence: float, progress: Any) -> Audit:
+    def work(executor: Executor | None, confidence: float, progress: Any) -> Audit:
         return audit(
             subject,
             runs=runs,
-            workers=crew,
+            workers=executor,
             confidence=confidence,
             noise_seed=noise_seed,
             label=label,
@@ -161,12 +162,12 @@ def _audited(subject: Any, label: str, runs: int, kind: str, noise_seed: int | N
     return _Part(label, _SECONDS[kind] * runs, work)
 
 
-def _aligned(subjects: list[Any], crew: Workers, confidence: float, progress: Any) -> list[Check]:
-    found: dict[int, Check] = {}
-    for place, check in crew.each(_align, subjects):
-        found[place] = check
+def _aligned(subjects: list[Any], executor: Executor | None, confidence: float, progress: Any) -> list[Check]:
+    found: list[Check] = []
+    for check in each(executor, _align, subjects):
+        found.append(check)
         progress(len(found), len(subjects))
-    return [found[place] for place in sorted(found)]
+    return found
 
 
 def _align(subject: Any) -> Check:
@@ -174,5 +175,5 @@ def _align(subject: Any) -> Check:
     return align(subject, most=_ALIGNED // 4 if in_files else _ALIGNED)
 
 
-def _noise(crew: Workers, confidence: float, progress: Any) -> list[Check]:
+def _noise(executor: Executor | None, confidence: float, progress: Any) -> list[Check]:
     return check_noise(draws=_NOISE, confidence=confidence, progress=progress)

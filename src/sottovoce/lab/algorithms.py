@@ -1,87 +1,20 @@
 """What can be compared: this library in several settings, and every algorithm of the literature that it holds."""
 
 import inspect
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
-from numpy.typing import ArrayLike
-
-from sottovoce._arrays import Floats
 from sottovoce._written import read
-from sottovoce.domains import Domain
 from sottovoce.lab.baselines import BASELINES
-from sottovoce.lab.baselines.base import EVENTS
-from sottovoce.lab.baselines.best_fixed import BestFixed
-from sottovoce.lab.baselines.plans import BaselinePlan
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.lab.seeding import Streams
 from sottovoce.lab.segment_rivals import one_each, one_for_all
 from sottovoce.learning import PrivateBandit
 from sottovoce.plans.paper import paper_draft
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sphere import Sphere
 from sottovoce.playing import LocalReports
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoPrivacy, PureDP, SimulatedNoise
-
-# ----------------------------------------------------------------------
-# What exploring costs by itself: the best fixed point, played on a sphere around it.
-
-
-class ExploringAlone(BestFixed):
-    """One fixed point for ever, with actions on a sphere around it.
-
-    Its regret against that point is the part of a learner's regret that no learning can avoid at that radius.
-
-    Parameters
-    ----------
-    domain, horizon, loss_range, lipschitz, seed
-        As for `PrivateBandit`; the losses play no part.
-    point
-        Around what to play.
-    radius, play
-        As for `Sphere`.
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> environment = sv.lab.MovingTarget(sv.domains.Ball(3))
-    >>> best = environment.comparator(1_000).point
-    >>> learner = ExploringAlone(
-    ...     environment.domain, horizon=1_000, loss_range=(0.0, 2.0), seed=1, point=best, radius=0.1, play="around"
-    ... )
-    >>> 0 < sv.lab.simulate(learner, environment).regret_per_event < 0.1
-    True
-    """
-
-    name: ClassVar[str] = "exploring-alone"
-
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        point: ArrayLike,
-        radius: float,
-        play: str,
-        lipschitz: float | None = None,
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed, point=point)
-        self._sphere = Sphere(domain, radius, play)
-        steepest = self._problem.lipschitz_in(self._problem.placement("plain"))
-        pulled = domain.outer_radius / domain.inner_radius if play == "inside" else 0.0
-        bound = steepest * radius * (1 + pulled) * self.horizon
-        self.plan = BaselinePlan(
-            self.name, "knows the answer", self.horizon, bound, "T", {"radius": radius}, order_only=lipschitz is None
-        )
-
-    def _begin_round(self, most: int) -> tuple[Floats, Any]:
-        directions = self._sphere.directions(self._coins, min(most, EVENTS))
-        return self._sphere.actions(self._point, directions), None
-
 
 DELTA = 1e-6
 """Of the algorithms that promise (epsilon, delta)-privacy."""
@@ -178,32 +111,6 @@ def _paper_with_needed_noise(setting: AlgorithmSetting, privacy: Guarantee) -> P
     return _bandit(setting, privacy, plan=replace(paper_draft(problem, needed_noise=True).finish(), name="paper"))
 
 
-def _exploring_alone(setting: AlgorithmSetting) -> ExploringAlone:
-    """The best fixed point, on the sphere of another algorithm: what exploring costs by itself."""
-    choices = dict(setting.choices)
-    of, epsilon = str(choices.pop("of", "paper-no-noise")), float(choices.pop("epsilon", math.inf))
-    algorithm, own = find_algorithm(of)
-    if choices:
-        raise ValueError(f"exploring-alone has the settings of and epsilon, not {', '.join(choices)}")
-    if algorithm.private == math.isinf(epsilon):
-        raise ValueError(f"{of} {'needs' if algorithm.private else 'has no'} epsilon: exploring-alone:of={of},...")
-    other = algorithm.build(replace(setting, epsilon=epsilon, choices=own))
-    radius = getattr(other.plan, "parameters", {}).get("radius") or getattr(other.plan, "radius", None)
-    if radius is None:
-        raise ValueError(f"{of} does not explore on a sphere here")
-    environment = setting.problem.environment
-    return ExploringAlone(
-        setting.problem.domain,
-        horizon=setting.horizon,
-        loss_range=environment.loss_range,
-        lipschitz=environment.lipschitz,
-        seed=setting.streams.coins,
-        point=environment.comparator(setting.horizon).point,
-        radius=radius,
-        play="inside" if algorithm.name in BASELINES else setting.problem.settings().get("play", "inside"),
-    )
-
-
 def _baseline(kind: type[Any]) -> Algorithm:
     def build(setting: AlgorithmSetting) -> Any:
         problem, environment = setting.problem, setting.problem.environment
@@ -272,12 +179,6 @@ _HERE = (
         "Algorithm 1 with the paper's parameters, without noise",
         False,
         lambda setting: _bandit(setting, NoPrivacy(), plan="paper"),
-    ),
-    Algorithm(
-        "exploring-alone",
-        "the best fixed point on the sphere of another algorithm (of=paper-no-noise): what exploring costs by itself",
-        False,
-        _exploring_alone,
     ),
     Algorithm(
         "local",

@@ -2,15 +2,12 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from sampling import every
 from sottovoce.lab import Cell, run_cell
 from sottovoce.lab.algorithms import ALGORITHMS, DELTA
 from sottovoce.lab.baselines import BASELINES
-from sottovoce.lab.problems.naming import make_problem
-from sottovoce.lab.seeding import streams
 
 HEADLINES = {
     "default": "epsilon = 2, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
@@ -86,53 +83,20 @@ def test_reports_are_all_that_a_local_optimizer_is_told():
     assert one.result.regret != two.result.regret
 
 
-class TestExploringAlone:
-    """The best fixed point at another algorithm's radius."""
-
-    HERE = "ball:dimension=4,play=around"
-
-    def result(self, algorithm, horizon=4_000):
-        return run_cell(Cell(self.HERE, algorithm, math.inf, horizon, 1)).result
-
-    def test_its_regret_is_the_mean_cost_of_a_step_of_the_radius(self):
-        """Against the definition: losses at x* + zeta u, minus those at x*, with directions of our own."""
-        result = self.result("exploring-alone:of=paper-no-noise")
-        environment = make_problem(self.HERE, seed=streams(1).environment).environment
-        best, rng = environment.comparator(4_000).point, np.random.default_rng(0)
-        directions = rng.standard_normal((4_000, 4))
-        directions /= np.linalg.norm(directions, axis=1)[:, None]
-        zeta = 2 * math.sqrt(4) / 4_000**0.25
-        events = environment.events(0, 4_000)
-        cost = events.losses(best + zeta * directions).sum() - events.losses(np.tile(best, (4_000, 1))).sum()
-        assert result.regret == pytest.approx(cost, rel=0.05)
-        assert result.regret < result.predicted == pytest.approx(4_000 * zeta)
-
-    def test_baselines_explore_inside(self):
-        inside = self.result("exploring-alone:of=garber-kretzu")
-        assert 0 < inside.regret < inside.predicted
-
-    @every(
-        "algorithm, words",
-        [
-            ("exploring-alone:of=default", "default needs epsilon"),
-            ("exploring-alone:of=no-privacy,epsilon=1", "no-privacy has no epsilon"),
-            ("exploring-alone:of=uniform-random", "does not explore on a sphere"),
-            ("exploring-alone:of=nobody", "algorithm must be one of"),
-            ("exploring-alone:radius=1", "has the settings of and epsilon, not radius"),
-            ("paper-needed-laplace:radius=1", "have no setting radius"),
-            ("garber-kretzu:horizon=5", "garber-kretzu has no setting horizon"),
-            ("garber-kretzu:radius_factor=-1", "radius_factor must be greater than 0"),
-            ("best-fixed:radius_factor=2", "best-fixed has no setting radius_factor"),
-        ],
-    )
-    def test_what_makes_no_sense_is_refused(self, algorithm, words):
-        epsilon = 1.0 if "needed" in algorithm else math.inf
-        with pytest.raises(ValueError, match=words):
-            run_cell(Cell(self.HERE, algorithm, epsilon, 100, 0))
-
-    def test_posterior_probes_have_no_radius(self):
-        with pytest.raises(ValueError, match="does not explore on a sphere"):
-            run_cell(Cell("ball:dimension=4", "exploring-alone:of=default,epsilon=1", math.inf, 100, 0))
+@every(
+    "algorithm, words",
+    [
+        ("nobody", "algorithm must be one of"),
+        ("paper-needed-laplace:radius=1", "have no setting radius"),
+        ("garber-kretzu:horizon=5", "garber-kretzu has no setting horizon"),
+        ("garber-kretzu:radius_factor=-1", "radius_factor must be greater than 0"),
+        ("best-fixed:radius_factor=2", "best-fixed has no setting radius_factor"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(algorithm, words):
+    epsilon = 1.0 if "needed" in algorithm else math.inf
+    with pytest.raises(ValueError, match=words):
+        run_cell(Cell("ball:dimension=4,play=around", algorithm, epsilon, 100, 0))
 
 
 @every("algorithm, privacy", [("paper-needed-laplace", "pure"), ("paper-needed-gaussian", "approximate")])

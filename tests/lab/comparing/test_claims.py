@@ -188,41 +188,6 @@ class TestEvidence:
         assert along(results, "default", "horizon", SCALE.base).seeds == (1, 2, 3)
 
 
-class TestParts:
-    """What the regret is made of is said where it grows too fast, in the verdict itself."""
-
-    def claim(self, share, power):
-        """Regret grows as n; exploring is a share of it at n = 8 and grows as a power of n."""
-
-        def regret(algorithm, T, n, e):
-            if algorithm.startswith("exploring-alone"):
-                return 0.01 * T * share * (n / 8) ** power
-            return (
-                0.01 * T * (n / 8)
-                if algorithm in ("default", "paper-needed-gaussian")
-                else true_claims(algorithm, T, n, e)
-            )
-
-        return judge(invented(regret, spread=0.001, bound=1e4), SCALE)[2]
-
-    def test_exploring_that_is_most_of_it_is_called_so(self):
-        claim = self.claim(0.9, 1.0)
-        for words in (claim.of_default, claim.of_needed):
-            assert words.startswith("does not hold here (1.00")
-            assert "): mostly exploring, 90% to 90% of it, to the power of 1.00 ± 0.00 and " in words
-            assert "; the rest to the power of " in words
-        assert claim.of_default in claim.verdict
-
-    def test_exploring_that_is_little_of_it_is_called_so(self):
-        assert "): hardly exploring" in self.claim(0.1, 0.5).of_default
-        assert "): partly exploring" in self.claim(0.3, 1.0).of_default
-
-    def test_a_claim_that_holds_needs_no_excuse(self):
-        claim = judge(invented(true_claims, spread=0.01, bound=1e4), SCALE)[2]
-        assert "exploring" not in claim.verdict
-        assert any("exploring" in row.parts for row in claim.rows)
-
-
 class TestFarValues:
     """A horizon with few seeds is reported, and takes no part in the verdict."""
 

@@ -159,7 +159,7 @@ def test_what_is_no_executor_is_refused_before_anything_is_written(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-@every("name", ["sottovoce", "python", "numpy", "scipy", "numba", "machine"])
+@every("name", ["sottovoce", "python", "numpy", "scipy", "machine"])
 def test_another_version_there_is_refused(name, tmp_path):
     """By an executor whose process is told to expect another version; nothing is run, and no cell is blamed."""
 

@@ -5,58 +5,16 @@ The one file of this package that knows the optimizer's insides: where its relea
 
 import itertools
 import threading
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look, plain, public_names
-from sottovoce.learning import Plan, PrivateBandit
+from sottovoce.learning import PrivateBandit
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, local
 from sottovoce.rounds.store import Compute
-
-
-class Harness(Protocol):
-    """What a run is played on: an optimizer or a study, and what an adversary can read of it."""
-
-    loss_range: tuple[float, float]
-    released: list[Floats]
-    unsettled: tuple[str, ...]  # names of views that looking itself may change
-    own: dict[Any, str]  # what is another in every run, whatever is lost, with words for it
-
-    @property
-    def remaining(self) -> int | None:
-        """Events that are left; None if there is no end."""
-
-    @property
-    def closed(self) -> int:
-        """How many rounds are closed."""
-
-    @property
-    def patient(self) -> bool:
-        """Whether rounds wait for ever, until their losses are told or forgotten."""
-
-    def ask(self, size: int | None) -> Any:
-        """Return so many actions, or (None) the rest of the round."""
-
-    def tell(self, ids: Any, losses: Any) -> None:
-        """Tell losses."""
-
-    def forget(self, ids: Any) -> None:
-        """Say that losses will not come."""
-
-    def renew(self, how: str) -> None:
-        """Go on from what is stored, or from a backup of it."""
-
-    def parts(self, ids: list[Any]) -> list[list[int]]:
-        """Return the places of ids whose rounds are released apart from those of others, part by part."""
-
-    def look(self) -> dict[str, Any]:
-        """Return all that is public, by the names of the views."""
-
-    def close(self) -> None:
-        """End the run; from here on `released` is complete."""
 
 
 class Transcript:
@@ -93,8 +51,8 @@ class Transcript:
         self.said: list[str] = []
 
 
-class AtOptimizer:
-    """What seats at optimizers and at studies have in common: what these are called with.
+class Harness:
+    """What a run is played on, and what an adversary can read of it: an optimizer, a study, or evaluations.
 
     Parameters
     ----------
@@ -129,16 +87,20 @@ class AtOptimizer:
         return int(self._optimizer.round)
 
     @property
+    def patient(self) -> bool:
+        """Whether rounds wait for ever, until their losses are told or forgotten."""
+        return self._optimizer.patience is None
+
+    @property
     def privacy(self) -> PrivacyStatement:
         """What is promised."""
         promised: PrivacyStatement = self._optimizer.privacy
         return promised
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> Any:
         """The plan in force."""
-        plan: Plan = self._optimizer.plan
-        return plan
+        return self._optimizer.plan
 
     def ask(self, size: int | None) -> Any:
         """Return so many actions, or the rest of the round; of another set, if it is time for that."""
@@ -175,11 +137,11 @@ class AtOptimizer:
         self._optimizer.forget(ids)
 
     def renew(self, how: str) -> None:
-        """Go on as another incarnation."""
+        """Go on from what is stored, or from a backup of it."""
         raise NotImplementedError(f"this cannot be {how}")
 
     def parts(self, ids: list[Any]) -> list[list[int]]:
-        """Return the places of all ids: there is one stream of rounds."""
+        """Return the places of ids whose rounds are released apart from those of others: here there is one stream."""
         return [list(range(len(ids)))]
 
     def look(self) -> dict[str, Any]:
@@ -188,7 +150,7 @@ class AtOptimizer:
         return seen | {"beliefs": plain(self._optimizer._store.believed({}))}
 
     def close(self) -> None:
-        """End the run."""
+        """End the run; from here on `released` is complete."""
 
     def _listen(self) -> None:
         """Read every release, in the order of the draws, as it is kept once its round is closed."""
@@ -208,7 +170,7 @@ class AtOptimizer:
         store.release = read
 
 
-class InMemory(AtOptimizer):
+class InMemory(Harness):
     """A harness for an optimizer."""
 
     def __init__(self, optimizer: PrivateBandit, source: NoiseSource) -> None:
@@ -216,11 +178,6 @@ class InMemory(AtOptimizer):
         self._on_owners_side = isinstance(optimizer.privacy.guarantee, LocalDP)
         self._lock = threading.Lock()
         self._listen_unless_reported()
-
-    @property
-    def patient(self) -> bool:
-        """Whether rounds wait for ever."""
-        return self._optimizer.patience is None
 
     def tell(self, ids: Any, losses: Any) -> None:
         """Tell losses, or what their owners make of them."""
@@ -244,7 +201,7 @@ class InMemory(AtOptimizer):
             self._listen()
 
 
-class TakingTurns(AtOptimizer):
+class TakingTurns(Harness):
     """What a harness has besides, where there are segments: whom an event is for is public, and alike in both worlds.
 
     Whole rounds are asked of one segment after another; otherwise segments take turns event by event, so that a person

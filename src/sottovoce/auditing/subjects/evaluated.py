@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.auditing.playing.public_views import look, public_names
-from sottovoce.auditing.playing.transcripts import one_of, whose_turn
+from sottovoce.auditing.playing.public_views import look
+from sottovoce.auditing.playing.transcripts import Harness, one_of, whose_turn
 from sottovoce.auditing.subjects.configurations import CountedConfiguration
 from sottovoce.auditing.subjects.studied import scratch_folder
 from sottovoce.evaluations import Evaluation, PrivateEvaluations
 from sottovoce.learning import Actions
-from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PrivacyStatement, PureDP, local
+from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PureDP, local
 
 _FEW = 100  # events of an evaluation that is run by the thousand
 
@@ -113,29 +113,22 @@ class EvaluationConfiguration:
         return Evaluated(self, seed, noise)
 
 
-class Evaluated:
+class Evaluated(Harness):
     """A harness for evaluations: an adversary sees every released number, what each person meets, and when one closes.
 
     What a person meets is chosen by what was released before: a step from the best so far, to the side that the last
     mean says.
     """
 
-    loss_range = (0.0, 1.0)
-    segments = None
-    people = 0  # who come often, and are counted; 0: nobody is
-
     def __init__(self, configuration: EvaluationConfiguration, seed: int, source: NoiseSource) -> None:
         self._configuration, self._source = configuration, source
-        self.own: dict[Any, str] = {}
-        made: dict[str, Any] = {name: getattr(configuration, name) for name in ("privacy", "patience", "channel")}
-        made |= {"loss_range": self.loss_range, "seed": seed}
-        made["variance"] = configuration.variance
+        chosen = {name: getattr(configuration, name) for name in ("privacy", "patience", "channel", "variance")}
         if configuration.stored:
             self._folder = scratch_folder()
+        self._evaluations = self._opened_with(loss_range=(0.0, 1.0), seed=seed, **chosen)
+        super().__init__(self._evaluations, source, (0.0, 1.0))
+        if configuration.stored:
             self.own[self._folder.name] = "<folder>"
-        self._evaluations = self._opened_with(**made)
-        self.unsettled = public_names(self._evaluations).unsettled
-        self.released: list[Floats] = []
         self._opened: dict[int, Evaluation] = {}  # by number
         self._met: dict[Any, tuple[int, float]] = {}  # numbers and parameters, by id
         self._parameters: dict[int, float] = {}  # by number
@@ -147,14 +140,9 @@ class Evaluated:
         return PrivateEvaluations(storage=url, name="audit", noise=self._source, **options)
 
     @property
-    def plan(self) -> EvaluationPlan:
+    def plan(self) -> Any:
         """What releases."""
         return self._configuration.plan
-
-    @property
-    def privacy(self) -> PrivacyStatement:
-        """What the evaluations promise."""
-        return self._evaluations.privacy
 
     @property
     def remaining(self) -> int:
@@ -165,11 +153,6 @@ class Evaluated:
     def closed(self) -> int:
         """How many evaluations are closed."""
         return len(self._evaluations.results)
-
-    @property
-    def patient(self) -> bool:
-        """Whether evaluations wait for ever."""
-        return self._configuration.patience is None
 
     def ask(self, size: int | None) -> Any:
         """Assign so many people, or all that what is open has places for."""
@@ -239,12 +222,8 @@ class Evaluated:
         if not self._configuration.stored:
             raise NotImplementedError("evaluations in memory cannot be taken up again")
         self._evaluations.close()
-        self._evaluations = again = self._opened_with(restored=how == "restored")
+        self._evaluations = self._optimizer = again = self._opened_with(restored=how == "restored")
         self._opened = {number: again.evaluation(number) for number in self._opened}
-
-    def parts(self, ids: list[Any]) -> list[list[int]]:
-        """Return the places of all ids, handed in as one."""
-        return [list(range(len(ids)))]
 
     def look(self) -> dict[str, Any]:
         """Return all that is public, of all evaluations together and of each."""

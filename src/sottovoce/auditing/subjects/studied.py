@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sottovoce.auditing.playing.transcripts import AtOptimizer, TakingTurns
+from sottovoce.auditing.playing.transcripts import Harness, TakingTurns
 from sottovoce.auditing.subjects.configurations import Configuration
 from sottovoce.learning import Plan
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource
@@ -71,7 +71,7 @@ class StudyConfiguration:
         return kind(self.configuration, seed, noise)
 
 
-class Studied(AtOptimizer):
+class Studied(Harness):
     """A harness for a study: what an adversary reads of it are its actions, and all that it shows and exports."""
 
     def __init__(self, configuration: Configuration, seed: int, source: NoiseSource) -> None:
@@ -80,7 +80,7 @@ class Studied(AtOptimizer):
                 "studies of privatised reports are not audited: what is released are the reports themselves"
             )
         self._folder = scratch_folder()
-        self._patient, self._source = configuration.patience is None, source
+        self._source = source
         made = self._open(
             domain=configuration.domain,
             horizon=configuration.horizon,
@@ -97,11 +97,6 @@ class Studied(AtOptimizer):
     def _open(self, **options: Any) -> Study:
         url = f"sqlite:///{Path(self._folder.name) / 'study.db'}"
         return Study.open(url, name="audit", noise=self._source, **options)
-
-    @property
-    def patient(self) -> bool:
-        """Whether rounds wait for ever."""
-        return self._patient
 
     def renew(self, how: str) -> None:
         """Close the study, and open it again: as the same incarnation, or as one that was put back from a backup."""

@@ -119,8 +119,6 @@ class Evidence:
         `HOLDS`, `FAILS` or `UNSEEN`.
     why
         In one sentence.
-    parts
-        What the regret is made of, where that was measured.
 
     Examples
     --------
@@ -135,7 +133,6 @@ class Evidence:
     measured: str
     verdict: str
     why: str
-    parts: str = ""
 
 
 def series(

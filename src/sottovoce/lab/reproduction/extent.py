@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sottovoce.lab.algorithms import DELTA
-from sottovoce.lab.reproduction.exploring import EXPLORERS, exploring_of
 from sottovoce.lab.reproduction.hindsight import FACTORS, with_factor
 from sottovoce.lab.reproduction.lemmas import Base
 from sottovoce.lab.reproduction.oracle_calls import OPEN_LOOP, POLYTOPE
@@ -119,8 +118,7 @@ def _cells(scale: Extent) -> Iterator[Cell]:
     if scale.approximate_horizons:
         yield from grid([here], _SLOW[1:], epsilons=[base.epsilon], horizons=scale.approximate_horizons, seeds=seeds)
     sizes = [problem_of(dimension) for dimension in scale.dimensions]
-    exploring = sorted({exploring_of(name, base) for name in EXPLORERS})
-    yield from grid(sizes, (*_MANY, *exploring), epsilons=[base.epsilon], horizons=[base.horizon], seeds=seeds)
+    yield from grid(sizes, _MANY, epsilons=[base.epsilon], horizons=[base.horizon], seeds=seeds)
     private = ("default", *_PAPER, *_NEEDED)
     yield from grid([here], private, epsilons=scale.epsilons, horizons=[base.horizon], seeds=seeds)
     yield from grid([here], _PAPER[:1], epsilons=scale.huge_epsilons, horizons=[base.horizon], seeds=seeds)

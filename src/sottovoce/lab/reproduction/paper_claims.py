@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from sottovoce.lab.algorithms import DELTA
 from sottovoce.lab.reproduction.evidence import (
-    FAILS,
     UNSEEN,
     Evidence,
     Series,
@@ -18,7 +17,6 @@ from sottovoce.lab.reproduction.evidence import (
     judge_power,
     series,
 )
-from sottovoce.lab.reproduction.exploring import EXPLORERS, exploring_of, parts_in_words
 from sottovoce.lab.reproduction.hindsight import best_by_seed
 from sottovoce.lab.reproduction.lemmas import LEMMAS, Base, bound_power
 from sottovoce.lab.reproduction.oracle_calls import OPEN_LOOP, POLYTOPE, judge_calls
@@ -114,14 +112,8 @@ def _together(rows: list[Evidence]) -> str:
         levels = " and ".join(dict.fromkeys(row.level for row in rows))
         return f"{UNSEEN}, since too little is learned: regret is {levels} times that of never learning"
     if len(verdicts) == 1:
-        return f"{rows[0].verdict} ({', '.join(row.measured for row in rows)}){_parts(rows)}"
-    return ", and ".join(f"{row.verdict} with {row.who} ({row.measured or row.why}){_parts([row])}" for row in rows)
-
-
-def _parts(rows: list[Evidence]) -> str:
-    """Say what a regret that grows too fast is made of."""
-    words = dict.fromkeys(row.parts for row in rows if row.parts and row.verdict == FAILS)
-    return f": {'; '.join(words)}" if words else ""
+        return f"{rows[0].verdict} ({', '.join(row.measured for row in rows)})"
+    return ", and ".join(f"{row.verdict} with {row.who} ({row.measured or row.why})" for row in rows)
 
 
 # ---------------------------------------------------------------------- the claims
@@ -188,11 +180,7 @@ def _power_rows(
         if algorithm in LEMMAS and len(found.values) > 1:  # other algorithms have no logarithms to lean on
             allowed = max(claimed, bound_power(algorithm, axis, found.values, base))
         far = along(results, algorithm, axis, base, every=True) if axis == "horizon" else None
-        row = judge_power(found, allowed, claimed=claimed, far=far)
-        if axis == "dimension" and algorithm in EXPLORERS:
-            exploring = along(results, exploring_of(algorithm, base), axis, base)
-            row = replace(row, parts=parts_in_words(found, exploring))
-        rows.append(row)
+        rows.append(judge_power(found, allowed, claimed=claimed, far=far))
     return tuple(rows)
 
 

@@ -1,7 +1,6 @@
 """A grid of runs as a folder on disk, which can be interrupted and resumed."""
 
 import json
-import platform
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from functools import cached_property
@@ -9,12 +8,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import scipy
 
 import sottovoce
 from sottovoce._arrays import Vector
 from sottovoce._disk import write_atomically
 from sottovoce.lab.simulation import Run
+from sottovoce.lab.sweeps._versions import versions
 from sottovoce.lab.sweeps.cell import Cell, Result
 from sottovoce.lab.sweeps.records import read_record, write_table
 
@@ -71,7 +70,7 @@ class Sweep:
             "version": VERSION,
             "sottovoce": sottovoce.__version__,
             "command": command,
-            "environment": {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__},
+            "environment": versions(),
             "cells": [_as_plain(cell) for cell in sweep.cells],
         }
         write_atomically(sweep.folder / "sweep.json", (json.dumps(about, indent=1) + "\n").encode())

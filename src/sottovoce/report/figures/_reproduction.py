@@ -50,7 +50,7 @@ def write_reproduction(sweep: Sweep, claims: Sequence[PaperClaim], scale: Extent
 
 
 _NUMBERS = ("problem", "algorithm", "epsilon", "events", "regret", "standard error", "of never", "runs")
-_EVIDENCE = ("claim", "algorithm", "of never", "of own bound", "measured", "verdict", "why", "made of")
+_EVIDENCE = ("claim", "algorithm", "of never", "of own bound", "measured", "verdict", "why")
 
 
 def _numbers(one: Summary) -> list[str]:
@@ -60,7 +60,7 @@ def _numbers(one: Summary) -> list[str]:
 
 
 def _evidence(claim: PaperClaim, row: Evidence) -> list[str]:
-    return [claim.title, row.who, row.level, row.share_of_bound, row.measured, row.verdict, row.why, row.parts]
+    return [claim.title, row.who, row.level, row.share_of_bound, row.measured, row.verdict, row.why]
 
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -19,10 +19,10 @@ from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
 from sottovoce.report.html._drawings import Decision, decide, plain_point
 from sottovoce.report.html.pieces import Chart, Table, Tile, epsilon_cell, number, table
-from sottovoce.report.numbers import epsilon_name, short, significant
+from sottovoce.report.numbers import epsilon_name, significant
 
 # ----------------------------------------------------------------------
-# Charts of one problem in a sweep: regret as events pass, against epsilon and horizon; the price of privacy.
+# Charts of one problem in a sweep: regret as events pass, and against epsilon.
 
 
 _POINTS = 80  # of a curve: more cannot be told apart at this size
@@ -95,93 +95,27 @@ def _stacked(sweep: Sweep, one: Summary, curve: Callable[[Run], Floats]) -> tupl
     return grid, np.array([np.interp(grid, events, values) for events, values in found])
 
 
-def in_figures(groups: list[Summary], colours: dict[str, int]) -> list[Chart]:
-    """Return regret against epsilon, the price of privacy, and regret against the horizon; those that have points."""
+def against_epsilon(groups: list[Summary], colours: dict[str, int]) -> list[Chart]:
+    """Return regret against epsilon, over the longest horizon; nothing where there is no epsilon."""
     longest = max(one.horizon for one in groups)
     here = [one for one in groups if one.horizon == longest]
     finite = sorted({one.epsilon for one in here if math.isfinite(one.epsilon)})
-    figures = []
-    if finite:
-        figures.append(_against_epsilon(here, finite, colours, longest))
-        prices = _price_series(here, colours)
-        if prices:
-            figures.append(_price_figure(prices, finite, longest))
-    horizons = sorted({one.horizon for one in groups})
-    if len(horizons) > 1:
-        figures.append(_against_horizon(groups, colours))
-    return figures
-
-
-def _epsilon_axis(finite: list[float], *, none: bool) -> tuple[Axis, float]:
-    """Return an axis, and where "none" stands on it: one step to the right of the largest epsilon."""
+    if not finite:
+        return []
     step = finite[-1] / finite[-2] if len(finite) > 1 else 10.0
-    place = finite[-1] * step
-    ticks = [(value, f"{value:g}") for value in finite]
-    if none:
-        ticks.append((place, "none"))
-    return Axis("epsilon (smaller is more private)", log=True, ticks=tuple(ticks)), place
-
-
-def _against_epsilon(here: list[Summary], finite: list[float], colours: dict[str, int], horizon: int) -> Chart:
+    ticks, place = [(value, f"{value:g}") for value in finite], finite[-1] * step
     none = any(math.isinf(one.epsilon) for one in here)
-    axis, place = _epsilon_axis(finite, none=none)
+    if none:  # one step to the right of the largest
+        ticks.append((place, "none"))
     lines = [
-        _line(
-            name,
-            [(place if math.isinf(one.epsilon) else one.epsilon, one.regret, one.regret_error) for one in mine],
-            colours,
-        )
+        _line(name, [(min(one.epsilon, place), one.regret, one.regret_error) for one in mine], colours)
         for name, mine in _by_algorithm(here, lambda one: one.epsilon)
     ]
-    title = f"Regret per event against epsilon, over {horizon:,} events"
+    axis = Axis("epsilon (smaller is more private)", log=True, ticks=tuple(ticks))
+    title = f"Regret per event against epsilon, over {longest:,} events"
     chart = line_chart(lines, axis, Axis("regret per event", log=_positive(lines)), title)
     caption = "Mean regret per event at the end." + (" The rightmost points are without privacy." if none else "")
-    return Chart("Regret against epsilon", chart, caption)
-
-
-def _price_series(here: list[Summary], colours: dict[str, int]) -> list[Curve]:
-    found = []
-    for name, mine in _by_algorithm(here, lambda one: one.epsilon):
-        costs = [(one.epsilon, price_of(one, here)) for one in mine]
-        points = [(epsilon, cost.ratio, cost.error) for epsilon, cost in costs if cost is not None]
-        if points:
-            found.append(_line(name, points, colours))
-    return found
-
-
-def _price_figure(prices: list[Curve], finite: list[float], horizon: int) -> Chart:
-    axis, _ = _epsilon_axis(finite, none=False)
-    ends = np.array([finite[0], finite[-1]])
-    level = Curve("no price", ends, np.ones(2), colour=-1)
-    log = _positive(prices) and max(float(line.y.max()) for line in prices) > 5
-    title = f"Price of privacy against epsilon, over {horizon:,} events"
-    chart = line_chart([level, *prices], axis, Axis("price of privacy (×)", log=log), title)
-    return Chart(
-        "Price of privacy",
-        chart,
-        "Regret relative to that of the same algorithm without privacy: 1 is free. An algorithm that learns nothing "
-        "pays nothing, so read it beside the regret.",
-    )
-
-
-def _against_horizon(groups: list[Summary], colours: dict[str, int]) -> Chart:
-    """At the featured epsilon of each algorithm: the one that most of its cells have, next to 1."""
-    finite = {one.epsilon for one in groups if math.isfinite(one.epsilon)}
-    epsilon = min(finite, key=lambda value: abs(math.log(value))) if finite else math.inf
-    private = {one.algorithm for one in groups if one.epsilon == epsilon}
-    mine = [one for one in groups if one.epsilon == epsilon or one.algorithm not in private]
-    lines = [
-        _line(name, [(float(one.horizon), one.regret, one.regret_error) for one in members], colours)
-        for name, members in _by_algorithm(mine, lambda one: one.horizon)
-    ]
-    ticks = tuple((float(value), short(value)) for value in sorted({one.horizon for one in groups}))
-    title = f"Regret per event against the horizon, at {epsilon_name(epsilon)}"
-    chart = line_chart(
-        lines, Axis("events", log=True, ticks=ticks), Axis("regret per event", log=_positive(lines)), title
-    )
-    return Chart(
-        "Regret against the horizon", chart, f"At {epsilon_name(epsilon)}; algorithms without privacy as they are."
-    )
+    return [Chart("Regret against epsilon", chart, caption)]
 
 
 def _by_algorithm(groups: list[Summary], order: Callable[[Summary], float]) -> list[tuple[str, list[Summary]]]:
@@ -231,7 +165,7 @@ def problem_part(sweep: Sweep, groups: list[Summary], colours: dict[str, int], *
         tiles=_tiles(title, featured, groups),
         legend=_legend(groups, colours),
         curves=curves(sweep, groups, colours),
-        charts=in_figures(groups, colours),
+        charts=against_epsilon(groups, colours),
         prices=_prices(groups, anchor),
         decision=_decision(sweep, featured, problem),
     )

@@ -158,7 +158,7 @@ def _content(
         "tiles": _tiles_of(entries),
         "contents": contents,
         "legend": _legend_of(entries),
-        "figures": _figures_of(entries),
+        "figure": _figure_of(entries),
         "runs": _table_of(entries),
         "decision": decision,
         "segments": segments,
@@ -281,21 +281,7 @@ def _tiles_of(entries: list[_ShownRun]) -> list[Tile]:
                     "the regret without privacy, in one run each",
                 ),
             )
-    promised = first.plan is not None and not (first.plan.order_only or first.plan.vacuous)
-    if promised and math.isfinite(first.predicted):
-        tiles.append(_bound_tile(first))
     return tiles
-
-
-def _bound_tile(first: _ShownRun) -> Tile:
-    """Say what the plan promised before the first event, and how much of it came true."""
-    happened = first.run.regret_per_event
-    share = f"{happened / first.predicted:.0%} of that" if happened > 0 else "less than nothing"
-    return Tile(
-        "At worst, the plan promised, at most",
-        significant(first.predicted),
-        f"lost per event beyond the best fixed decision. It came to {significant(happened)}: {share}.",
-    )
 
 
 def _without_privacy(entries: list[_ShownRun]) -> _ShownRun | None:
@@ -319,44 +305,26 @@ def _colours(entries: list[_ShownRun]) -> list[int]:
     return run_colours([one.run for one in entries])
 
 
-def _figures_of(entries: list[_ShownRun]) -> list[Chart]:
-    """Return the regret per event, and in all."""
+def _figure_of(entries: list[_ShownRun]) -> Chart:
+    """Return the regret per event."""
     longest = max((one.run for one in entries), key=lambda run: run.events_finished)
     keys = zip(_colours(entries), entries, strict=True)
-    shown = [(one.label, one.run, one.run.regret, number) for number, one in keys]
-    shown.append(("never learning", longest, longest.no_learning, -1))
-    each = [_each(*one) for one in shown]
-    total = [_total(*one) for one in shown]
-    below = any(np.any(line.y <= 0) for line in each)
+    lines = [_each(one.label, one.run, one.run.regret, number) for number, one in keys]
+    lines.append(_each("never learning", longest, longest.no_learning, -1))
+    below = any(np.any(line.y <= 0) for line in lines)
     note = " Below zero less was lost than by any fixed decision: the world changed." if below else ""
-    return [
-        Chart(
-            "Per event",
-            line_chart(
-                each,
-                Axis("events", log=True),
-                Axis("regret per event", signed=True),
-                "Regret per event so far, on logarithmic axes",
-            ),
-            f"What was lost per event so far, on logarithmic axes: a straight line is a power of the events.{note}",
-        ),
-        Chart(
-            "In all",
-            line_chart(total, Axis("events"), Axis("cumulative regret"), "Cumulative regret over events"),
-            "The same added up: what learns lies close to the bottom wherever something beside it does not.",
-        ),
-    ]
+    said = "Regret per event so far, on logarithmic axes"
+    return Chart(
+        "Per event",
+        line_chart(lines, Axis("events", log=True), Axis("regret per event", signed=True), said),
+        f"What was lost per event so far, on logarithmic axes: a straight line is a power of the events.{note}",
+    )
 
 
 def _each(name: str, run: Run, regret: Vector, colour: int) -> Curve:
     x, y = per_event(run.events, regret)
     kept = np.unique(np.geomspace(1, len(x), min(160, len(x))).round().astype(int)) - 1
     return Curve(name, x[kept], y[kept], colour=colour)
-
-
-def _total(name: str, run: Run, regret: Vector, colour: int) -> Curve:
-    kept = np.unique(np.linspace(0, len(run.events) - 1, 160).astype(int))
-    return Curve(name, np.append(0.0, run.events[kept]), np.append(0.0, regret[kept]), colour=colour)
 
 
 def _table_of(entries: list[_ShownRun]) -> Table:

@@ -17,7 +17,7 @@ from sottovoce.report._palette import algorithm_colours
 from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run, statement_rows
 from sottovoce.report.html._problem_part import problem_part
 from sottovoce.report.html.page import write_page
-from sottovoce.report.html.pieces import Table, TableCell, epsilon_cell, number, table, text
+from sottovoce.report.html.pieces import Table, TableCell, table, text
 from sottovoce.report.numbers import epsilon_name, joined, short, significant
 
 _WORDY = ("error", "privacy")
@@ -57,17 +57,16 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
         for i, mine in enumerate(gather(groups, lambda one: one.problem).values())
     ]
     promises = _promises(sweep, groups)
-    predicted, sloped = _predictions(groups), _slopes(results)
+    sloped = _slopes(results)
     content = {
         "title": _title(sweep, parts),
         "lead": [_lead(sweep, results)],
         "banner": _banner(promises),
         "tiles": [tile for part in parts for tile in part.tiles][:6],
-        "contents": _contents(parts, bool(predicted), bool(sloped)),
+        "contents": _contents(parts, bool(sloped)),
         "reading": _reading(groups),
         "problems": parts,
         "promises": promises,
-        "predictions": predicted,
         "slopes": sloped,
         "failed": _failed(results),
         "missing": _missing(sweep, results),
@@ -107,11 +106,10 @@ def _banner(promises: list[tuple[str, Promise, Rows]]) -> str:
     return ""
 
 
-def _contents(parts: list[Any], predicted: bool, sloped: bool) -> list[tuple[str, str]]:
+def _contents(parts: list[Any], sloped: bool) -> list[tuple[str, str]]:
     return [
         *((part.anchor, part.title) for part in parts),
         ("privacy", "What is promised"),
-        *([("plan", "Predicted and happened")] if predicted else []),
         *([("slopes", "Slopes")] if sloped else []),
         ("failed", "Failures"),
         ("cells-section", "Every cell"),
@@ -147,37 +145,6 @@ def _promise(sweep: Sweep, one: Summary) -> tuple[Promise, Rows]:
     except (LookupError, ValueError, OSError):  # the noise of a sweep is simulated wherever there is any
         return promise_of(None, headline=one.privacy, simulated=math.isfinite(one.epsilon)), ()
     return promise_of_run(details), statement_rows(details)
-
-
-def _predictions(groups: list[Summary]) -> dict[str, Any] | None:
-    """Return words and a table; None if no algorithm predicts anything."""
-    told = [one for one in groups if math.isfinite(one.predicted) and one.predicted > 0]
-    if not told:
-        return None
-    kept = sum(one.regret <= one.predicted for one in told)
-    words = (
-        "Before the first event a plan states a bound on the regret, for the worst losses it was told to expect (for "
-        f"linear losses its order). In {kept} of {len(told)} settings the mean regret stayed below it."
-    )
-    return {"words": words, "table": _predictions_table(told)}
-
-
-def _predictions_table(told: list[Summary]) -> Table:
-    return table(
-        "predictions",
-        "Predicted regret per event, and the mean of what happened",
-        told,
-        {
-            "problem": lambda one: one.problem,
-            "algorithm": lambda one: one.algorithm,
-            "epsilon": lambda one: epsilon_cell(one.epsilon),
-            "events": lambda one: one.horizon,
-            "predicted per event": lambda one: one.predicted,
-            "happened per event": lambda one: number(one.regret, error=one.regret_error),
-            "happened / predicted": lambda one: number(one.regret / one.predicted, times=True),
-        },
-        sortable=True,
-    )
 
 
 def _slopes(results: Sequence[Result]) -> dict[str, Any] | None:
