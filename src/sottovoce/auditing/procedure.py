@@ -77,8 +77,8 @@ def audit(
     runs
         All together, unless the claim looks wrong after them.
     workers
-        Processes, or an executor that several audits share. Others than this one need a subject that can be pickled, and a
-        script with a main guard.
+        Processes, or an executor that several audits share. Others than this one need a subject that can be pickled
+        and a script with a main guard.
     confidence
         1 - confidence is the probability of a false alarm.
     seed
