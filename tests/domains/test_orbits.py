@@ -1,14 +1,10 @@
 """Symmetric sets: designs by formula are the spread of vertices of random costs, and optimal; other searches end."""
 
-import io
-import time
-
 import numpy as np
 import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce import _wait_notice
 from sottovoce.domains import Rounded, design
 from sottovoce.domains._geometry.orbits import helmert
 from sottovoce.domains.design import d_optimal_design
@@ -110,25 +106,3 @@ def test_a_search_ends_when_its_work_is_spent(monkeypatch):
     local = (rushed.vertices - rushed.mean) @ rushed.whitening.T
     np.testing.assert_allclose((local.T * rushed.weights) @ local, np.eye(rushed.dimension), atol=1e-8)
     assert rushed.worst_leverage >= rushed.dimension * (1 - 1e-9)
-
-
-class Terminal(io.StringIO):
-    def __init__(self, tty):
-        super().__init__()
-        self._tty = tty
-
-    def isatty(self):
-        return self._tty
-
-
-@pytest.mark.parametrize(("tty", "late"), [(True, True), (True, False), (False, True)])
-def test_what_takes_long_is_said_at_a_terminal_alone(tty, late, monkeypatch):
-    screen, clock = Terminal(tty), iter([0.0, 5.0 if late else 0.5, 6.0 if late else 0.6])
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(_wait_notice.sys, "stderr", screen)
-    waiting = _wait_notice.WaitNotice("searching")
-    waiting.say("1 of 2")
-    waiting.say("2 of 2")
-    waiting.over()
-    said = "\rsottovoce: searching (1 of 2)\rsottovoce: searching (2 of 2)\n"
-    assert screen.getvalue() == (said if tty and late else "")

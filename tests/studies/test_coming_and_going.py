@@ -24,7 +24,7 @@ _numbers = itertools.count()
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_told_after_a_stretch_was_given_back_is_on_record(kind, url):
     """One asks one by one, which reserves ahead; another tells the last id, and what it then asks for itself."""
-    for asked in (14, 20, 27, 60):
+    for asked in (14, 27):
         company = Company(kind, url, f"study {asked}", size=2)
         company.step("ask", 0, asked, 0)
         company.step("tell", 1, 0, 1)

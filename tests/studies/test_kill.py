@@ -133,8 +133,10 @@ def test_the_end_of_a_life_is_all_or_nothing(late, url):
     assert len(generations) > 3
 
 
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("limit", [{"deadline": 1e-6}, {"patience": 5}], ids=["deadline", "patience"])
+@pytest.mark.parametrize(
+    ("late", "limit"),
+    sampled([(late, limit) for limit in ({"deadline": 1e-6}, {"patience": 5}) for late in (False, True)], [0, 3]),
+)
 def test_what_is_out_of_time_is_given_up_once_whenever_a_process_is_killed(limit, late, url):
     """With a deadline, rounds that are asked to their end are overdue at once: what was not told is given up."""
     sv.Study.open(url, name="study", **limit, **sums()).close()
