@@ -131,7 +131,7 @@ class Half(base.DecisionProblem):
     ("kinds", "reason"),
     [
         ([baselines.FKM, Twin], "two are named fkm: FKM and Twin"),
-        ([Half], "Half is not complete yet: it lacks explain"),
+        ([Half], "Half is not complete yet: it lacks examples"),
     ],
 )
 def test_what_would_not_work_is_refused_at_the_door(kinds, reason):

@@ -16,10 +16,7 @@ class Shops(DecisionProblem):
     losses: str = "linear"
 
     def __init__(self, *, shops: int = 3, seed: int = 0) -> None:
-        self.environment = NoisyLinear(Simplex(shops), seed=seed)
-
-    def explain(self, point) -> list[tuple[str, str]]:
-        return [(f"shop {i + 1}", f"{share:.0%}") for i, share in enumerate(point)]
+        self.environment = NoisyLinear(Simplex([f"shop {one}" for one in range(1, shops + 1)]), seed=seed)
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -16,8 +16,9 @@ class Toy(DecisionProblem):
     def __init__(self, *, size: int = 3, drift: float = 0.1, seed: int = 0) -> None:
         self.environment = sv.lab.MovingTarget(sv.domains.Ball(size), drift=drift, seed=seed)
 
-    def explain(self, point):
-        return [("first", f"{point[0]:.2f}")]
+    @classmethod
+    def examples(cls):
+        return [cls()]
 
 
 def register():

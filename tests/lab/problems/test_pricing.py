@@ -115,18 +115,6 @@ def test_the_ideal_has_rank_two_and_the_best_prices_follow_it():
     assert (np.sign(best) == np.sign(ideal))[strong].mean() > 0.9
 
 
-def test_prices_are_said_largest_first():
-    problem = Pricing()
-    point = np.zeros(24)
-    point[7], point[3] = -0.2, 0.1
-    said = problem.explain(point)
-    assert said[1] == ("tea for families", "-20%")
-    assert said[2] == ("cake for students", "+10%")
-    assert said[3][1] == "0%"
-    assert "+0.0% against list prices (simulated)" in problem.explain(np.zeros(24))[0][1]
-    assert Pricing(segments=8, products=10).segment_names[-1] == "segment 8"
-
-
 @every(
     "wrong",
     [

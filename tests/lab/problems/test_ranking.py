@@ -153,27 +153,12 @@ def test_every_action_is_an_order(set_name):
         optimizer.tell(actions.ids, problem.environment.events(int(actions.ids[0]), 250).losses(actions.x))
 
 
-@BOTH
-def test_an_order_is_explained_from_the_top(set_name):
-    problem = Ranking(items=4, set=set_name)
-    told = problem.explain(as_point(problem, [2, 0, 3, 1]))
-    assert [what for what, _ in told[:4]] == [problem.item_name(item) for item in (2, 0, 3, 1)]
-    for place, (_, where) in enumerate(told[:4], start=1):
-        assert where.startswith(f"place {place}")
-    losses = problem.environment.library.losses(as_point(problem, [2, 0, 3, 1]), np.arange(PEOPLE))
-    assert told[-1][1].startswith(f"{1 - losses.mean():.0%} on average")
-
-
-def test_attention_is_the_mean_discount():
-    problem = Ranking(items=3, set="birkhoff")
-    np.testing.assert_allclose(problem.attention(as_point(problem, [2, 0, 1])), discounts(3)[[1, 2, 0]])
-    np.testing.assert_allclose(problem.attention(problem.domain.center), discounts(3).mean())
-
-
 def test_items_are_named_by_what_they_are_worth():
     problem = Ranking(items=6, seed=2)
     worth = problem.environment.worth.mean(axis=0)
-    assert [problem.item_name(item) for item in np.argsort(-worth)] == [f"item {number}" for number in range(1, 7)]
+    assert [problem.domain.coordinate_names[item] for item in np.argsort(-worth)] == [
+        f"item {number}" for number in range(1, 7)
+    ]
 
 
 @every(
@@ -189,12 +174,3 @@ def test_items_are_named_by_what_they_are_worth():
 def test_bad_settings_are_refused_by_name(make, words):
     with pytest.raises(ValueError, match=words):
         make()
-
-
-@every("items, named, more", [(10, 10, None), (20, 12, "and 8 more")])
-def test_a_list_of_items_is_whole_or_says_how_many_more_there_are(items, named, more):
-    problem = Ranking(items=items)
-    said = [what for what, _ in problem.explain(problem.environment.comparator(1_000).point)]
-    assert set(said[:named]) <= {f"item {i + 1}" for i in range(items)}
-    assert len(set(said[:named])) == named
-    assert said[named:-1] == ([] if more is None else [more])

@@ -1,7 +1,5 @@
 """Routing: times by hand, and the best split against a quadratic program."""
 
-import itertools
-
 import numpy as np
 import piqp
 import pytest
@@ -97,29 +95,6 @@ def test_rush_hour_is_slower():
     load = library.background.mean(axis=1)
     assert np.corrcoef(times, load)[0, 1] > 0.8
     assert np.quantile(load, 0.95) > 2 * np.quantile(load, 0.05)
-
-
-def test_routes_are_said_with_their_shares():
-    problem = Routing(source="Hannover", target="Muenchen")
-    rng = np.random.default_rng(0)
-    paths = np.stack([problem.domain.extreme_point(rng.standard_normal(problem.domain.dimension)) for _ in range(2)])
-    said = problem.explain(0.7 * paths[0] + 0.3 * paths[1])
-    assert all(route.startswith("Hannover - ") and route.endswith(" - Muenchen") for route, _ in said)
-    assert sum(float(share.rstrip("%")) for _, share in said) == pytest.approx(100, abs=1.5)
-    whole = problem.explain(paths[0])
-    stops = whole[0][0].split(" - ")
-    assert whole == [(whole[0][0], "100%")]
-    assert len(stops) == paths[0].sum() + 1
-    assert list(itertools.pairwise(stops)) == [
-        edge for edge, used in zip(problem.domain.edges, paths[0], strict=True) if used
-    ]
-
-
-def test_what_the_main_routes_leave_is_said():
-    problem = Routing()
-    said = problem.explain(problem.domain.center)
-    assert said[-1][0] == "other routes"
-    assert sum(float(share.rstrip("%")) for _, share in said) == pytest.approx(100, abs=3)
 
 
 @every(

@@ -114,17 +114,12 @@ def test_every_slate_that_is_played_keeps_the_limits(privacy):
 
 def test_items_are_named_by_attraction():
     problem = Slate()
-    first = [item for item in range(24) if problem.item_name(item).endswith(" 1")]
+    names = problem.domain.coordinate_names
+    first = [item for item in range(24) if names[item].endswith(" 1")]
     assert len(first) == 4
     for item in first:
         mates = problem.attraction[problem.labels == problem.labels[item]]
         assert problem.attraction[item] == mates.max()
-    x = np.full(24, 2 / 20)
-    x[first] = 1.0
-    told = problem.explain(x)
-    assert {what for what, _ in told[:4]} == {problem.item_name(item) for item in first}
-    assert told[0][1].startswith("always shown")
-    assert told[-1] == ("clicks on a slate", f"{x @ problem.attraction:.2f} of 6, on average")
 
 
 @every(

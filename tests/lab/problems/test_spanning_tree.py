@@ -45,20 +45,6 @@ def test_without_spread_only_lengths_matter():
     assert environment.scales == pytest.approx(lengths / lengths.mean())
 
 
-def test_a_tree_is_said_link_by_link_and_a_mixture_with_its_shares():
-    problem = Backbone()
-    rng = np.random.default_rng(0)
-    first, second = (problem.domain.extreme_point(rng.standard_normal(problem.domain.dimension)) for _ in range(2))
-    said = problem.explain(first)
-    assert said[0] == ("16 links", f"{first @ problem.environment.minutes:.1f} minutes")
-    names = {" - ".join(edge) for edge, used in zip(problem.network.edges, first, strict=True) if used}
-    assert {link for link, _ in said[1:9]} <= names
-    assert said[9:] == [("and 8 more", "that disturb less")]  # a list that stops says so
-    assert not any("of the trees" in words for _, words in said)
-    mixed = problem.explain(0.75 * first + 0.25 * second)
-    assert any("in 75% of the trees" in words or "in 25% of the trees" in words for _, words in mixed)
-
-
 def test_actions_are_trees():
     problem = Backbone()
     optimizer = problem.optimizer(horizon=2000, privacy=sv.PureDP(1.0), seed=1, noise=sv.SimulatedNoise(1))

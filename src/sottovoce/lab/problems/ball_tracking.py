@@ -1,14 +1,9 @@
 """Follow a target in the unit ball: the setting, ours, that the paper's claims are measured on."""
 
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from sottovoce._arrays import Vector
-from sottovoce._checks import choice, vector, whole
+from sottovoce._checks import choice, whole
 from sottovoce.domains import Ball
-from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import MovingTarget
 
@@ -40,8 +35,6 @@ class BallTracking(DecisionProblem):
     >>> run = sv.lab.simulate(optimizer, problem.environment)
     >>> bool(run.final_regret < run.final_no_learning)
     True
-    >>> problem.explain(problem.best)[0]
-    ('distance to the best fixed point', '0.000')
     """
 
     name: ClassVar[str] = "ball"
@@ -71,22 +64,6 @@ class BallTracking(DecisionProblem):
     def settings(self) -> dict[str, Any]:
         """Return what `PrivateBandit` needs to know of the problem, privacy and horizon apart."""
         return {**super().settings(), "play": self.play}
-
-    @cached_property
-    def best(self) -> Vector:
-        """The best fixed point over one period of the simulation."""
-        return self.environment.comparator(self.environment.period).point
-
-    def explain(self, point: Vector) -> list[tuple[str, str]]:
-        """Return how far the decision is from the best fixed point, how far out it is, and its largest coordinates."""
-        point = vector("point", point, self.domain.dimension)
-        largest = np.argsort(-np.abs(point), kind="stable").tolist()
-        said = [(str(self.domain.coordinate_names[i]), f"{point[i]:+.3f}, best {self.best[i]:+.3f}") for i in largest]
-        return [
-            ("distance to the best fixed point", f"{float(np.linalg.norm(point - self.best)):.3f}"),
-            ("distance from the centre", f"{float(np.linalg.norm(point)):.3f} of 1"),
-            *listed(said, "closer to 0"),
-        ]
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar, Self, Unpack
 
-from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 from sottovoce.lab.simulation import Environment
 from sottovoce.learning import PrivateBandit
@@ -90,20 +89,10 @@ class DecisionProblem(ABC):
         arguments: Any = {**self.settings(), **options}
         return PrivateBandit(self.domain, horizon=horizon, privacy=privacy, seed=seed, noise=noise, **arguments)
 
-    @abstractmethod
-    def explain(self, point: Vector) -> list[tuple[str, str]]:
-        """Return a decision in words, most important part first: a few (what, how much) pairs.
-
-        Parameters
-        ----------
-        point
-            The decision.
-        """
-
     @classmethod
+    @abstractmethod
     def examples(cls) -> list[Self]:
         """Return a few small instances, on which the shared tests of all problems run."""
-        return []
 
 
 def _plain(value: Any) -> str:

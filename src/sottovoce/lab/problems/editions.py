@@ -5,10 +5,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import choice, number, vector, whole
+from sottovoce._arrays import Floats
+from sottovoce._checks import choice, number, whole
 from sottovoce.domains import Hypersimplex
-from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import LinearLosses, SegmentedEnvironment, power_law
 from sottovoce.models import Segments
@@ -82,12 +81,6 @@ class Audiences(SegmentedEnvironment):
         logarithms = USUAL + SPREAD * (np.sqrt(1 - self.differ) * common + np.sqrt(self.differ) * own)
         rates: Floats = 1 / (1 + np.exp(-logarithms))
         rates.flags.writeable = False
-        return rates
-
-    @property
-    def mean_rates(self) -> Vector:
-        """Chance of a click on each item, over all segments by their shares."""
-        rates: Vector = self.shares @ self.click_rates
         return rates
 
     def __repr__(self) -> str:
@@ -175,18 +168,6 @@ class Editions(DecisionProblem):
     def settings(self) -> dict[str, Any]:
         """Return what `PrivateBandit` needs to know of the problem, privacy and horizon apart."""
         return {**super().settings(), "segments": self.segments}
-
-    def explain(self, point: Vector) -> list[tuple[str, str]]:
-        """Return the stories that are shown most, then what the page is worth on average over all segments."""
-        point = vector("point", point, self.domain.dimension)
-        rates = self.environment.mean_rates
-        most = np.argsort(-point - 1e-9 * rates, kind="stable")[: self.slots]
-        lines = [
-            (_story(item), f"shown {point[item]:.0%} of the time, opened by {rates[item]:.0%} (simulated)")
-            for item in most.tolist()
-        ]
-        opened = float(point @ rates)
-        return [*listed(lines, "shown no more often", most=8), ("stories opened per visit", f"{opened:.2f}, simulated")]
 
     @classmethod
     def examples(cls) -> list[Self]:

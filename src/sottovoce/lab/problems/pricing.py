@@ -5,10 +5,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, whole
 from sottovoce.domains import Domain, NuclearBall
 from sottovoce.domains.balls.nuclear_ball import nearest_in_nuclear_ball
-from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment
 from sottovoce.lab.simulation.loss_library import Kinds
@@ -145,7 +144,6 @@ def _gap(slope: Vector, x: Vector, radius: float) -> float:
 
 KINDS = 1024  # different customers
 MOST = 0.8  # largest price change: at most this, so that prices stay positive and demand too
-SAID = 6  # prices that `explain` names
 SEGMENTS = ("students", "families", "business", "seniors", "visitors", "members")
 PRODUCTS = ("coffee", "tea", "bread", "cake", "lunch", "juice", "wine", "gifts")
 
@@ -215,8 +213,8 @@ class Pricing(DecisionProblem):
     >>> problem.domain
     NuclearBall(4, 6, radius=0.4)
     >>> best = problem.environment.comparator(10_000).point
-    >>> problem.explain(best)[1]
-    ('lunch for business', '-13%')
+    >>> round(problem.domain.chosen(best)["business", "lunch"], 2)
+    -0.13
     """
 
     name: ClassVar[str] = "pricing"
@@ -256,18 +254,6 @@ class Pricing(DecisionProblem):
         """What the columns are called."""
         return _names(PRODUCTS, self.products, "product")
 
-    def explain(self, point: Vector) -> list[tuple[str, str]]:
-        """Return the mean revenue against that of the list prices, then the largest price changes."""
-        prices = vector("point", point, self.domain.dimension)
-        everyone = np.arange(len(self.environment.library))
-        revenue, before = (float(self.environment.library.revenues(x, everyone).mean()) for x in (prices, 0 * prices))
-        first = ("revenue per customer", f"{revenue:.2f}, {revenue / before - 1:+.1%} against list prices (simulated)")
-        said = []
-        for cell in np.argsort(-np.abs(prices), kind="stable").tolist():
-            segment, product = divmod(cell, self.products)
-            said.append((f"{self.product_names[product]} for {self.segment_names[segment]}", _percent(prices[cell])))
-        return [first, *listed(said, "changed less", most=SAID)]
-
     @classmethod
     def examples(cls) -> list[Self]:
         """Return the default, a wide one without scatter, and a single row where the ball hardly binds."""
@@ -280,7 +266,3 @@ class Pricing(DecisionProblem):
 
 def _names(known: tuple[str, ...], count: int, kind: str) -> tuple[str, ...]:
     return tuple(known[i] if i < len(known) else f"{kind} {i + 1}" for i in range(count))
-
-
-def _percent(change: float) -> str:
-    return f"{change:+.0%}" if abs(change) >= 0.005 else "0%"

@@ -5,9 +5,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import choice, vector, whole
+from sottovoce._checks import choice, whole
 from sottovoce.domains import Birkhoff, Permutahedron
-from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment, LinearLosses
 from sottovoce.lab.simulation.loss_library import Kinds
@@ -143,8 +142,8 @@ class Ranking(DecisionProblem):
     >>> run = sv.lab.simulate(optimizer, problem.environment)
     >>> bool(run.final_regret < run.final_no_learning)
     True
-    >>> problem.explain(problem.environment.comparator(20_000).point)[0]
-    ('item 1', 'place 1')
+    >>> problem.domain.chosen(problem.environment.comparator(20_000).point)[0]
+    'item 1'
     """
 
     name: ClassVar[str] = "ranking"
@@ -167,11 +166,6 @@ class Ranking(DecisionProblem):
         self.environment.name_coordinates((names, places) if matrices else names)
         self.losses, self.integral = "linear", True
 
-    def item_name(self, item: int) -> str:
-        """Return the name of an item: a number that is small for what people value, over all types."""
-        name = self.domain.coordinate_names[item * self.items if self.matrices else item]
-        return str(name[0] if isinstance(name, tuple) else name)
-
     def _item_names(self) -> list[str]:
         names = [""] * self.items
         for place, item in enumerate(np.argsort(-self._worth(), kind="stable").tolist()):
@@ -182,34 +176,6 @@ class Ranking(DecisionProblem):
         """Return the average worth of each item in the simulation, as a share of a person's favourite."""
         worth: Vector = self.environment.worth.mean(axis=0)
         return worth
-
-    def attention(self, point: Vector) -> Vector:
-        """Return the attention (mean discount) that each item gets.
-
-        Parameters
-        ----------
-        point
-            The decision.
-        """
-        point = vector("point", point, self.domain.dimension)
-        return point.reshape(self.items, self.items) @ discounts(self.items) if self.matrices else point
-
-    def explain(self, point: Vector) -> list[tuple[str, str]]:
-        """Return the items from the most to the least attention, then what the order is worth in the simulation."""
-        attention = self.attention(point)
-        order = np.argsort(-attention, kind="stable").tolist()
-        if self.matrices:
-            table = np.asarray(point).reshape(self.items, self.items)
-            where = [f"place {1 + int(table[item].argmax())} for {table[item].max():.0%}" for item in order]
-        else:
-            places = np.interp(-attention[order], -discounts(self.items), np.arange(1.0, self.items + 1))
-            where = [f"place {at:.0f}" if abs(at - round(at)) < 0.05 else f"as at place {at:.1f}" for at in places]
-        loss = float(
-            self.environment.library.losses(np.asarray(point), np.arange(len(self.environment.library))).mean()
-        )
-        value = ("gain, of the ideal", f"{1 - loss:.0%} on average over simulated readers")
-        names = [(self.item_name(item), text) for item, text in zip(order, where, strict=True)]
-        return [*listed(names, "further down"), value]
 
     @classmethod
     def examples(cls) -> list[Self]:

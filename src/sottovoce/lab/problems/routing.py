@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, whole
 from sottovoce.domains import Domain, Paths
 from sottovoce.lab.problems._networks import Directed, Network, load_network
 from sottovoce.lab.problems.base import DecisionProblem
@@ -17,7 +17,6 @@ from sottovoce.lab.simulation.loss_library import Kinds
 HOURS, ODDS = (0.6, 1.0, 1.4), (0.35, 0.35, 0.3)  # night, day, rush hour: traffic, and how often
 BUSIEST = 0.9  # mean load of the busiest link, in units of its capacity
 MOST = 1.2  # a link that is offered more background traffic than this turns it away
-ROUTES = 5  # that `explain` names
 
 
 class Traffic(FiniteEnvironment):
@@ -96,9 +95,9 @@ class Routing(DecisionProblem):
     >>> problem = sv.lab.problems.Routing()
     >>> problem.source, problem.target, problem.domain.affine_dimension
     ('Muenchen', 'Norden', 8)
-    >>> best = problem.environment.comparator(10_000)
-    >>> problem.explain(best.point)[0]
-    ('Muenchen - Nuernberg - Frankfurt - Koeln - Dortmund - Norden', '39%')
+    >>> best = problem.environment.comparator(20_000)
+    >>> round(problem.domain.chosen(best.point)["Muenchen", "Nuernberg"], 2)
+    0.82
     """
 
     name: ClassVar[str] = "routing"
@@ -153,33 +152,6 @@ class Routing(DecisionProblem):
             f"demand={self.demand:g}, congestion={self.congestion:g}, steepness={self.steepness}, "
             f"situations={self.situations}, seed={self.seed})"
         )
-
-    def explain(self, point: Vector) -> list[tuple[str, str]]:
-        """Return the main routes with their shares: take the widest route out of the flow, again and again."""
-        flow = np.clip(vector("point", point, self.domain.dimension), 0.0, None)
-        said, rest = [], 1.0
-        for _ in range(ROUTES):
-            route, share = self._widest(flow)
-            if share < 0.005:
-                break
-            flow[route] -= share
-            rest -= share
-            stops = [self.directed.arcs[route[0]][0], *(self.directed.arcs[arc][1] for arc in route)]
-            said.append((" - ".join(self.network.nodes[stop] for stop in stops), f"{share:.0%}"))
-        return [*said, ("other routes", f"{rest:.0%}")] if rest >= 0.005 else said
-
-    def _widest(self, flow: Vector) -> tuple[list[int], float]:
-        """Return the arcs of the route whose narrowest arc has the most flow, and that flow."""
-        source, target = (self.network.nodes.index(end) for end in (self.source, self.target))
-        width, last = {source: np.inf}, {}
-        for arc, (tail, head) in enumerate(self.directed.arcs):  # in topological order
-            through = min(width[tail], float(flow[arc]))
-            if through > width.get(head, -1.0):
-                width[head], last[head] = through, arc
-        route = [last[target]]
-        while (tail := self.directed.arcs[route[-1]][0]) != source:
-            route.append(last[tail])
-        return route[::-1], width[target]
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, whole
 from sottovoce.domains import MatroidBases
 from sottovoce.domains.matroids import Laminar
-from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment, LinearLosses
 from sottovoce.lab.simulation.loss_library import Kinds
@@ -129,8 +128,8 @@ class Slate(DecisionProblem):
     >>> run = sv.lab.simulate(optimizer, problem.environment)
     >>> bool(run.final_regret < run.final_no_learning)
     True
-    >>> problem.explain(problem.environment.comparator(20_000).point)[0]
-    ('sport 1', 'always shown, clicked by 79% in a simulated year')
+    >>> "sport 1" in problem.domain.chosen(problem.environment.comparator(20_000).point)
+    True
     """
 
     name: ClassVar[str] = "slate"
@@ -178,16 +177,6 @@ class Slate(DecisionProblem):
         rates: Vector = self.environment.click_rates.mean(axis=0)
         return rates
 
-    def item_name(self, item: int) -> str:
-        """Return the name of an item: its category, and a number that is small for attractive items.
-
-        Parameters
-        ----------
-        item
-            Its number, from 0.
-        """
-        return str(self.domain.coordinate_names[item])
-
     def _item_names(self) -> list[str]:
         names = [""] * len(self.labels)
         for category in range(int(self.labels[-1]) + 1):
@@ -198,20 +187,6 @@ class Slate(DecisionProblem):
     def _by_attraction(self, category: int) -> NDArray[np.intp]:
         members = np.flatnonzero(self.labels == category)
         return members[np.argsort(-self.attraction[members], kind="stable")]
-
-    def explain(self, point: Vector) -> list[tuple[str, str]]:
-        """Return the items that are shown most, then what the slate is worth on average over a simulated year."""
-        point = vector("point", point, self.domain.dimension)
-        attraction = self.attraction
-        most = np.argsort(-point - 1e-9 * attraction, kind="stable")[: self.slots]
-        lines = [
-            (self.item_name(item), f"{_often(point[item])}, clicked by {attraction[item]:.0%} in a simulated year")
-            for item in most.tolist()
-        ]
-        return [
-            *listed(lines, "shown no more often"),
-            ("clicks on a slate", f"{float(point @ attraction):.2f} of {self.slots}, on average"),
-        ]
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -224,9 +199,3 @@ class Slate(DecisionProblem):
 
 def _topic(category: int) -> str:
     return TOPICS[category] if category < len(TOPICS) else f"topic {category + 1}"
-
-
-def _often(share: float) -> str:
-    if share > 0.995:
-        return "always shown"
-    return f"shown {share:.0%} of the time" if share >= 0.005 else "hardly ever shown"

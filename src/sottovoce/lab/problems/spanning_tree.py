@@ -4,10 +4,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sottovoce._arrays import Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, whole
 from sottovoce.domains import SpanningTrees
-from sottovoce.lab.problems._lists import listed
 from sottovoce.lab.problems._networks import load_network
 from sottovoce.lab.problems.base import DecisionProblem
 from sottovoce.lab.simulation import FiniteEnvironment
@@ -15,7 +13,6 @@ from sottovoce.lab.simulation.noisy_linear import scaled_linear
 
 KINDS = 1024  # different events: enough that the average noise is small
 CAP = 3.0  # a disturbance counts up to this many times its mean
-LINKS = 8  # that `explain` names
 
 
 class Disturbances(FiniteEnvironment):
@@ -67,8 +64,8 @@ class Backbone(DecisionProblem):
     >>> problem.domain
     SpanningTrees(17 nodes, 26 edges)
     >>> best = problem.environment.comparator(10_000).point
-    >>> problem.explain(best)[0]
-    ('16 links', '9.8 minutes')
+    >>> len(problem.domain.chosen(best))
+    16
     """
 
     name: ClassVar[str] = "spanning-tree"
@@ -88,19 +85,6 @@ class Backbone(DecisionProblem):
         self.spread = 0.0 if spread == 0 else number("spread", spread, above=0.0, at_most=2.0)
         self.seed = whole("seed", seed, least=0)
         self.environment = Disturbances(self)
-
-    def explain(self, point: Vector) -> list[tuple[str, str]]:
-        """Return the total mean cost, then the dearest links, with how often they are in the tree if not always."""
-        shares = np.clip(vector("point", point, self.domain.dimension), 0.0, 1.0)
-        minutes = shares * self.environment.minutes
-        said = []
-        for link in np.argsort(-minutes, kind="stable").tolist():
-            if shares[link] < 0.005:
-                break
-            often = "" if shares[link] > 0.995 else f", in {shares[link]:.0%} of the trees"
-            said.append((" - ".join(self.network.edges[link]), f"{self.environment.minutes[link]:.1f} minutes{often}"))
-        total = f"{shares.sum():.0f} links", f"{minutes.sum():.1f} minutes"
-        return [total, *listed(said, "that disturb less", most=LINKS)]
 
     @classmethod
     def examples(cls) -> list[Self]:

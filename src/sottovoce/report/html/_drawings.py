@@ -355,7 +355,6 @@ class Picture:
     title: str
     caption: str
     drawing: Drawing
-    explained: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,8 +376,8 @@ def decide(problem: DecisionProblem, learned: Vector, best: Vector, *, who: str)
     return Decision(
         words,
         (
-            Picture(_LEARNED, f"Learned: {who}", drawn[0], problem.explain(learned)),
-            Picture(*_BEST, drawn[1], problem.explain(best)),
+            Picture(_LEARNED, f"Learned: {who}", drawn[0]),
+            Picture(*_BEST, drawn[1]),
         ),
     )
 
