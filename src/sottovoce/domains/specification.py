@@ -7,7 +7,7 @@ passed again, and the answers of its oracle show whether it is the same.
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -137,27 +137,23 @@ def _cost(dimension: int, number: int) -> Floats:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | str):
-        return value
     if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, int):
+        value = value.item()
+    if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, np.ndarray):
-        return {"array": [_plain(one) for one in value.ravel().tolist()], "shape": value.shape, "type": value.dtype.str}
+        return {"array": _plain(value.ravel().tolist()), "shape": value.shape, "type": value.dtype.str}
     if isinstance(value, list):
         return [_plain(one) for one in value]
     if isinstance(value, RemembersArguments):
         return _plain_object(value)
     if hasattr(value, "edges") and hasattr(value, "is_directed"):
         edges = [_plain(tuple(edge[:2])) for edge in value.edges]
-        return {"graph": [[_plain(node) for node in value.nodes], edges, bool(value.is_directed())]}
-    if isinstance(value, Sequence):
-        return {"tuple": [_plain(one) for one in value]}
-    if isinstance(value, set | frozenset):
-        return {"set": [_plain(one) for one in value]}
+        return {"graph": [_plain(list(value.nodes)), edges, bool(value.is_directed())]}
+    if isinstance(value, Sequence | set | frozenset):
+        return {"tuple" if isinstance(value, Sequence) else "set": [_plain(one) for one in value]}
     if isinstance(value, dict):
         return {"dict": [[_plain(key), _plain(one)] for key, one in value.items()]}
     if hasattr(value, "tocoo"):
@@ -186,25 +182,12 @@ def _built(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     (kind, value), *rest = data.items()
-    if kind == "float":
-        return float(value)
     if kind == "array":
         shape, dtype = (one for _, one in rest)
-        return np.array([_built(one) for one in value], dtype=dtype).reshape(shape)
-    if kind == "tuple":
-        return tuple(_built(one) for one in value)
-    if kind == "set":
-        return {_built(one) for one in value}
-    if kind == "dict":
-        return {_built(key): _built(one) for key, one in value}
-    if kind == "graph":
-        nodes, edges, directed = value
-        return _Graph(_built(nodes), _built(edges), directed)
-    if kind == "sparse":
-        return _sparse(*value)
-    if kind == "made":
-        return _made(*value)
-    raise ValueError(f"the specification of a domain holds {kind!r}, which this version does not know")
+        return np.array(_built(value), dtype=dtype).reshape(shape)
+    if kind not in _BUILDERS:
+        raise ValueError(f"the specification of a domain holds {kind!r}, which this version does not know")
+    return _BUILDERS[kind](value)
 
 
 def _sparse(data: Any, row: Any, column: Any, shape: list[int]) -> Any:
@@ -221,3 +204,14 @@ def _made(where: str, name: str, arguments: dict[str, Any]) -> Any:
         known = ", ".join(one for one in sorted(_home(where).__all__) if isinstance(getattr(_home(where), one), type))
         raise ValueError(f"the specification of a domain names {name!r}; this version knows {known}")
     return family(**{key: _built(one) for key, one in arguments.items()})
+
+
+_BUILDERS: dict[str, Callable[[Any], Any]] = {
+    "float": float,
+    "tuple": lambda value: tuple(_built(value)),
+    "set": lambda value: set(_built(value)),
+    "dict": lambda value: {_built(key): _built(one) for key, one in value},
+    "graph": lambda value: _Graph(_built(value[0]), _built(value[1]), value[2]),
+    "sparse": lambda value: _sparse(*value),
+    "made": lambda value: _made(*value),
+}
