@@ -179,6 +179,7 @@ def test_what_is_no_list_of_names_is_refused(names, error, words):
         (lambda: sv.domains.Box(0.0, [1.0, 2.0], DRINKS), "low|high"),
         (lambda: sv.domains.Birkhoff(["ann", "bob"], ["early"]), "columns"),
         (lambda: sv.domains.Birkhoff(2, labels=["ann", "bob", "eve"]), "two lists of names"),
+        (lambda: sv.domains.Birkhoff(["ann", "bob"], labels=[["a", "b"], ["c", "d"]]), "holds names already"),
         (lambda: sv.domains.Product({"": sv.domains.Ball(2)}), "names of domains"),
         (lambda: sv.domains.SpanningTrees([(0, 1), (1, 2)], labels={(0, 1): "a"}), r"none for \(1, 2\)"),
         (lambda: sv.domains.SpanningTrees([(0, 1)], labels={(0, 1): "a", (5, 6): "b"}), "no edge"),
