@@ -345,6 +345,7 @@ class HierarchicalPrior:
             values = np.array([judge(replace(best, residual=own)) for own in range(len(SHARES))])
             likely = np.flatnonzero(values >= values.max() - _DOUBT)
             self.apart = int(likely[0]), int(likely[-1])
+            best = replace(best, residual=self.apart[0])  # what is taken to be their own is explored, and that costs
         self.variance_shares, self.learned = best, total
 
     def precision_of(self, place: int) -> float:

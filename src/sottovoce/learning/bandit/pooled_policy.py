@@ -2,10 +2,11 @@
 
 A round of its own costs a segment as much noise as one for all, and as many events before anything is known; and what
 it finds out by that is of use only if it differs from others. So events of all segments are asked for in the rounds of
-one stream, the pool, at first: these play what an optimizer without segments would. A segment gets rounds of its own
-once it has had enough events, and the events that are still to come would tell by how much it differs: if segments
-differ by as much as what was released allows. From then on the pool is one more segment to the others, a mean of those
-that share it.
+one stream, the pool, at first: these play what an optimizer without segments would. The largest segments, scouts, get
+rounds of their own once they have had enough events, if those that are still to come would tell by how much segments
+differ. The others follow as soon as released numbers speak against segments that are alike. From then on the pool is
+one more segment to the others, a mean of those that share it. Until then segments are taken to be as alike as released
+numbers allow.
 
 Who shares rounds follows from released numbers and from how many events each segment has, which is public. An event's
 loss is in one number of one round, as ever: its own segment's, or the pool's.
@@ -35,14 +36,14 @@ POOL = 0
 """The stream of rounds that segments share; it is opened before all others, and has no segment's name."""
 
 _FEW = 12  # segments that have rounds of their own from the start
-_EVENTS = 1000  # of a segment, before it can have rounds of its own
+_EVENTS = 1000  # of a segment, before it goes ahead with rounds of its own
+_EVENTS_OF_OTHERS = 100  # the same for those who follow, once segments are known to differ
 _WORTH = 1.0  # what it will know of what is its own, over what is believed of that beforehand, for these to pay
 _WORTH_SCOUTING = 30.0  # the same for scouts, if they differ by as much as they may: they explore for others as well
 _SCOUTS = 2  # segments, the largest, that leave if segments may differ; the rest do if they are known to
-_FAR = (
-    7  # what scouts may have of their own, as a place in `SHARES`, unless less is known: or else they would play what
-)
-# others believe to be the best, and never find out
+_FAR = 7  # what scouts may have of their own in some rounds, as a place in `SHARES`, unless less is known: or else they
+# would play what others believe to be the best, and never find out
+_FAR_EVERY = 4  # rounds of a scout; if all of them are such, it costs more than others' gains, where all are alike
 
 
 def shares_rounds(problem: Problem) -> bool:
@@ -163,7 +164,9 @@ class PooledPolicy(SegmentPolicy):
         worth = known * least / _WORTH
         scouts = _largest(events)
         worth[scouts] = np.maximum(worth[scouts], known[scouts] * most / _WORTH_SCOUTING)
-        leaves = (events >= _EVENTS) & (worth >= 1)
+        enough = np.full(len(events), _EVENTS_OF_OTHERS)
+        enough[scouts] = _EVENTS
+        leaves = (events >= enough) & (worth >= 1)
         if leaving := {self.names[stream] for stream in np.flatnonzero(leaves).tolist()} - self.own:
             self.own |= leaving
         self._route()
@@ -196,14 +199,12 @@ class PooledPolicy(SegmentPolicy):
         return prior, settings.among(len(self.numbers), int(asked), share, self.belief(number).variance)
 
     def _heard(self, number: int, passed: Floats) -> Prior:
-        """Return what others say of a segment; scouts hear that they may be quite different."""
+        """Return what others say of a segment; scouts hear every now and then that they may be quite different."""
         hierarchy, events = self.hierarchy, passed + self._pooled
         events[POOL] = 0.0
+        far = number in _largest(events) and self.belief(number).measurements.rounds % _FAR_EVERY == 0
         apart = max(hierarchy.variance_shares.residual, min(hierarchy.apart[1], _FAR))
-        scouts = number in _largest(events)
-        said: Prior = (
-            hierarchy.prior_of_scout(number, passed, apart) if scouts else hierarchy.prior(number, sizes=passed)
-        )
+        said: Prior = hierarchy.prior_of_scout(number, passed, apart) if far else hierarchy.prior(number, sizes=passed)
         return said
 
     # ------------------------------------------------------------------ what goes on elsewhere
