@@ -89,12 +89,6 @@ class Audiences(SegmentedEnvironment):
             f"seed={self.seed})"
         )
 
-    @classmethod
-    def examples(cls) -> list[Self]:
-        """Return a few small instances."""
-        both = Segments(factors={"device": ["phone", "desktop"], "country": ["it", "de"]})
-        return [cls(Hypersimplex(6, 2), Segments(["a", "b", "c"])), cls(Hypersimplex(5, 2), both, differ=1.0, seed=1)]
-
 
 COUNTRIES = ("it", "de", "fr", "es", "nl", "pl", "se", "pt", "at", "be", "dk", "fi", "ie", "gr", "cz", "hu", "ro")
 DEVICES = ("phone", "desktop", "tablet", "television", "watch")

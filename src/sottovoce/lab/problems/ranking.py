@@ -110,11 +110,6 @@ class Readers(FiniteEnvironment):
     def __repr__(self) -> str:
         return f"Readers({self.domain!r}, types={self.types}, seed={self.seed})"
 
-    @classmethod
-    def examples(cls) -> list[Self]:
-        """Return a few small instances."""
-        return [cls(Permutahedron(discounts(5))), cls(Birkhoff(4), types=2, seed=1)]
-
 
 class Ranking(DecisionProblem):
     """List items in the order that serves people best, judged by one number per person.

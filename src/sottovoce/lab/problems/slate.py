@@ -93,12 +93,6 @@ class Clicks(FiniteEnvironment):
     def __repr__(self) -> str:
         return f"Clicks({self.domain!r}, drift={self.drift:g}, year={self.year}, seed={self.seed})"
 
-    @classmethod
-    def examples(cls) -> list[Self]:
-        """Return a few small instances."""
-        slates = MatroidBases(Laminar([{0, 1, 2}, {3, 4, 5}, set(range(6))], [2, 2, 3]))
-        return [cls(slates), cls(slates, drift=1.0, year=700, seed=1)]
-
 
 TOPICS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "science", "fashion")
 
