@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import sottovoce as sv
 from sampling import every
@@ -311,6 +312,23 @@ def test_without_noise_early_rounds_try_more_than_late_ones_so_that_bad_luck_is_
         sum(one[1] for one in belief.draw(2000, passed, 100, np.random.default_rng(1))) for passed in (100, 90_000)
     ]
     assert tried[0] > 5 * (tried[1] + 1)
+
+
+def test_the_decisions_of_a_round_try_each_item_at_every_level_that_it_may_have():
+    """Of 16 samples of an item's value one lies in each sixteenth of its posterior: whose turn it is is no luck."""
+    costs = []
+    settings = ItemSettings(10**5, 1.0, 0.0, 1, 0.0, False, 30, 3, False, 16, 64, 1.0)
+    belief = ItemBelief(lambda cost: costs.append(cost) or np.eye(30)[:3].sum(axis=0), settings)
+    many = np.full(30, 1e6)  # so many events that the level is known
+    belief.learn(ItemNumbers(np.arange(30), np.linspace(0.2, 0.8, 30), many, np.zeros(30), None, 1000))
+    coins = np.random.default_rng(1)
+    costs.clear()
+    belief.draw(16, 1000, 64, coins)
+    ranks = np.argsort(np.argsort(costs, axis=0), axis=0)
+    assert len({tuple(column) for column in ranks.T}) == 30  # in another order for each
+    off = np.array(costs) - belief.coefficients()
+    shares = ndtr(off / off.std(axis=0))
+    assert np.abs(np.sort(shares, axis=0) - (np.arange(16)[:, None] + 0.5) / 16).max() < 0.08
 
 
 def test_the_first_of_many_items_are_shown_by_few_calls_of_the_oracle():

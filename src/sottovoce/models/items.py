@@ -10,7 +10,10 @@ its own, so that a round costs a pass over the items, and nothing is ever invert
 Decisions are not drawn from the posterior itself but from what the events to come can still teach of it: an item whose
 value nobody will learn any more is taken as it is expected. With e' = `ahead` times the events that are left and v' =
 q/e' + (noise/e')^2, a deviation t becomes posterior_scale * t/sqrt(1 + v'/t^2). The last round plays the best decision.
-Where there is no noise, early samples are wider and late ones narrower (`_posterior_scale`).
+Without noise, early samples are wider and late ones narrower (`_posterior_scale`). Where all items can be known well by
+the end, the samples of a round are drawn evenly: each item has one in each sixteenth of its posterior, if these are 16.
+Then no item waits for its turn by bad luck, which is how good ones were lost. (With few events for many items, most are
+never known, and trying all of them evenly costs more than it finds.)
 
 Items that are added to the set begin with w and s alone, which know little of the best: so the next round shows each of
 them by itself, beside the best that is known. There it carries little noise, since what all decisions have in common
@@ -30,6 +33,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
@@ -51,11 +55,15 @@ _LIMIT, _CALM, _USUAL, _ENOUGH = 6.0, 0.05, 20, 6
 _GROW, _CAP, _LONG = 0.1, 0.02, 0.04  # of a round: shares of what was seen, and of the horizon
 _SHORTEST = 64  # events of a round
 _AHEAD = 0.03  # share of the events to come that teach of one item
-_WIDER, _AMPLE = 0.25, 100.0  # without noise: how much wider samples are at first, and for how well items will be known
+_WIDER = 0.25  # how much wider samples are at first, without noise
+_AMPLE = 100.0  # variance between items over that of an item's mean in the end, from which all can be known well
+_MANY = 0.07  # power of the number of items by which they are wider without noise
 _LEAST_SPREAD = 0.02  # of x, in f(1 - f)
 _FIRST_DECISIONS, _FIRST_WORK = 1000, 16_000_000  # of a first round, at most; and times items: each is an oracle call
 _NEW_EVENTS, _NEW_NOISE = 8.0, 10.0  # that show each newcomer first; and for each deviation of the noise in its sum
 _NEW_AGE = 0.1  # share of the horizon after which newcomers are new no more
+FEW_ITEMS = 60
+"""Of more, samples of each are narrower."""
 SURE = 0.15
 """What an item's number counts for at least in a round that all of its decisions show it in."""
 _MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far items lie apart
@@ -196,6 +204,12 @@ class _Prior(NamedTuple):
     weights: Floats
     means: Floats
     roots: Floats
+
+
+def _evenly_drawn(shape: tuple[int, int], coins: np.random.Generator) -> Floats:
+    """Draw standard normal numbers that each column has one of in each of as many equally likely ranges as rows."""
+    ranges = coins.permuted(np.broadcast_to(np.arange(shape[0], dtype=float)[:, None], shape), axis=0)
+    return np.asarray(ndtri(np.maximum((ranges + coins.random(shape)) / shape[0], 1e-12)))
 
 
 class ItemBelief(Belief):
@@ -355,7 +369,9 @@ class ItemBelief(Belief):
         level = self._features @ (prior.weights @ prior.means)
         return (own * level + pulls) / precisions, 1 / precisions
 
-    def _samples(self, count: int, coins: np.random.Generator, later: float, posterior_scale: float) -> Floats:
+    def _samples(
+        self, count: int, coins: np.random.Generator, later: float, posterior_scale: float, *, evenly: bool = False
+    ) -> Floats:
         """Draw values of all items: the part of the posterior that numbers of variance `later` would still teach."""
         memory = self._memory
         prior = self._prior(memory)
@@ -365,7 +381,7 @@ class ItemBelief(Belief):
         own = _SCALES[pick][:, None] ** -2.0
         data, pulls = self._data(memory)
         precisions = own + data[self._in_set]
-        noise = coins.standard_normal(precisions.shape)
+        noise = _evenly_drawn(precisions.shape, coins) if evenly else coins.standard_normal(precisions.shape)
         noise *= posterior_scale
         noise /= np.sqrt(precisions * (1 + later * precisions))
         return np.asarray((own * level + pulls[self._in_set]) / precisions + noise)
@@ -433,7 +449,8 @@ class ItemBelief(Belief):
         new = self._newcomers
         if len(new):
             return self._with_newcomers(new, count, coins)
-        values = self._samples(count, coins, later, self._posterior_scale(passed, usual))
+        ample = self._ample(usual)
+        values = self._samples(count, coins, later, self._posterior_scale(passed, ample), evenly=ample == 1)
         return [self.oracle(one) for one in settings.sign * values]
 
     @property
@@ -461,18 +478,25 @@ class ItemBelief(Belief):
             drawn.append(self.oracle(cost))
         return drawn
 
-    def _posterior_scale(self, passed: int, usual: float) -> float:
-        """Return what deviations of samples are multiplied by: without noise and with ample events, more at first.
+    def _ample(self, usual: float) -> float:
+        """Return 1 where all items can be known well by the end, noise included; less if not so well."""
+        settings, prior = self.settings, self._prior(self._memory)
+        events = settings.horizon * settings.chosen / settings.items
+        variance = usual / events + (settings.noise / events) ** 2 / _CAP  # of its mean: so many rounds have noise
+        return min(1.0, float(prior.weights @ _SCALES**2) / variance / _AMPLE)
+
+    def _posterior_scale(self, passed: int, ample: float) -> float:
+        """Return what deviations of samples are multiplied by: without noise more, and more still at first.
 
         An item that had bad luck in its first events would be given up otherwise; finding it in the end pays no more.
         """
-        settings, prior = self.settings, self._prior(self._memory)
+        settings = self.settings
         if settings.noise:
             return settings.posterior_scale
-        informed = float(prior.weights @ _SCALES**2) * settings.horizon * settings.chosen / settings.items / usual
-        wider = _WIDER * min(1.0, informed / _AMPLE)
         age, reach = passed - self.known.changed, _NEW_AGE if self.known.changed else 1.0
-        return settings.posterior_scale * (1 + wider * (1 - 2 * min(1.0, age / (reach * settings.horizon))))
+        many = max(1.0, settings.items / FEW_ITEMS) ** (_MANY * ample)
+        early = 1 + _WIDER * ample * (1 - 2 * min(1.0, age / (reach * settings.horizon)))
+        return float(settings.posterior_scale * many * early)
 
     # ------------------------------------------------------------------ learning
 

@@ -23,7 +23,7 @@ from sottovoce._checks import number, whole
 from sottovoce._sums import Itemised
 from sottovoce.domains.base import Domain, as_choice
 from sottovoce.errors import DomainError
-from sottovoce.models.items import SURE, ItemBelief, ItemNumbers, ItemSettings
+from sottovoce.models.items import FEW_ITEMS, SURE, ItemBelief, ItemNumbers, ItemSettings
 from sottovoce.plans.decisions import Menu
 from sottovoce.plans.draft import ProbeDraft, probe_noise_of
 from sottovoce.plans.explorer import DealtExploration, Explorer, Record
@@ -34,7 +34,7 @@ from sottovoce.plans.problem import Problem
 from sottovoce.privacy import RESOLUTION, ItemGrid, Mechanism, check_multipliers
 
 _PROBES, _TEMPER = 16, 0.8
-_FEW_ITEMS, _NARROWER = 60, 0.14  # of more items the best sample lies farther out: samples of each are narrower
+_NARROWER = 0.14  # of more items the best sample lies farther out: samples of each are narrower
 _FIRST, _EARLY, _LEAST_FIRST = 20.0, 1 / 30, 64  # events of the first round: times noise; of the horizon; at least
 
 
@@ -266,7 +266,7 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
     n, k = problem.domain.dimension, problem.domain.most_chosen
     own = noise.deviation / RESOLUTION / problem.width
     first = max(_LEAST_FIRST, round(min(_FIRST * own * n / k, _EARLY * problem.horizon)))
-    scale = _TEMPER * min(1.0, (_FEW_ITEMS / n) ** _NARROWER)
+    scale = _TEMPER * min(1.0, (FEW_ITEMS / n) ** _NARROWER)
     options = ItemOptions(
         chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("posterior_scale") or scale
     )
