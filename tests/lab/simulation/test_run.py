@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.domains import Ball
 from sottovoce.lab.simulation import MovingTarget, Run, simulate
 
@@ -52,15 +53,12 @@ def rewritten(path, target, **changes):
     return target
 
 
-def test_another_version_is_refused_by_number(run, tmp_path):
-    path = rewritten(run.save(tmp_path / "run.npz"), tmp_path / "new.npz", version=99)
-    with pytest.raises(ValueError, match="version 99"):
-        Run.load(path)
-
-
-def test_another_kind_of_file_is_refused(run, tmp_path):
-    path = rewritten(run.save(tmp_path / "run.npz"), tmp_path / "other.npz", format="something else")
-    with pytest.raises(ValueError, match="not a run saved by sottovoce"):
+@every(
+    "changes, words", [({"version": 99}, "version 99"), ({"format": "something else"}, "not a run saved by sottovoce")]
+)
+def test_another_version_and_another_kind_of_file_are_refused(run, tmp_path, changes, words):
+    path = rewritten(run.save(tmp_path / "run.npz"), tmp_path / "other.npz", **changes)
+    with pytest.raises(ValueError, match=words):
         Run.load(path)
 
 

@@ -3,14 +3,13 @@
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import whole
 from sottovoce._threads import single_threaded
-from sottovoce.domains import Domain
 from sottovoce.domains.naming import in_words
 from sottovoce.lab.simulation.environment import Environment
 from sottovoce.lab.simulation.run import Run, RunDetails
@@ -25,28 +24,6 @@ Progress = Callable[[int, int, int], None]
 _PAUSE = 0.05  # seconds between two calls of `progress`: often enough for an eye, too seldom to cost anything
 
 
-class Optimizer(Protocol):
-    """What `simulate` needs of an optimizer; `PrivateBandit` has it."""
-
-    @property
-    def domain(self) -> Domain:
-        """Return the feasible set."""
-
-    @property
-    def remaining(self) -> int | None:
-        """Return how many events are left, or None if the horizon is unknown."""
-
-    @property
-    def round(self) -> int:
-        """Return how many rounds were released."""
-
-    def ask_round(self, most: int | None = None) -> Any:
-        """Return actions, with `ids` and `x`, for the rest of the current round, or `most` of it."""
-
-    def tell(self, ids: Any, losses: Vector) -> None:
-        """Take the losses of actions."""
-
-
 class _Score(NamedTuple):
     """Replaced as a whole, by one assignment: an interruption finds either the old one or the new one."""
 
@@ -57,7 +34,7 @@ class _Score(NamedTuple):
 
 
 def simulate(
-    optimizer: Optimizer,
+    optimizer: Any,
     environment: Environment,
     *,
     events: int | None = None,
@@ -74,6 +51,7 @@ def simulate(
     Parameters
     ----------
     optimizer : PrivateBandit or alike
+        With `domain`, `remaining`, `round`, `ask_round` and `tell`, and what a `Run` says of it.
     environment : Environment
         On the same domain.
     events : int, optional
@@ -142,8 +120,8 @@ def _check_segments(optimizer: Any, environment: Environment) -> None:
         raise ValueError(f"the environment has {len(names):,} segments, and the optimizer takes {taken.most:,}")
 
 
-def _events_to_play(optimizer: Optimizer, events: int | None) -> int:
-    remaining = optimizer.remaining
+def _events_to_play(optimizer: Any, events: int | None) -> int:
+    remaining: int | None = optimizer.remaining
     if events is None:
         if remaining is None:
             raise ValueError("events must be given, because the optimizer has no horizon")
@@ -161,7 +139,7 @@ def _marks(total: int, most: int) -> Integers:
 
 
 def _play(
-    optimizer: Optimizer,
+    optimizer: Any,
     environment: Environment,
     total: int,
     marks: Integers,
@@ -187,7 +165,7 @@ def _play(
     return scores
 
 
-def _scored(score: _Score, losses: Vector, optimizer: Optimizer, environment: Environment) -> _Score:
+def _scored(score: _Score, losses: Vector, optimizer: Any, environment: Environment) -> _Score:
     events, lost, _, by_segment = score
     if isinstance(environment, SegmentedEnvironment):
         places = environment.places(events, len(losses))

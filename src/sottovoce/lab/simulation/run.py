@@ -3,8 +3,6 @@
 import io
 import json
 import os
-import tokenize
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -21,18 +19,6 @@ Rows = tuple[tuple[str, str], ...]
 """Names and texts."""
 
 VERSION = 1  # of the file format
-_DAMAGE = (  # what reading a file that is none, or is damaged, may raise
-    zipfile.BadZipFile,
-    tokenize.TokenError,
-    NotImplementedError,
-    AttributeError,
-    SyntaxError,
-    ValueError,
-    TypeError,
-    KeyError,
-    EOFError,
-    OSError,
-)
 _ARRAYS = ("events", "rounds", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss")
 
 
@@ -253,7 +239,7 @@ class Run:
                         names = about.get("segments")
                         scores = None if names is None else SegmentScores.stored(names, stored)
                         return cls(**curves, details=RunDetails.from_dict(about["details"]), segments=scores)
-            except _DAMAGE as problem:
+            except Exception as problem:  # whatever reading a file that is none, or is damaged, may raise
                 raise ValueError(
                     f"{os.fspath(path)} is not a run saved by sottovoce, or is damaged: {problem}"
                 ) from problem
