@@ -1,4 +1,4 @@
-"""What people may write of an optimizer, declared once; commands are made from it, the HTTP body is held against it.
+"""What people may write of an optimizer, declared once: commands and HTTP bodies are made from it.
 
 What an argument may be is said where the constructor checks it (`sottovoce.plans.options`); here it gets words. A new
 argument that can be written is one more line of `OPTIONS`.

@@ -55,7 +55,8 @@ class Crowd:
         goal, end = self.done + more, time.monotonic() + seconds
         while self.done < goal:
             assert time.monotonic() < end, f"no answer for {seconds} seconds, after {self.done} calls"
-            assert any(one.is_alive() for one in self._children)
+            if not any(one.is_alive() for one in self._children):
+                raise AssertionError(f"all have ended: {self.said()[-1:]}")
             time.sleep(0.005)
 
     def said(self):

@@ -1,6 +1,7 @@
 """A service that is told to stop, in the middle of everything: whoever was answered can rely on it, and nothing that
 was not answered has happened."""
 
+import asyncio
 import contextlib
 import threading
 
@@ -10,6 +11,8 @@ from hostility import new_key, small_study
 
 import sottovoce as sv
 from sampling import sampled
+from sottovoce.service.store import ServiceStore
+from sottovoce.service.study_workers import AskOrder, Requests, StudyWorker
 
 
 @pytest.mark.timeout(900)
@@ -77,3 +80,21 @@ def test_it_stops_while_its_database_is_away(serving, own_server):
     with sv.Study.open(url, name="spring") as study:
         assert study.status().told == 6
         assert set(study.outstanding().ids.tolist()) >= set(ids[6:])
+
+
+def test_a_call_that_arrives_in_the_turn_in_which_its_study_is_closed_is_carried_out(sqlite_url):
+    given = {"horizon": 10, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
+    study = sv.Study.open(sqlite_url, name="spring", domain=sv.domains.Simplex(3), **given)
+    store = ServiceStore(sqlite_url)
+
+    async def life():
+        worker = StudyWorker(study, Requests(store), asyncio.get_running_loop())
+        asking = asyncio.create_task(worker.ask(AskOrder()))
+        await asyncio.sleep(0)  # it has arrived, and the thread does not know of it
+        worker.retire()
+        answer = await asyncio.wait_for(asking, 60)
+        await asyncio.to_thread(worker.close)
+        return answer.ids
+
+    assert len(asyncio.run(life())) == 1
+    store.close()

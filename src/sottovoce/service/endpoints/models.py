@@ -1,9 +1,13 @@
 """What endpoints read and answer: the OpenAPI document and the types of clients follow from these."""
 
+from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from sottovoce.options import OPTIONS
+from sottovoce.plans.options import DecisionFacts
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.study_workers import Layout
 from sottovoce.studies import TellCall
@@ -53,7 +57,18 @@ class SegmentsWish(Body):
     features: list[list[float]] | None = None
 
 
-class Create(Body):
+def _facts() -> Any:
+    """Return a body with what may be said of a decision, as the constructor and `sottovoce.options` declare it."""
+    members: dict[str, Any] = {}
+    for one in fields(DecisionFacts):
+        option = OPTIONS.get(one.name)
+        if option is not None and option.kind is not Path and one.name != "accept_prior":  # files, for commands
+            kind: Any = Literal[option.choices] if option.choices else option.kind
+            members[one.name] = (kind if one.default is not None else kind | None, one.default)
+    return create_model("Facts", __base__=Body, **members)
+
+
+class Create(_facts()):  # type: ignore[misc]
     """What `Study.open` takes to create a study."""
 
     model_config = _example(
@@ -72,14 +87,6 @@ class Create(Body):
     privacy: Privacy
     labels: list[str] | None = None
     loss_range: Range
-    direction: Literal["minimize", "maximize"] = "minimize"
-    losses: Literal["convex", "linear"] = "convex"
-    play: Literal["inside", "around"] = "inside"
-    integral: bool = False
-    feedback: Literal["decision", "items"] = "decision"
-    most: float | None = None
-    lipschitz: float | None = None
-    channel: Literal["one-bit", "laplace"] = "one-bit"
     plan: str = "auto"
     exploration: str | None = None
     mechanism: str | None = None

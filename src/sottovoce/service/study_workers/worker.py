@@ -55,7 +55,8 @@ class StudyWorker(OpenBook[Study]):
         super().__init__(study)
         self._requests, self._loop, self._refusal = requests, loop, refusal
         self._revision = revision
-        self._queue: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._arrived: list[_Call] = []  # and not handed in yet
+        self._queue: queue.SimpleQueue[list[_Call] | None] = queue.SimpleQueue()
         self._waiting = 0
         self._made: dict[str, tuple[Any, Any]] = {}  # by name, with the version of what it was made from
         self._locks: dict[str, asyncio.Lock] = {}
@@ -104,10 +105,16 @@ class StudyWorker(OpenBook[Study]):
         future = self._loop.create_future()
         self._waiting += 1
         try:
-            self._queue.put((wanted, future, revision))
+            self._arrived.append((wanted, future, revision))
+            if len(self._arrived) == 1:
+                self._loop.call_soon(self._hand_in)  # with all that the loop reads in the same turn
             return await future
         finally:
             self._waiting -= 1
+
+    def _hand_in(self) -> None:
+        arrived, self._arrived = self._arrived, []
+        self._queue.put(arrived)
 
     def check(self) -> None:
         """Refuse to ask, tell or change, where that cannot be done."""
@@ -119,6 +126,7 @@ class StudyWorker(OpenBook[Study]):
     def retire(self) -> None:
         """Take no more calls."""
         super().retire()
+        self._hand_in()
         self._queue.put(None)
 
     def close(self) -> None:
@@ -163,17 +171,17 @@ class StudyWorker(OpenBook[Study]):
     def _together(self) -> tuple[list[_Call], bool]:
         """Wait for a call, and take all that wait; say whether there will be more."""
         calls: list[_Call] = []
-        call = self._queue.get()
+        arrived = self._queue.get()
         wait = self._began + _APART - time.monotonic()
-        if wait > 0 and call is not None:
+        if wait > 0 and arrived is not None:
             time.sleep(wait)
         self._began = time.monotonic()
-        while call is not None:
-            calls.append(call)
-            if len(calls) == _MOST_TOGETHER:
+        while arrived is not None:
+            calls += arrived
+            if len(calls) >= _MOST_TOGETHER:
                 return calls, True
             try:
-                call = self._queue.get_nowait()
+                arrived = self._queue.get_nowait()
             except queue.Empty:
                 return calls, True
         return calls, False
