@@ -126,7 +126,9 @@ def test_a_set_that_was_never_played_is_passed_over(sqlite_url, opened):
     study = opened(sqlite_url, name="study", **making())
     for domain in (SECOND, THIRD):  # before the first round
         study.change(domain=domain)
-    assert names(work(study, 2)) <= set(THIRD.labels)
+    assert names(work(study)) <= set(THIRD.labels)
+    assert study.verify().ok, str(study.verify())  # of a round that nobody has learned from
+    work(study)
     study.change(domain=FIRST)
     study.change(domain=SECOND)
     assert names(work(study, 2)) <= set(SECOND.labels)
@@ -294,6 +296,42 @@ def test_whoever_has_asked_tells_without_a_look_at_sets_and_names_cost_two_looks
     for clicks in (0, 1, 3):
         assert looks(1, lambda chosen, n=clicks: dict.fromkeys(chosen[:n], -1.0)) == 2
         assert looks(8, lambda chosen, n=clicks: dict.fromkeys(chosen[:n], -1.0)) == 2
+
+
+MANY = [f"item {i}" for i in range(160)]
+
+
+def test_a_large_catalogue_that_changes_often_is_stored_once_and_read_as_it_was(url, opened, monkeypatch):
+    """By references to the set before, also where another process has changed it a moment ago."""
+    study, other = (opened(url, name="study", **making(domain=CHOSEN(MANY[:100], k=3))) for _ in range(2))
+    sets, sizes = [], []
+
+    def change(whose, labels):
+        sets.append(CHOSEN(labels, k=3))
+        whose.change(domain=sets[-1])
+        sizes.append(len(pack(study._store.common)))
+
+    for turn in range(1, 6):
+        change(study, [*MANY[10 * turn : 100], *MANY[100 : 100 + 10 * turn]])
+    assert max(np.diff(sizes)) < sizes[0] / 4
+    change(study, [*MANY[:100:2], *MANY[100::2]])  # in another order, with some that return
+    amend = other._store.amend
+
+    def later(common):
+        change(study, MANY[40:140])
+        amend(common)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(other._store, "amend", later)
+        change(other, MANY[20:150])
+    sets[-2:] = sets[:-3:-1]  # the one that was meanwhile came first
+    change(other, [*MANY[30:150], "new"])
+    for whose in (study, other, opened(url, name="study")):
+        work(whose)
+        assert [one.domain.labels for one in whose._policy.problems[1:]] == [one.labels for one in sets]
+        assert whose.verify().ok
+    with Catalogue(url) as listed:
+        assert listed.entries()[0].domain == repr(sets[-1])
 
 
 def test_a_study_is_found_by_the_set_that_it_began_with_and_by_the_one_that_it_has(changing, url, opened):

@@ -682,7 +682,8 @@ class ItemBelief(Belief):
             return known
         data = {name: widened(getattr(known, name), n) for name in ("precisions", "pulls")}
         measurements = ItemHistory(widened(history.counts, n), history.ends)
-        return replace(known, measurements=measurements, newcomers=True, **data)
+        new = known.newcomers or bool(history.counts.any())  # before anything was shown, nobody comes later than others
+        return replace(known, measurements=measurements, newcomers=new, **data)
 
     def _standard(self, features: Floats) -> Floats:
         """Return features with a deviation of 1 in the set, around 0: the prior is the same for each."""

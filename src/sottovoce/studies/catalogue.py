@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from sottovoce._records import Record, part, unpack
 from sottovoce.domains.specification import build
+from sottovoce.learning.bandit.set_changes import written_out
 from sottovoce.models import promises_in
 from sottovoce.privacy.guarantees import Guarantee, guarantee_from_dict
 from sottovoce.privacy.promise import UNSPENT, spent_words
@@ -141,7 +142,7 @@ class Catalogue:
         ((made, common),) = self._base.run("SELECT made, common FROM sottovoce_books WHERE book = ?", book)
         found = _making(mark, unpack(bytes(made)))
         sets = () if common is None else unpack(bytes(common))["sets"]
-        return replace(found, domain=repr(build(sets[-1]["domain"]))) if sets else found
+        return replace(found, domain=repr(build(written_out(sets)[-1]["domain"]))) if sets else found
 
     def close(self) -> None:
         """Close the connection."""

@@ -19,7 +19,7 @@ from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageEr
 from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.patience import patience_for
-from sottovoce.learning.bandit.set_changes import SetChange
+from sottovoce.learning.bandit.set_changes import SetChange, one_more, written_out
 from sottovoce.learning.status import FirstOpenRound, Status
 from sottovoce.optimizer import Optimizer
 from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
@@ -323,12 +323,12 @@ class Study(Optimizer):
 
     def _note_change(self, change: SetChange) -> None:
         record = change.to_record()
-        self._store.amend(lambda common: {"sets": [*common.get("sets", ()), record]})
+        self._store.amend(lambda common: {"sets": one_more(common.get("sets", ()), record)})
         self._read_changes()
 
     def _read_changes(self) -> None:
         policy, seen = self._policy, self._store.changes
-        for record in self._store.common.get("sets", ())[len(policy.problems) - 1 :]:
+        for record in written_out(self._store.common.get("sets", ()))[len(policy.problems) - 1 :]:
             policy.change(SetChange.from_record(record))
         policy.seen_changes = seen
 
