@@ -87,12 +87,8 @@ def test_what_is_no_list_of_names_is_refused_in_one_line(command, place, written
     assert words in err
 
 
-def test_runs_and_plans_take_names_too(place, capsys):
+def test_plans_take_names_too(place, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["plan", "--domain", "simplex:3", "--labels", "tea,coffee", "--horizon", "1k"])
     assert ended.value.code == 2
     assert "labels must be 3 of Simplex(3), got 2" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as ended:
-        main(["run", "routing", "--labels", "tea,coffee"])
-    assert ended.value.code == 2
-    assert "domain and labels must be left out" in capsys.readouterr().err
