@@ -40,7 +40,7 @@ def compiled(function: Function) -> Function:
 
     The first call ever on a machine takes up to a few seconds for each kernel, and says so at a terminal; the first
     call in a process, some 20 ms to load it, and a quarter of a second more if numba itself was not awake. The command
-    `sottovoce compile` sees to all kernels beforehand. `NUMBA_CACHE_DIR` moves the cache, where the package's own
+    A set that is used once has its kernels compiled. `NUMBA_CACHE_DIR` moves the cache, where the package's own
     folder cannot be written to.
     """
     kernel: Any = None
