@@ -23,6 +23,7 @@ _SMALLEST = 8  # halvings of the largest scale, at most
 _WORTH_WHILE = 1 / 90  # deviation of the mean of all numbers, in B/sqrt(k), at which learning is just worth the while
 _FIRST, _LARGEST_FIRST = 0.13, 0.6  # distance of the first probes where it is, and at most
 _SLOWLY, _FASTER = 0.5, 1.5  # powers of that worth by which the distance falls below, and rises above
+_HOPELESS, _STEEPLY = 0.43, 6  # worth below which what can be learned is hardly of use, and the power by which it falls
 _PRICE = 0.5  # nats that each doubling of the scale must earn where it is, and less where it is more than that
 _BEYOND = 2.0  # how far probes go there, over how far the best point is expected to be; and farther likewise
 _BALANCE = 0.8  # squared distance of later probes, over k/sqrt(precision of all numbers), in B
@@ -65,7 +66,8 @@ class SlopeScales:
         events = max(settings.least, settings.cap * settings.horizon / settings.probes)
         precision = settings.horizon / (settings.variances[1] + settings.noise**2 / events)
         worth = _WORTH_WHILE * settings.width * math.sqrt(precision) / math.sqrt(shape.size)
-        self.first: float = min(_LARGEST_FIRST, _FIRST * max(worth**_SLOWLY, worth**_FASTER))
+        hopeless = min(1.0, worth / _HOPELESS) ** _STEEPLY
+        self.first: float = min(_LARGEST_FIRST, _FIRST * hopeless * max(worth**_SLOWLY, worth**_FASTER))
         self._bold = max(1.0, worth)
         scales: Floats = np.exp2(-np.arange(_SMALLEST + 1.0))
         self.scales = scales[: max(1, int((self._reach(scales) >= min(_FIRST, self.first) / 2).sum()))]
