@@ -39,9 +39,9 @@ def compiled(function: Function) -> Function:
     """Compile `function` on its first call; the machine code is cached on disk for later processes.
 
     The first call ever on a machine takes up to a few seconds for each kernel, and says so at a terminal; the first
-    call in a process, some 20 ms to load it, and a quarter of a second more if numba itself was not awake. The command
-    A set that is used once has its kernels compiled. `NUMBA_CACHE_DIR` moves the cache, where the package's own
-    folder cannot be written to.
+    call in a process, some 20 ms to load it, and a quarter of a second more if numba itself was not awake. Whoever
+    uses a set once, when a machine is set up, has its kernels compiled beforehand. `NUMBA_CACHE_DIR` moves the cache,
+    where the package's own folder cannot be written to.
     """
     kernel: Any = None
 
