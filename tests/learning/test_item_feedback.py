@@ -293,6 +293,21 @@ def test_a_world_that_changes_is_followed():
     assert set(optimizer.recommend().chosen) == set(DRINKS[-3:])
 
 
+@pytest.mark.parametrize("events", [200, 1000])
+def test_what_is_stated_of_items_that_hardly_differ_holds(events):
+    """Nobody is sure of what all items have in common, either: the noise of a first round moves all of them alike."""
+    off = []
+    for seed in range(24):
+        optimizer = optimizer_of(sv.domains.Hypersimplex(12, 3), horizon=5000, noise=sv.SimulatedNoise(seed), seed=seed)
+        actions = optimizer.ask(size=events)
+        clicks = np.random.default_rng(seed).random((events, 3)) < 0.03
+        optimizer.tell(actions.ids, -1.0 * (clicks & (clicks.sum(axis=1) == 1)[:, None]))
+        found = optimizer.recommend()
+        each = np.mean(list(found.items.values()), axis=0)
+        off.append([(found.loss + 3 * 0.0282) / found.deviation, (each[0] + 0.0282) / each[1]])
+    assert (np.abs(off) < 2).mean(axis=0).min() > 0.85
+
+
 def test_a_forecast_is_made_and_says_less_is_learned_under_more_privacy():
     options = {"horizon": 2000, "integral": True, "feedback": "items", **CLICKS}
     shares = [

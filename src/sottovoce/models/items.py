@@ -27,7 +27,7 @@ Constants were chosen by simulation, on other seeds than are reported. Tests: te
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -204,6 +204,14 @@ class _Prior(NamedTuple):
     weights: Floats
     means: Floats
     roots: Floats
+
+
+class _Scaled(NamedTuple):
+    """What is believed of items if their own deviations have a certain scale."""
+
+    means: Floats
+    precisions: Floats
+    common: Floats  # rows: what each of the independent parts of w that are unsure adds to an item's value
 
 
 def _evenly_drawn(shape: tuple[int, int], coins: np.random.Generator) -> Floats:
@@ -601,8 +609,30 @@ class ItemBelief(Belief):
         return means[self._in_set], deviations[self._in_set]
 
     def _all_losses(self) -> tuple[Floats, Floats]:
-        means, variances = self._expected(self._memory)
-        return self._losses(means), self.settings.width * np.sqrt(variances)
+        """Return mean and standard deviation of each item's loss, over all scales and levels that may be."""
+        weights = self._prior(self._memory).weights
+        found = [(one.means, 1 / one.precisions + (one.common**2).sum(axis=1)) for one in self._by_scale()]
+        means, variances = (np.array(part) for part in zip(*found, strict=True))
+        mean = weights @ means
+        return self._losses(mean), self.settings.width * np.sqrt(weights @ (variances + (means - mean) ** 2))
+
+    def _deviation(self, decision: Floats) -> float:
+        """Return the standard deviation of a decision's loss: what is unsure of all its items adds up."""
+        x = np.zeros(self.dimension)
+        x[self._in_set] = decision
+        weights = self._prior(self._memory).weights
+        found = [
+            (one.means @ x, x**2 @ (1 / one.precisions) + ((x @ one.common) ** 2).sum()) for one in self._by_scale()
+        ]
+        means, variances = np.array(found).T
+        return float(self.settings.width * np.sqrt(weights @ (variances + (means - weights @ means) ** 2)))
+
+    def _by_scale(self) -> Iterator[_Scaled]:
+        prior, (data, pulls) = self._prior(self._memory), self._data(self._memory)
+        for scale, mean, root in zip(_SCALES, prior.means, prior.roots, strict=True):
+            own, precisions = scale**-2.0, scale**-2.0 + data
+            common = (own / precisions)[:, None] * (self._features @ root)
+            yield _Scaled((own * (self._features @ mean) + pulls) / precisions, precisions, common)
 
     def expected_loss(self, decision: Floats) -> float:
         """Return the loss per event that is expected of a decision: the sum of its items'."""
@@ -630,9 +660,8 @@ class ItemBelief(Belief):
             gaps.append(sign * float(values @ (decision - best)))
             same += bool(np.array_equal(best, decision))
         worse = self.settings.width * np.maximum(0.0, gaps)
-        means, deviations = self.item_losses()
         shortfall = float(worse.mean()), float(np.quantile(worse, 0.95))
-        return Certainty(same / draws, shortfall, float(means @ decision), float(np.sqrt(deviations**2 @ decision)))
+        return Certainty(same / draws, shortfall, self.expected_loss(decision), self._deviation(decision))
 
     def fit_check(self) -> FitCheck:
         """Compare what was released of items with what was expected of them, round by round."""
