@@ -205,4 +205,4 @@ def test_shared_options_are_described_once(site, typed):
     for group in typed.SHARED:
         table = re.search(rf"<h3 [^>]*>{group}<.*?(<table>.*?</table>)", page, re.DOTALL)[1]
         assert "<td></td>" not in table, group
-    assert len(re.findall(r"<td><code>--epsilon</code></td>", page)) == 3  # shared, and those of audit and compare
+    assert len(re.findall(r"<td><code>--epsilon</code></td>", page)) == 4  # shared, and those of audit, compare and run
