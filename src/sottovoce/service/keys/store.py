@@ -59,7 +59,7 @@ class KeyStore:
 
     Examples
     --------
-    >>> import tempfile
+    >>> import asyncio, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ring = KeyStore(ServiceStore(f"sqlite:///{folder}/spring.db"))
     ...     key, text = ring.create(["ask", "tell"], "spring")
