@@ -6,6 +6,7 @@ go of because something was collected.
 
 import contextlib
 import functools
+import gc
 import importlib.util
 import itertools
 import signal
@@ -73,6 +74,7 @@ def attempt(call, place, error=KeyboardInterrupt):
 
 def _attempt(call, place, error):
     tracer = Tracer(place, error, PLACES)
+    gc.disable()  # what others have left behind is not collected within the call: Python drops what is raised there
     try:
         with tracer:
             call()
@@ -84,6 +86,7 @@ def _attempt(call, place, error):
         return problem
     finally:
         sys.settrace(None)
+        gc.enable()
     # Python itself drops what is raised while it collects something; drivers have code for that.
     assert not tracer.reached or place[0].startswith(DRIVERS), f"an interrupt at {in_words(place)} was swallowed"
     return None

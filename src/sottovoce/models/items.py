@@ -46,7 +46,7 @@ from sottovoce.models.sufficient_statistics import SufficientStatistics
 
 _SCALES = 2.0 ** -np.arange(1.0, 11.0)  # of items' own deviations, in B
 _REACHES = (math.inf, 0.1, 0.03)  # how far back memories reach, in horizons
-_LEAD = (3.0, -1.0, -1.0)  # nats by which each is ahead
+_LEAD = (4.5, -1.0, -1.0)  # nats by which each is ahead: one round with too short a memory explores everything anew
 _PRIOR_LEAD = 2.0  # of what an earlier run knew, over knowing nothing
 _RIDGE = 16.0  # precision of w, in 1/B^2
 _FADE, _FLOOR = 0.9, -40.0  # of the evidence for a memory
