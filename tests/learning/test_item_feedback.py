@@ -305,6 +305,7 @@ def test_what_is_stated_of_items_that_hardly_differ_holds(events):
         found = optimizer.recommend()
         each = np.mean(list(found.items.values()), axis=0)
         off.append([(found.loss + 3 * 0.0282) / found.deviation, (each[0] + 0.0282) / each[1]])
+        assert optimizer.posterior().predict(found.x) == pytest.approx((found.loss, found.deviation))
     assert (np.abs(off) < 2).mean(axis=0).min() > 0.85
 
 

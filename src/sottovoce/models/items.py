@@ -627,6 +627,15 @@ class ItemBelief(Belief):
         means, variances = np.array(found).T
         return float(self.settings.width * np.sqrt(weights @ (variances + (means - weights @ means) ** 2)))
 
+    def _covariance(self) -> Floats:
+        """Return the covariance of all items' losses, and of a level, which has none."""
+        weights, scaled = self._prior(self._memory).weights, list(self._by_scale())
+        mean, found = weights @ np.array([one.means for one in scaled]), np.zeros((self.dimension + 1,) * 2)
+        for weight, one in zip(weights, scaled, strict=True):
+            off = one.means - mean
+            found[:-1, :-1] += weight * (np.diag(1 / one.precisions) + one.common @ one.common.T + np.outer(off, off))
+        return np.asarray(self.settings.width**2 * found)
+
     def _by_scale(self) -> Iterator[_Scaled]:
         prior, (data, pulls) = self._prior(self._memory), self._data(self._memory)
         for scale, mean, root in zip(_SCALES, prior.means, prior.roots, strict=True):
@@ -686,7 +695,7 @@ class ItemBelief(Belief):
             slopes=means,
             level=0.0,
             deviations=deviations,
-            covariance=np.diag(np.append(deviations**2, 0.0)) if n <= MOST_COVARIANCES else None,
+            covariance=self._covariance() if n <= MOST_COVARIANCES else None,
             rounds=known.measurements.rounds,
             fit_check=self.fit_check(),
         )
