@@ -8,14 +8,14 @@ from starlette.responses import RedirectResponse, Response
 
 from sottovoce.service.dashboard import logins
 from sottovoce.service.dashboard.pages import page
-from sottovoce.service.dashboard.sessions import MAY_NOT_READ, SessionPages, ended
+from sottovoce.service.dashboard.viewers import MAY_NOT_READ, ViewerPages, ended
 from sottovoce.service.keys import Key
 from sottovoce.service.problem_documents import Problem
 
 _LATE = "The page is out of date, or the form did not come from it. Load it again, and repeat what you did."
 
 
-class AuthPages(SessionPages):
+class AuthPages(ViewerPages):
     """Who comes in, and with which key."""
 
     # ------------------------------------------------------------------ keys

@@ -13,8 +13,8 @@ from sottovoce.service.context import Context
 from sottovoce.service.dashboard.auth import AuthPages
 from sottovoce.service.dashboard.manual import manual
 from sottovoce.service.dashboard.pages import ASSETS, asset, page, part, render
-from sottovoce.service.dashboard.sessions import NotLoggedIn, Page, SessionPages
 from sottovoce.service.dashboard.shown import Shown, marks_of, percent_asked, spent_words
+from sottovoce.service.dashboard.viewers import NotLoggedIn, Page, ViewerPages
 from sottovoce.service.keys import Key
 from sottovoce.service.problem_documents import KINDS, Problem, problem_response
 from sottovoce.studies import StudyEntry
@@ -57,7 +57,7 @@ class _Named(Route):
         return match, found if match is Match.NONE else {**found, "route": self}
 
 
-class _Looking(SessionPages):
+class _Looking(ViewerPages):
     """Pages of studies, and documents."""
 
     def __init__(self, context: Context, auth: AuthPages) -> None:

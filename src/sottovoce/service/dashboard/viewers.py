@@ -20,7 +20,7 @@ Page = Callable[[Request], Awaitable[Response]]
 MAY_NOT_READ = "The key may not read. Log in with one that was created with --may read, for this study or for all."
 
 
-class SessionPages:
+class ViewerPages:
     """What pages have in common.
 
     Parameters
