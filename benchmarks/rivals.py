@@ -13,10 +13,8 @@ SEEDS = range(201, 211)  # nothing was chosen on these
 RIVALS = (  # name, guarantee
     ("thompson-sampling", None),
     ("linucb", None),
-    ("adap-ucb", sv.PureDP(1.0)),
     ("dp-imed", sv.PureDP(1.0)),
     ("dp-klucb", sv.PureDP(1.0)),
-    ("successive-elimination", sv.PureDP(1.0)),
     ("phased-elimination", sv.PureDP(1.0)),
     ("zcdp-elimination", sv.ZCDP(0.5)),
     ("zcdp-thompson-sampling", sv.ZCDP(0.5)),

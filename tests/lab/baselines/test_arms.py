@@ -15,11 +15,9 @@ from sottovoce.errors import DomainError
 from sottovoce.lab.baselines._linear import Features
 from sottovoce.lab.baselines._phases import Belief, Phase, PrivatelyPhased
 from sottovoce.lab.baselines._vertices import few_vertices
-from sottovoce.lab.baselines.adap_ucb import DoublingUCB
 from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar, TsallisBatches, leader
 from sottovoce.lab.baselines.dp_imed import GeometricPhases, private_divergence
 from sottovoce.lab.baselines.phased_elimination import DesignElimination
-from sottovoce.lab.baselines.successive_elimination import Elimination
 from sottovoce.lab.baselines.zcdp_elimination import GaussianElimination
 from sottovoce.lab.baselines.zcdp_thompson_sampling import NoisyPosterior
 from sottovoce.privacy import LossGrid
@@ -172,7 +170,7 @@ def test_what_is_asked_while_a_phase_waits_is_not_read_and_the_phase_goes_on(kin
     assert not rest.wants_loss.any()
     assert learner.round > 1
     following = learner.ask_round()
-    if kind.name in ("successive-elimination", "zcdp-elimination"):  # whose first phase was enough
+    if kind.name == "zcdp-elimination":  # whose first phase was enough
         np.testing.assert_array_equal(following.x, np.tile([1.0, 0.0, 0.0], (60_000 - len(phase) - 1_024, 1)))
     else:
         assert following.wants_loss.all()
@@ -194,109 +192,10 @@ def test_a_beginning_that_is_cut_short_is_begun_again(kind):
 
 
 def test_a_phase_has_exactly_its_events_however_many_blocks_it_is_drawn_in():
-    pulls = (
-        made(sv.lab.baselines.SuccessiveElimination, sv.domains.Simplex(4), horizon=200_000).ask_round().x.sum(axis=0)
-    )
+    learner = made(sv.lab.baselines.ZCDPElimination, sv.domains.Simplex(4), privacy=sv.ZCDP(1e-6), horizon=200_000)
+    pulls = learner.ask_round().x.sum(axis=0)
     assert pulls.sum() > 4_096
     np.testing.assert_array_equal(pulls, pulls[0])
-
-
-# ---------------------------------------------------------------------- successive elimination
-
-
-@every("scale", [0.0, 4.0, 400.0])
-@every("arms", [2, 10])
-def test_epochs_are_long_enough_for_their_own_gap(scale, arms):
-    """An error of h + c at most: the best arm stays, whatever the errors; arms that are worse by 2^-e leave."""
-    algorithm = Elimination(np.eye(arms), 10**6, width=4.0, scale=scale)
-    for number in range(1, 12):
-        pulls, distance = algorithm.epoch(number, arms)
-        gap = 4.0 * 2.0**-number
-        assert distance <= gap / 2
-        # Hoeffding and Laplace, by their own formulas, at the distance's two parts.
-        share = 1 / (10**6 * 4 * arms * number**2)
-        h = 4.0 * math.sqrt(math.log(2 / share) / (2 * pulls))
-        c = scale * math.log(1 / share) / pulls
-        assert 2 * h + 2 * c == pytest.approx(distance)
-
-
-def test_arms_leave_when_their_means_say_so_and_the_last_is_played_unread():
-    algorithm = Elimination(np.eye(4), 10**5, width=1.0, scale=1.0)
-    belief = algorithm.start()
-    pulls, distance = algorithm.epoch(1, 4)
-    np.testing.assert_array_equal(belief.phase.counts, pulls)
-    means = np.array([0.3 + distance, 0.3, 0.31 + distance, 0.3 + 0.99 * distance])
-    belief = algorithm.learn(belief, (means - 1e-12 * (means > 0.3)) * pulls)
-    np.testing.assert_array_equal(belief.phase.actions, np.eye(4)[[0, 1, 3]])
-    pulls, distance = algorithm.epoch(2, 3)
-    belief = algorithm.learn(belief, pulls * np.array([0.9, 0.9, 0.1]))
-    np.testing.assert_array_equal(belief.phase.mean, np.eye(4)[3])
-    assert not belief.phase.reads
-    assert belief.phase.size == 10**5
-
-
-@every("epsilon", [1.0, 0.05])
-def test_the_best_arm_is_left(epsilon):
-    """Gaps of 0.3 and 0.6 of the range; the probability of another end is below 1e-5 by the algorithm's own beta."""
-    for seed in range(3):
-        learner = sv.lab.baselines.SuccessiveElimination(
-            sv.domains.Simplex(4),
-            horizon=200_000,
-            loss_range=(0.0, 1.0),
-            privacy=sv.PureDP(epsilon),
-            seed=seed,
-            noise=sv.SimulatedNoise(seed),
-        )
-        coins, means = np.random.default_rng(seed), np.array([0.5, 0.2, 0.5, 0.8])
-        while learner.remaining:
-            actions = learner.ask_round()
-            learner.tell(actions.ids, (coins.random(len(actions)) < actions.x @ means).astype(float))
-        np.testing.assert_array_equal(learner.point, [0.0, 1.0, 0.0, 0.0])
-
-
-# ---------------------------------------------------------------------- AdaP-UCB
-
-
-def test_adap_ucb_event_by_event():
-    """Next to no noise: the arms are those of a literal run, and means are those of the newest phase alone."""
-    horizon, coins = 3_000, np.random.default_rng(3)
-    learner = sv.lab.baselines.AdaPUCB(
-        sv.domains.Simplex(3),
-        horizon=horizon,
-        loss_range=(0.0, 2.0),
-        privacy=sv.PureDP(1e9),
-        seed=1,
-        noise=sv.SimulatedNoise(1),
-    )
-    vertices = few_vertices(sv.domains.Simplex(3))
-    sums, newest, pulls = np.zeros(3), np.ones(3), np.ones(3)
-    first = learner.ask(3)
-    values = coins.uniform(0, 2, size=3)
-    learner.tell(first.ids, values)
-    played = np.argmax(first.x @ vertices.T, axis=1)
-    assert sorted(played) == [0, 1, 2]
-    sums[played] = values
-    t = 3
-    while t < horizon:
-        index = sums / newest - 2 * np.sqrt(3.1 * math.log(t + 1) / (2 * newest))
-        arm = int(np.argmin(index))
-        count = int(min(pulls[arm], horizon - t))
-        actions = learner.ask(count)
-        np.testing.assert_array_equal(actions.x, np.tile(vertices[arm], (count, 1)))
-        assert actions.wants_loss.all()
-        values = np.clip(coins.normal(0.4 + 0.5 * arm, 0.5, size=count), 0, 2)
-        learner.tell(actions.ids, values)
-        sums[arm], newest[arm], pulls[arm] = values.sum(), count, pulls[arm] + count
-        t += count
-    assert pulls.min() >= 2
-    assert np.argmax(pulls) == 0
-
-
-def test_privacy_makes_the_index_more_hopeful_by_its_noise():
-    quiet, noisy = (DoublingUCB(np.eye(3), width=1.0, scale=scale) for scale in (0.0, 5.0))
-    known = quiet.learn(quiet.start(), np.array([0.5, 0.1, 0.9])).known
-    more = quiet.index(known) - noisy.index(known)
-    np.testing.assert_allclose(more, 5.0 * 3.1 * math.log(4) / known.newest)
 
 
 # ---------------------------------------------------------------------- DP-IMED and DP-KLUCB

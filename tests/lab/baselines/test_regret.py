@@ -46,10 +46,6 @@ CASES = [
     Case("garber-kretzu", BALL, 3 / 4, (1_000, 400_000)),
     Case("garber-kretzu", SUBSETS, 3 / 4, (1_000, 400_000)),
     Case("smith-thakurta", DISC, 3 / 4, (250, 2_000), (8, 4), privacy=sv.PureDP(10.0)),
-    Case(
-        "successive-elimination", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True, gap=0.1
-    ),
-    Case("adap-ucb", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True, gap=0.1),
     Case("phased-elimination", SUBSETS, 1 / 2, (60_000, 900_000), (4, 3), privacy=sv.PureDP(1.0), linear=True, gap=0.3),
     Case("zcdp-elimination", SUBSETS, 1 / 2, (60_000, 900_000), (4, 3), privacy=sv.ZCDP(0.5), linear=True, gap=0.3),
     Case("zcdp-thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), sv.ZCDP(0.5), linear=True, gap=0.1),

@@ -1,7 +1,6 @@
 """Algorithms to compare with, under one interface; `BASELINES` has them by name."""
 
 from sottovoce.lab._catalogue import by_name as _by_name
-from sottovoce.lab.baselines.adap_ucb import AdaPUCB as AdaPUCB
 from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar as AsiRamanTalwar
 from sottovoce.lab.baselines.best_fixed import BestFixed as BestFixed
 from sottovoce.lab.baselines.chen_zhang_karbasi import ChenZhangKarbasi as ChenZhangKarbasi
@@ -13,7 +12,6 @@ from sottovoce.lab.baselines.lin_ucb import LinUCB as LinUCB
 from sottovoce.lab.baselines.phased_elimination import PhasedElimination as PhasedElimination
 from sottovoce.lab.baselines.plans import BaselinePlan as BaselinePlan
 from sottovoce.lab.baselines.smith_thakurta import SmithThakurta as SmithThakurta
-from sottovoce.lab.baselines.successive_elimination import SuccessiveElimination as SuccessiveElimination
 from sottovoce.lab.baselines.thompson_sampling import ThompsonSampling as ThompsonSampling
 from sottovoce.lab.baselines.uniform_random import UniformRandom as UniformRandom
 from sottovoce.lab.baselines.zcdp_elimination import ZCDPElimination as ZCDPElimination

@@ -18,7 +18,7 @@ def vertices_of(domain: Domain, who: str) -> Floats:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> vertices_of(sv.domains.Hypersimplex(3, 2), "adap-ucb").sum(axis=0)
+    >>> vertices_of(sv.domains.Hypersimplex(3, 2), "dp-imed").sum(axis=0)
     array([2., 2., 2.])
     """
     found = few_vertices(domain)
