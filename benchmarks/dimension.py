@@ -14,7 +14,7 @@ from benchmarks.harness import show
 
 SIZES = (100, 1_000, 10_000, 100_000)
 HORIZON, BLOCK, CHOSEN = 1_000_000, 256, 20
-matroids, functions = sv.domains.matroids, sv.domains.set_functions
+matroids = sv.domains.matroids
 
 
 def grid(edges):
@@ -41,11 +41,6 @@ def polytope(n):
 
     rows = random_array((n // 20, n), density=min(1.0, 40 / n), random_state=1).tocsr()
     return sv.domains.Polytope(A_ub=rows, b_ub=np.full(n // 20, 4.0), bounds=(0, 1))
-
-
-def coverage(n):
-    rng = np.random.default_rng(0)
-    return functions.WeightedCoverage([rng.choice(n, 5).tolist() for _ in range(n)])
 
 
 def laminar(n):
@@ -81,7 +76,6 @@ OTHERS = {
     "bases: laminar": lambda n: sv.domains.MatroidBases(laminar(n)),
     "independent: uniform": lambda n: sv.domains.IndependentSets(matroids.Uniform(n, CHOSEN)),
     "independent: graphic": lambda n: sv.domains.IndependentSets(matroids.Graphic(grid(n)[0])),
-    "coverage": lambda n: sv.domains.BasePolytope(coverage(n)),
     "nuclear ball": lambda n: sv.domains.NuclearBall(int(np.sqrt(n)), int(np.sqrt(n))),
     "polytope": polytope,
     "hull of 100 points": lambda n: sv.domains.ConvexHull(np.random.default_rng(0).standard_normal((100, n))),

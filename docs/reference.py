@@ -22,7 +22,7 @@ import sottovoce
 TABLES = "<!-- public names -->"
 MARK = re.compile(r"<!-- names of ([\w.]+)(?:: ([\w\s]+?))? -->")
 PAGES = Path(__file__).parent / "reference" / "python"
-FIRST = ("sottovoce", "sottovoce.domains", "sottovoce.domains.matroids", "sottovoce.domains.set_functions")
+FIRST = ("sottovoce", "sottovoce.domains", "sottovoce.domains.matroids")
 LAST = ("sottovoce.errors",)
 INNER = ("sottovoce.cli", "sottovoce.service.")  # programs, described on pages of their own
 UNTOLD = {"examples", "made_with"}  # for the tests and for the library itself

@@ -10,7 +10,6 @@ from scipy.optimize import linprog
 from sampling import every
 from sottovoce.domains import (
     Ball,
-    BasePolytope,
     Birkhoff,
     Box,
     ConvexHull,
@@ -31,7 +30,6 @@ from sottovoce.domains import (
     SpanningTrees,
 )
 from sottovoce.domains.matroids import Graphic, Laminar, Matroid, Partition, Uniform
-from sottovoce.domains.set_functions import WeightedCoverage
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 
@@ -61,8 +59,6 @@ POINTS = [
     (Paths([(0, 1), (1, 2), (1, 3)], source=0, target=2), [1, 1, 0]),
     (SpanningTrees([("a", "b"), ("b", "c")]), [1.0, 1.0]),
     (Flows([(0, 1), (0, 1), (1, 2)], source=0, target=2, value=5, capacities=[2, 3, 9]), [2, 3, 5]),
-    (BasePolytope(lambda mask: 2.0 * mask.sum(), 3), [2.0] * 3),
-    (BasePolytope(WeightedCoverage([{0}, {1}, {2}], [2.0, 2.0, 2.0])), [2.0] * 3),
 ]
 
 
@@ -319,7 +315,6 @@ def test_custom_notices_an_oracle_that_breaks_later_and_copies_answers_that_it_w
 
 CYCLE = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "t")]
 LINE, LOOP = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 1)]
-COVERS = [{0, 1}, {1, 2}, {2, 0, 3}, {4}, {5, 6}, set()]
 NAN, INF = math.nan, math.inf
 WRONG = [
     (lambda: Box([0.0, 2.0], [1.0, 1.0]), "empty: low 2 is above high 1 at coordinate 1"),
@@ -374,13 +369,6 @@ WRONG = [
     (lambda: Uniform(3, 1).greedy([0.5]), "order must hold elements"),
     (lambda: MatroidBases(lambda mask: True), "becomes one by matroids.Matroid"),
     (lambda: IndependentSets([0, 1]), "becomes one by matroids.Matroid"),
-    (lambda: WeightedCoverage([{0}, {1}], [1.0]), "weights must be at least 2 numbers"),
-    (lambda: WeightedCoverage([{0}], [-1.0]), "weights must not be negative"),
-    (lambda: WeightedCoverage([{-1}]), "an item of sets must be at least 0"),
-    (lambda: WeightedCoverage(COVERS)([6]), "elements from 0 to 5, got 6"),
-    (lambda: BasePolytope(np.sum), "ground_size must be given"),
-    (lambda: BasePolytope(WeightedCoverage(COVERS), 5), "ground_size must be 6"),
-    (lambda: BasePolytope([0.0, 1.0], 2), "function must be a function"),
     # graphs
     (lambda: Paths(CYCLE, source="s", target="t"), "no directed cycle here, but has 'a' -> 'b' -> 'c' -> 'a'"),
     (lambda: Paths([(0, 1), (1, 1), (1, 2)], source=0, target=2), "no directed cycle here, but has 1 -> 1"),

@@ -12,7 +12,6 @@ from scipy.optimize import linprog
 
 from sampling import every
 from sottovoce.domains import (
-    BasePolytope,
     Birkhoff,
     Hypersimplex,
     IndependentSets,
@@ -23,7 +22,6 @@ from sottovoce.domains import (
     SpanningTrees,
 )
 from sottovoce.domains.matroids import Graphic, Laminar, Matroid, Partition, Uniform
-from sottovoce.domains.set_functions import WeightedCoverage
 from sottovoce.projection import project
 
 
@@ -83,19 +81,6 @@ def of_matroid(kind, matroid):
         return listed(kind(matroid), indicators(good, n), indicators(ranks, n), list(ranks.values()), exact=exact)
     bases, whole = [one for one in good if len(one) == rank], (np.ones((1, n)), [rank])
     return listed(kind(matroid), indicators(bases, n), indicators(ranks, n), list(ranks.values()), *whole, exact=exact)
-
-
-def of_function(*function):
-    domain = BasePolytope(*function)
-    n, value = domain.dimension, {chosen: domain.function(list(chosen)) for chosen in subsets(domain.dimension)}
-    vertices = []
-    for order in itertools.permutations(range(n)):
-        vertex = np.empty(n)
-        vertex[list(order)] = np.diff([value[tuple(sorted(order[:k]))] for k in range(n + 1)])
-        vertices.append(vertex.round(12))
-    sets = subsets(n, 1)[:-1]
-    limits, whole = [value[chosen] for chosen in sets], (np.ones((1, n)), [value[tuple(range(n))]])
-    return listed(domain, vertices, indicators(sets, n), limits, *whole, positive=False, exact=())
 
 
 def of_weights(weights):
@@ -161,10 +146,6 @@ def of_network(seed, nodes=8):
     return listed(paths, indicators(found, len(edges)), equal=balance, right=right)
 
 
-def leaving(mask, both_ways):
-    return sum(w for a, b, w in CUT if mask[a] != mask[b] and (both_ways or mask[a]))
-
-
 def fano(mask):
     return bool(mask.sum() <= 3) and not any(mask[[i, (i + 1) % 7, (i + 3) % 7]].all() for i in range(7))
 
@@ -179,8 +160,6 @@ MATROIDS = [
     Graphic(LOOSE),
     Matroid(7, fano),
 ]
-COVERS, ITEMS = [{0, 1}, {1, 2}, {2, 0, 3}, {4}, {5, 6}, set()], [1.0, 2.0, 0.5, 1.0, 3.0, 0.0, 1.0]
-CUT = [(0, 1, 1.0), (1, 2, 2.0), (2, 0, 0.5), (2, 3, 3.0), (4, 5, 1.0)]
 WEIGHTS = [
     [1.0, 2.0, 3.0, 4.0],
     [0.0, 0.0, 1.0, 1.0, 5.0],  # ties
@@ -205,9 +184,6 @@ GRAPHS = [
 ]
 MAKERS = [
     *(lambda kind=kind, one=one: of_matroid(kind, one) for kind in (MatroidBases, IndependentSets) for one in MATROIDS),
-    lambda: of_function(WeightedCoverage(COVERS, ITEMS)),
-    *(lambda both=both: of_function(lambda mask: leaving(mask, both), 6) for both in (False, True)),
-    lambda: of_function(lambda mask: float(np.sqrt(mask @ np.arange(1.0, len(mask) + 1))), 5),
     *(lambda weights=weights: of_weights(weights) for weights in WEIGHTS),
     *(lambda n=n: of_assignments(n) for n in (2, 3, 4)),
     *(lambda case=case: of_matchings(*case) for case in PAIRS),

@@ -42,11 +42,6 @@ def trees(n):
     return sv.domains.SpanningTrees(grid(n)[0])
 
 
-def coverage(n):
-    rng = np.random.default_rng(0)
-    return sv.domains.set_functions.WeightedCoverage([rng.choice(n, 5).tolist() for _ in range(n)])
-
-
 matroids = sv.domains.matroids
 SETS = {
     "simplex": sv.domains.Simplex,
@@ -58,7 +53,6 @@ SETS = {
     "assignment": lambda n: sv.domains.Birkhoff(int(np.sqrt(n))),
     "flows": lambda n: sv.domains.Flows(grid(n)[0], source=0, target=grid(n)[1] - 1, value=2, capacities=1),
     "forests": lambda n: sv.domains.IndependentSets(matroids.Graphic(grid(n)[0])),
-    "coverage": lambda n: sv.domains.BasePolytope(coverage(n)),
     "points": lambda n: sv.domains.ConvexHull(np.random.default_rng(0).standard_normal((50, n))),
     "own": lambda n: sv.domains.Custom(furthest(n), n),
     "product": lambda n: sv.domains.Product([trees(n // 2), sv.domains.Simplex(n)]),

@@ -14,7 +14,6 @@ from sottovoce.domains import (
     matroids,
     polytopes,
     rankings,
-    set_functions,
 )
 from sottovoce.domains._check import DomainCheck, check_domain
 from sottovoce.domains.balls import *
@@ -26,7 +25,7 @@ from sottovoce.domains.graphs import *
 from sottovoce.domains.polytopes import *
 from sottovoce.domains.rankings import *
 
-__all__ = ["Custom", "Domain", "DomainCheck", "all_domains", "check_domain", "matroids", "set_functions"]
+__all__ = ["Custom", "Domain", "DomainCheck", "all_domains", "check_domain", "matroids"]
 __all__ += balls.__all__
 __all__ += choices.__all__
 __all__ += combinators.__all__

@@ -1,7 +1,7 @@
 """Domains as plain data, to be kept and made again; and a fingerprint for those that cannot be.
 
-A domain is specified by its family and the arguments it was made with: numbers, texts, arrays, graphs, other domains,
-matroids and set functions of this library. What holds a function of the user's own cannot be written down; it has to be
+A domain is specified by its family and the arguments it was made with: numbers, texts, arrays, graphs, other domains
+and matroids of this library. What holds a function of the user's own cannot be written down; it has to be
 passed again, and the answers of its oracle show whether it is the same.
 """
 
@@ -19,6 +19,7 @@ from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains.base import Domain
 
 _QUESTIONS = 8
+_HOMES: dict[str, Any] = {"domains": domains, "matroids": domains.matroids}  # whose classes can be written down
 # What was written down, with the answers: with many coordinates that takes a while. What is plain data never changes.
 _specified: "WeakKeyDictionary[Domain, tuple[dict[str, Any], Floats]]" = WeakKeyDictionary()
 _NOT_PLAIN = (ValueError, TypeError, KeyError, AttributeError, LookupError)
@@ -166,14 +167,10 @@ def _plain(value: Any) -> Any:
 
 def _plain_object(value: RemembersArguments) -> dict[str, Any]:
     home, name = type(value).__module__.split("."), type(value).__name__
-    for where in ("domains", "matroids", "set_functions"):
-        if home[:2] == ["sottovoce", "domains"] and getattr(_home(where), name, None) is type(value):
+    for where, module in _HOMES.items():
+        if home[:2] == ["sottovoce", "domains"] and getattr(module, name, None) is type(value):
             return {"made": [where, name, {key: _plain(one) for key, one in value.made_with.items()}]}
     raise TypeError(f"{name} is not a class of this library")
-
-
-def _home(where: str) -> Any:
-    return domains if where == "domains" else getattr(domains, where)
 
 
 def _built(data: Any) -> Any:
@@ -197,11 +194,12 @@ def _sparse(data: Any, row: Any, column: Any, shape: list[int]) -> Any:
 
 
 def _made(where: str, name: str, arguments: dict[str, Any]) -> Any:
-    if where not in ("domains", "matroids", "set_functions"):
+    if where not in _HOMES:
         raise ValueError(f"the specification of a domain names {where!r}, which this version does not know")
-    family = getattr(_home(where), name, None)
+    home = _HOMES[where]
+    family = getattr(home, name, None)
     if not (isinstance(family, type) and issubclass(family, RemembersArguments)):
-        known = ", ".join(one for one in sorted(_home(where).__all__) if isinstance(getattr(_home(where), one), type))
+        known = ", ".join(one for one in sorted(home.__all__) if isinstance(getattr(home, one), type))
         raise ValueError(f"the specification of a domain names {name!r}; this version knows {known}")
     return family(**{key: _built(one) for key, one in arguments.items()})
 
