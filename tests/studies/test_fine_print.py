@@ -17,6 +17,7 @@ from sottovoce.studies.opening import AUTO
 def test_no_temporary_file_ever_holds_losses(opened, sqlite_url, monkeypatch):
     """SQLite sorts in memory; and what reads losses has an index in order, so there is nothing to sort."""
     study, sent = opened(sqlite_url, patience=5, **sums()), set()
+    assert study._base.run("PRAGMA temp_store") == [(2,)]
     watch(sent.add, put=monkeypatch.setattr)
     ids = study.ask(60).ids
     study.forget(ids[3])
