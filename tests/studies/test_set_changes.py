@@ -14,7 +14,7 @@ from children import Child
 from sampling import sampled
 from sottovoce._records import checksum, pack, unpack
 from sottovoce.errors import ConfigurationMismatch, InvalidLoss, StudyBehind
-from sottovoce.studies import Catalogue, move_study
+from sottovoce.studies import Catalogue
 from sottovoce.studies.telling import TellCall
 from tracing import PACKAGE, cut_short, lines_of
 
@@ -344,15 +344,6 @@ def test_a_study_is_found_by_the_set_that_it_began_with_and_by_the_one_that_it_h
         assert opened(url, name="study", domain=domain).domain.labels == THIRD.labels
     with pytest.raises(ConfigurationMismatch, match="domain is"):
         opened(url, name="study", domain=SECOND)
-
-
-def test_a_study_that_is_moved_takes_its_sets_along(changing, url, shelf):
-    changing.close()
-    to = f"sqlite:///{shelf / 'moved.db'}"
-    move_study(url, "study", to)
-    with sv.Study.open(to, name="study") as study:
-        assert study.domain.labels == THIRD.labels
-        assert study.verify().ok
 
 
 def test_a_set_that_cannot_be_stored_is_refused(changing):

@@ -2,10 +2,16 @@
 
 from sottovoce.learning.status import Status
 from sottovoce.rounds.book import Recorded
-from sottovoce.studies.catalogue import Catalogue, StudyEntry, list_studies, prepare_storage
+from sottovoce.studies.catalogue import (
+    Catalogue,
+    StudyEntry,
+    delete_study,
+    list_studies,
+    prepare_storage,
+    rename_study,
+)
 from sottovoce.studies.exporting import export_lines
 from sottovoce.studies.history import History
-from sottovoce.studies.moving import delete_study, move_study, rename_study
 from sottovoce.studies.statement import StudyStatement, state_stored
 from sottovoce.studies.study import Study
 from sottovoce.studies.telling import TellCall
@@ -24,7 +30,6 @@ __all__ = [
     "delete_study",
     "export_lines",
     "list_studies",
-    "move_study",
     "prepare_storage",
     "rename_study",
     "state_stored",

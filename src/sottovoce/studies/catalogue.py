@@ -1,5 +1,6 @@
-"""What studies a storage holds: public facts of each, read without opening any of them."""
+"""What studies a storage holds: public facts of each, read without opening any of them; renaming and deleting them."""
 
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any, Self
@@ -10,8 +11,10 @@ from sottovoce.learning.bandit.set_changes import written_out
 from sottovoce.models import promises_in
 from sottovoce.privacy.guarantees import Guarantee, guarantee_from_dict
 from sottovoce.privacy.promise import UNSPENT, spent_words
-from sottovoce.rounds.stores.sql.books import BookCounts, counts_of_all, prepare
+from sottovoce.rounds.stored import book_name
+from sottovoce.rounds.stores.sql.books import BookCounts, counts_of_all, delete_book, prepare, rename_book
 from sottovoce.rounds.stores.sql.database import open_database
+from sottovoce.studies.opening import found_study
 
 
 @dataclass(frozen=True)
@@ -208,8 +211,38 @@ def prepare_storage(url: str) -> None:
     url
         As for `Study.open`.
     """
-    base = open_database(url, create=True)
-    try:
+    with closing(open_database(url, create=True)) as base:
         prepare(base)
-    finally:
-        base.close()
+
+
+def rename_study(url: str, name: str, to: str) -> None:
+    """Call a study otherwise. Whoever has it open goes on; keys of a service are for names, and are to be made anew.
+
+    Parameters
+    ----------
+    url, name
+        As for `Study.open`.
+    to
+        Its new name.
+    """
+    book_name(to)
+    with closing(open_database(url, create=False)) as base:
+        prepare(base)
+        found_study(base, book_name(name))
+        rename_book(base, name, to)
+
+
+def delete_study(url: str, name: str) -> None:
+    """Delete a study with everything that is stored of it: losses of open rounds are never released.
+
+    What it has released stays spent, and its charge stays in its ledger.
+
+    Parameters
+    ----------
+    url, name
+        As for `Study.open`.
+    """
+    with closing(open_database(url, create=False)) as base:
+        prepare(base)
+        found_study(base, book_name(name))
+        delete_book(base, name)

@@ -86,7 +86,7 @@ class OpenBooks(Generic[Opened]):
     async def __call__(self, name: str) -> Opened:
         """Return what serves a study, or evaluations; they are opened if need be."""
         one = self._open.get(name)
-        if one is not None and one.gone:  # deleted, or moved away; there may be another one of that name
+        if one is not None and one.gone:  # deleted; there may be another one of that name
             self._retire(name)
         elif one is not None:
             self._open.move_to_end(name)

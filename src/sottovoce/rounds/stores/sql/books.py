@@ -2,26 +2,28 @@
 
 import secrets
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sottovoce._records import Record, checksum, pack
-from sottovoce.errors import StorageError, StudyDamaged, StudyNotFound
+from sottovoce.errors import StorageError, StudyDamaged
 from sottovoce.rounds.round import Shape
-from sottovoce.rounds.stores.sql._book_rows import BookCounters, save_counters
+from sottovoce.rounds.stores.sql._book_rows import BookCounters, read_counters, save_counters
+from sottovoce.rounds.stores.sql._people import forget_keys, keys_of
 from sottovoce.rounds.stores.sql.database import Conflict, Database
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, PREFIX, RELEASED, SCHEMA, TABLES, VERSION
 
-MOVING, MOVED, ARRIVING = "moving", "moved", "arriving"
-"""Kinds of what is no book here: one that is sealed, one that has left, and a copy that nobody may open yet."""
-
 INSERT_STREAM = "INSERT INTO sottovoce_streams (book, stream, name, begun, chain) VALUES (?, ?, ?, ?, ?)"
 
-_AWAY = {
-    MOVING: "was sealed, to be moved to another storage: finish that with `sottovoce study move`, or take it back",
-    MOVED: "was moved to {to}: open it there",
-    ARRIVING: "is on its way from {from}: finish that with `sottovoce study move`",
-}
+_HELD = (
+    ("rounds", "stream, number"),
+    ("chunks", "chunk"),
+    ("streams", "stream"),
+    ("counting", "book"),
+    ("people", "person"),
+)
+"""Rows of a book that others lock, in the order of those who release."""
 
 
 class StoredBook(NamedTuple):
@@ -89,13 +91,11 @@ def shape_of(made: Record) -> Shape:
 
 
 def find_book(base: Database, name: str) -> StoredBook | None:
-    """Return the book of a name; refuse one that has left, or has not arrived."""
-    rows = base.run("SELECT book, kind, made, secret, note FROM sottovoce_books WHERE name = ?", name)
+    """Return the book of a name."""
+    rows = base.run("SELECT book, kind, made, secret FROM sottovoce_books WHERE name = ?", name)
     if not rows:
         return None
-    ((book, kind, made, secret, note),) = rows
-    if kind in _AWAY:
-        raise StudyNotFound(f"{name!r} {_AWAY[kind].format(**unpacked(note, f'where {name!r} is'))}")
+    ((book, kind, made, secret),) = rows
     stored = StoredBook(book, kind, unpacked(made, f"what {name!r} was made with"), bytes(secret))
     if stored.made.get("secret_check") != checksum(stored.secret).hex():
         raise StudyDamaged(f"the secret of {name!r} fails its checksum: restore a backup, with restored=True")
@@ -105,6 +105,40 @@ def find_book(base: Database, name: str) -> StoredBook | None:
 def names_of(base: Database, kind: str) -> list[str]:
     """Return the names of all books of a kind."""
     return [name for (name,) in base.run("SELECT name FROM sottovoce_books WHERE kind = ? ORDER BY name", kind)]
+
+
+def rename_book(base: Database, name: str, new: str) -> None:
+    """Call a book otherwise; whoever has it open goes on."""
+    try:
+        base.transaction(lambda: base.run("UPDATE sottovoce_books SET name = ? WHERE name = ?", new, name))
+    except Conflict:
+        raise ValueError(f"to={new!r} is taken at {base.name}: choose another name") from None
+
+
+def delete_book(base: Database, name: str) -> None:
+    """Delete a book with all of its rows; empty logs in which its losses would linger, unless somebody reads them."""
+    keys = list[Path]()
+
+    def work() -> None:
+        keys.clear()
+        for (book,) in base.run("SELECT book FROM sottovoce_books WHERE name = ?", name):
+            _hold(base, book)
+            keys.extend(keys_of(base, book))
+            for table in reversed(TABLES[1:]):  # each refers to those before it
+                base.run(f"DELETE FROM {PREFIX}{table} WHERE book = ?", book)
+
+    base.transaction(work)
+    forget_keys(keys)
+    base.erase()
+
+
+def _hold(base: Database, book: int) -> None:
+    """Hold all rows of a book, those that others lock first; then those that came before its own was held."""
+    for held in (False, True):
+        for table, order in _HELD:
+            base.run(f"SELECT 1 FROM {PREFIX}{table} WHERE book = ? ORDER BY {order}{base.lock}", book)
+        if not held:
+            read_counters(base, book, lock=True)
 
 
 def add_stream(base: Database, book: int, name: str, check: Callable[[], None] | None = None) -> int:
