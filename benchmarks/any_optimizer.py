@@ -158,7 +158,7 @@ def run(problem, way, seed, *, trials, per_trial, finalists=0, sampler=optuna.sa
         return found + people.normal(0, sigma, size) if sigma else found
 
     study = optuna.create_study(sampler=sampler(seed=seed))
-    plan = {"events_per_trial": per_trial, "trials": trials, "finalists": finalists, "seed": seed}
+    plan = {"events_per_trial": per_trial, "trials": trials, "finalists": finalists}
     outcome = private_optimize(study, serve, evaluations, suggest=problem.suggest, block=10**6, **plan)
     taken = problem.mean(problem.suggest(optuna.trial.FixedTrial(outcome.best_params)))
     return taken, statistics.mean(met), outcome.best

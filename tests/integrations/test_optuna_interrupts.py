@@ -1,11 +1,10 @@
-"""A run, cut short at every line of the integration: no trial hangs, nothing is open, what was released is told."""
+"""A run, cut short at every line of the integration: no trial hangs, nothing is open, what is told was released."""
 
 import sys
 import threading
 from pathlib import Path
 
 import optuna
-import pytest
 
 import sottovoce as sv
 from sottovoce.integrations.optuna import private_optimize
@@ -18,7 +17,7 @@ FILES = {
 }
 
 
-class Cut(BaseException):
+class Cut(KeyboardInterrupt):
     """What Ctrl-C raises, anywhere."""
 
 
@@ -63,7 +62,7 @@ def suggest(trial):
 
 
 def test_every_line_may_be_the_last():
-    """Two trials at once and one by itself, one of them pruned, and a finalist."""
+    """Three trials, one of them pruned, and a finalist."""
     stop, came_so_far = 0, True
     while came_so_far:
         stop += 1
@@ -71,14 +70,8 @@ def test_every_line_may_be_the_last():
         evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy())
 
         def call(study=study, evaluations=evaluations):
-            settings = {
-                "events_per_trial": 2,
-                "trials": 3,
-                "at_once": 2,
-                "finalists": 1,
-                "events_per_finalist": 1,
-            }
-            private_optimize(study, lambda x: x, evaluations, suggest=suggest, seed=1, **settings)
+            settings = {"events_per_trial": 2, "trials": 3, "finalists": 1}
+            private_optimize(study, lambda x: x, evaluations, suggest=suggest, **settings)
 
         came_so_far = cut_at(stop, call)
         states = [trial.state.name for trial in study.trials]
@@ -86,8 +79,6 @@ def test_every_line_may_be_the_last():
         assert evaluations.open_evaluations == (), stop
         told = [trial.value for trial in study.trials if trial.state.name == "COMPLETE"]
         released = [result.mean for result in evaluations.results]
-        assert sorted(told[:2]) == sorted(released[:2]), stop  # a finalist's may be lost: it is not a trial yet
-        with pytest.raises(RuntimeError, match="inside an objective"):
-            study.stop()  # is Optuna's own again
+        assert told in (released, released[:-1]), stop  # the last may be lost on its way
     assert stop > 100
     assert states == ["COMPLETE", "PRUNED", "COMPLETE", "COMPLETE"]

@@ -59,12 +59,12 @@ def test_finalists_meet_other_people_together_and_the_best_of_them_is_taken():
         return coins.random() < 0.3 + 0.5 * trial.params["x"]
 
     evaluations = sv.PrivateEvaluations((0, 1), sv.PureDP(1.0), noise=sv.SimulatedNoise(1))
-    settings = {"events_per_trial": 30, "trials": 12, "finalists": 3, "events_per_finalist": 100}
+    settings = {"events_per_trial": 30, "trials": 12, "finalists": 3}
     outcome = private_optimize(study, serve, evaluations, suggest=chosen, **settings)
     final = outcome.estimates[:3]
-    assert outcome.events == 12 * 30 + 300 == len(met)
-    assert sorted(set(met[-300:])) == sorted(one.number for one in final)
-    assert all(len(set(met[start : start + 3])) == 3 for start in range(360, 660, 3))  # in turns
+    assert outcome.events == 12 * 30 + 180 == len(met)
+    assert sorted(set(met[-180:])) == sorted(one.number for one in final)
+    assert all(len(set(met[start : start + 3])) == 3 for start in range(360, 540, 3))  # in turns
     assert [one.confirmed is not None for one in outcome.estimates] == [True] * 3 + [False] * 9
     assert final[0].expected == min(one.expected for one in final)
     added = [trial for trial in study.trials if "private_confirms" in trial.user_attrs]

@@ -4,22 +4,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import optuna
-from optuna.study import StudyDirection
 from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
-from tqdm.auto import tqdm  # type: ignore[import-untyped]  # as Optuna has it
 
 from sottovoce._checks import choice, whole
-from sottovoce.integrations.optuna._budget import Budget, budget_for
-from sottovoce.integrations.optuna._feedback import Audience, Feedback, in_turns
-from sottovoce.integrations.optuna._running import LOGGER, RunningTrial, shown_of
-from sottovoce.integrations.optuna._stopping import Loop
+from sottovoce.evaluations import Evaluation
 from sottovoce.integrations.optuna.outcome import CONFIRMS, Estimate, PrivateOutcome, estimates
-from sottovoce.integrations.optuna.telling import attributes
+from sottovoce.integrations.optuna.serving import Audience, shown_of
+from sottovoce.integrations.splitting import events_per_trial as split
 from sottovoce.privacy import Promise
+from sottovoce.stats import ReleasedMean
 
-_Callback = Callable[[optuna.Study, FrozenTrial], None]
+_FINAL = 2  # events of a finalist, in trials' worth
 
 
 def private_optimize(
@@ -32,13 +28,9 @@ def private_optimize(
     trials: int | None = None,
     events: int | None = None,
     block: int | None = None,
-    at_once: int = 1,
     finalists: int = 0,
-    events_per_finalist: int | None = None,
-    catch: Iterable[type[Exception]] | type[Exception] = (),
     callbacks: Iterable[Callable[[optuna.Study, FrozenTrial], None]] | None = None,
     show_progress_bar: bool = False,
-    seed: int | None = None,
     accept_prior: str | None = None,
 ) -> PrivateOutcome:
     """Optimise an Optuna study by people's losses, each of which stays private.
@@ -48,9 +40,9 @@ def private_optimize(
     user attributes `private_events`, `private_standard_error`, `private_noise`, `private_interval` and
     `private_guarantee` say what its value is worth.
 
-    An error in `serve` ends the run as one in an objective does: open trials are marked as failed, what their people
-    lost is erased and never released, and the error is the caller's again. So does Ctrl-C. That there was an error is
-    then seen in the study; see `catch`.
+    An error in `serve` ends the run as one in an objective does: the trial is marked as failed, what its people lost is
+    erased and never released, and the error is the caller's again. So does Ctrl-C. That there was an error is then seen
+    in the study: where errors depend on people, catch them in `serve`, and return the worst loss.
 
     Parameters
     ----------
@@ -75,23 +67,13 @@ def private_optimize(
     block
         Serve up to so many people by one call: `serve(shown, size)` returns an array or a list of `size` losses, each
         of one person only.
-    at_once
-        How many trials are open together, people being dealt to them in turns by public coins, so that the time of day
-        does not pose as quality.
     finalists
-        How many of the best trials are evaluated again at the end, by other people, together. The one to take is chosen
-        among them, and its value was not picked for being lucky.
-    events_per_finalist
-        How many people meet each of them; twice `events_per_trial` by default.
-    catch
-        Errors of `serve` that count as the worst loss of that person, without ending anything. Not with `block`, where
-        one person's error would cost the losses of others, nor under `LocalDP`.
+        How many of the best trials are evaluated again at the end, by twice as many other people, in turns. The one to
+        take is chosen among them, and its value was not picked for being lucky.
     callbacks
         Called after each trial as `callback(study, trial)`, with what was released. `study.stop()` works.
     show_progress_bar
-        Show one. Each trial is logged in any case, by Optuna's logger.
-    seed
-        Seeds the public coins by which people are dealt to trials.
+        As Optuna's.
     accept_prior
         "not private" goes on with a study that has trials whose values protect nobody: without noise, with simulated
         noise, or of unknown origin. It is refused otherwise where noise is real, since samplers choose by them.
@@ -118,23 +100,85 @@ def private_optimize(
     """
     _check(study, serve, evaluations, suggest)
     earlier = _earlier(study, evaluations, accept_prior)
-    kinds = catch if isinstance(catch, tuple) else tuple(catch) if isinstance(catch, Iterable) else (catch,)
-    feedback = _feedback(study, serve, evaluations, block, kinds)
-    budget = budget_for(
-        evaluations,
-        events_per_trial=events_per_trial,
-        trials=trials,
-        events=events,
-        finalists=finalists,
-        events_per_finalist=events_per_finalist,
-    )
-    run = _Run(study, evaluations, suggest, feedback, budget, np.random.default_rng(seed))
-    shown = {"total": budget.events, "desc": "people served", "disable": not show_progress_bar}
-    with tqdm(**shown) as bar, Loop(study) as loop:
-        run.search(whole("at_once", at_once), [*(callbacks or ())], loop, bar)
-        confirmed = run.confirm(bar)
+    again = whole("finalists", finalists, least=0)
+    count, per_trial = _budget(evaluations, events_per_trial, trials, events, again)
+    audience = Audience(serve, None if block is None else whole("block", block), evaluations.channel is not None)
+    run = _Run(study, evaluations, suggest, audience, per_trial)
+    try:
+        study.optimize(run.objective, n_trials=count, callbacks=callbacks, show_progress_bar=show_progress_bar)
+    except Exception:
+        if run.failure is None:
+            raise
+    if run.failure is not None:
+        raise run.failure  # the caller's own, with nothing of ours around it
+    confirmed = run.confirm(estimates(study)[:again])
     found = sorted(estimates(study), key=lambda one: one.number not in confirmed)
-    return PrivateOutcome(tuple(found), run.completed, run.served, budget.per_trial, evaluations.privacy, earlier)
+    return PrivateOutcome(tuple(found), run.completed, run.served, per_trial, evaluations.privacy, earlier)
+
+
+class _Failed(Exception):
+    """Stands in for an error of the caller's, which could say something of a person, where Optuna logs errors."""
+
+
+class _Run:
+    """One call: trials in Optuna's own loop, then finalists."""
+
+    def __init__(
+        self,
+        study: optuna.Study,
+        evaluations: Any,
+        suggest: Callable[[Any], Any],
+        audience: Audience,
+        per_trial: int,
+    ) -> None:
+        self._study, self._evaluations, self._suggest = study, evaluations, suggest
+        self._audience, self._per_trial = audience, per_trial
+        self.completed = self.served = 0
+        self.failure: BaseException | None = None
+
+    def objective(self, trial: optuna.Trial) -> float:
+        """Return the mean of what the people of a trial lost."""
+        try:
+            shown = shown_of(trial, self._suggest)
+            (result,) = self._released([shown], self._per_trial)
+            self.completed += 1
+            _note(trial, result, self._evaluations)
+            return result.mean
+        except optuna.TrialPruned:  # by `suggest`
+            raise
+        except BaseException as error:  # Ctrl-C too
+            self.failure = error
+        raise _Failed("an error ended the run; what people of this trial lost is erased, and was not released")
+
+    def _released(self, shown: Sequence[Any], events: int) -> list[ReleasedMean]:
+        """Return the mean of so many people for each of what they are shown; or of none, should anything break off."""
+        opened: list[Evaluation] = []
+        try:
+            for _ in shown:
+                opened += [self._evaluations.open(events=events)]  # in one line: nothing is open that is not abandoned
+            self._audience.meet(shown, opened)
+        except BaseException:
+            for one in opened:
+                one.abandon()
+            raise
+        self.served += len(shown) * events
+        return [one.result for one in opened]
+
+    def confirm(self, best: Sequence[Estimate]) -> set[int]:
+        """Evaluate the best again, before other people; add what is released as trials; return their numbers."""
+        shown = [shown_of(FixedTrial(one.params, number=one.number), self._suggest) for one in best]
+        results = self._released(shown, _FINAL * self._per_trial)
+        trials = {trial.number: trial for trial in self._study.get_trials(deepcopy=False)}
+        for one, result in zip(best, results, strict=True):
+            first, words = trials[one.number], {**attributes(result, self._evaluations), CONFIRMS: one.number}
+            again = create_trial(
+                params=first.params, distributions=first.distributions, value=result.mean, user_attrs=words
+            )
+            self._study.add_trial(again)
+        return {one.number for one in best}
+
+
+# ---------------------------------------------------------------------- what is passed
 
 
 def _check(study: Any, serve: Any, evaluations: Any, suggest: Any) -> None:
@@ -176,117 +220,79 @@ def _earlier(study: optuna.Study, evaluations: Any, accept: str | None) -> tuple
     return tuple(found.items())
 
 
-def _feedback(
-    study: optuna.Study, serve: Any, evaluations: Any, block: int | None, catch: tuple[type[Exception], ...]
-) -> Feedback:
-    local = evaluations.channel is not None
-    if not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in catch):
-        raise TypeError(f"catch must be kinds of exceptions, such as (TimeoutError,), got {catch!r}")
-    if catch and block is not None:
+def _budget(
+    evaluations: Any, events_per_trial: int | None, trials: int | None, events: int | None, finalists: int
+) -> tuple[int, int]:
+    """Return how many trials of how many events: two of the numbers give the third, the total alone a rule's choice."""
+    per_trial = None if events_per_trial is None else whole("events_per_trial", events_per_trial)
+    most = None if trials is None else whole("trials", trials)
+    if events is None:
+        if most is None or per_trial is None:
+            raise TypeError("pass events_per_trial= and trials=, or events=, the number of events for all of them")
+        return most, per_trial
+    total, extra = whole("events", events), _FINAL * finalists  # what finalists take, in trials' worth
+    if per_trial is None and most is not None:
+        per_trial = total // (most + extra)
+    elif per_trial is None:
+        per_trial = split(total, loss_range=evaluations.loss_range, privacy=evaluations.privacy.guarantee)
+    affordable = total // per_trial - extra if per_trial else 0
+    if affordable < 1:
         raise ValueError(
-            "catch= cannot be combined with block=: an error of one person would cost the losses of the whole block, "
-            "and more than one loss must not depend on one person. Catch errors in serve, person by person"
+            f"events={total} are not enough for one trial and {finalists} finalists: raise events, or lower "
+            "events_per_trial, trials or finalists"
         )
-    if catch and local:
-        raise ValueError("catch= is not for LocalDP: the worst loss of a person would need a report of theirs")
-    low, high = evaluations.loss_range
-    worst = low if study.direction is StudyDirection.MAXIMIZE else high
-    return Feedback(serve, None if block is None else whole("block", block), catch, worst, local)
+    return affordable if most is None else min(most, affordable), per_trial
 
 
-class _Run:
-    """One call: trials in batches, then finalists."""
-
-    def __init__(
-        self,
-        study: optuna.Study,
-        evaluations: Any,
-        suggest: Callable[[optuna.Trial], Any],
-        feedback: Feedback,
-        budget: Budget,
-        coins: np.random.Generator,
-    ) -> None:
-        self._study, self._evaluations, self._suggest = study, evaluations, suggest
-        self._feedback, self._budget, self._coins = feedback, budget, coins
-        self.completed = self.served = 0
-
-    def search(
-        self,
-        at_once: int,
-        callbacks: Sequence[_Callback],
-        loop: Loop,
-        bar: Any,
-    ) -> None:
-        """Run all trials, as many at once as is wished."""
-        left = self._budget.trials
-        while left and not loop.stopped:
-            batch = min(at_once, left)
-            left -= batch
-            self._batch(batch, callbacks, bar)
-
-    def _batch(self, size: int, callbacks: Sequence[_Callback], bar: Any) -> None:
-        running: list[RunningTrial] = []
-        try:
-            for _ in range(size):
-                running.append(RunningTrial(self._study, self._evaluations))
-                running[-1].begin(self._suggest, self._budget.per_trial)
-            audiences = [one.audience for one in running if one.audience is not None]
-            in_turns(audiences, self._feedback, self._coins, bar)
-            for one in running:
-                self._end(one, callbacks)
-        except BaseException:  # Ctrl-C too
-            for one in running:
-                one.give_up()
-            raise
-
-    def _end(self, one: RunningTrial, callbacks: Sequence[_Callback]) -> None:
-        told = one.finish()
-        if one.audience is not None:
-            self.completed += 1
-            self.served += one.audience.evaluation.assigned
-        for callback in callbacks:
-            callback(self._study, told)
-
-    def confirm(self, bar: Any) -> tuple[int, ...]:
-        """Evaluate the best once more; return their numbers."""
-        best = estimates(self._study)[: self._budget.finalists]
-        events = self._budget.per_finalist
-        confirm(self._study, best, self._evaluations, self._suggest, events, self._feedback, self._coins, bar)
-        self.served += len(best) * events
-        return tuple(one.number for one in best)
+# ---------------------------------------------------------------------- what is told
 
 
-# ----------------------------------------------------------------------
-# The best trials once more, before other people: means that nothing was picked by.
+def attributes(result: ReleasedMean, evaluations: Any) -> dict[str, Any]:
+    """Return what a trial says of its value: public, all of it, and shown by Optuna's dashboard."""
+    return {
+        "private_events": result.events,
+        "private_standard_error": result.standard_error,
+        "private_noise": result.noise_error,
+        "private_interval": [*result.interval(0.95)],
+        "private_guarantee": evaluations.privacy.headline,
+    }
 
 
-def confirm(
-    study: optuna.Study,
-    best: Sequence[Estimate],
-    evaluations: Any,
-    suggest: Callable[[Any], Any],
-    events: int,
-    feedback: Feedback,
-    coins: np.random.Generator,
-    bar: Any,
-) -> None:
-    """Evaluate trials again, all at once, and add what is released to the study, each as a trial of its own."""
-    audiences: list[Audience] = []
-    try:
-        for one in best:
-            shown = shown_of(FixedTrial(one.params, number=one.number), suggest)
-            audiences.append(Audience(shown))
-            audiences[-1].open(evaluations, events)
-        in_turns(audiences, feedback, coins, bar)
-    except BaseException:  # Ctrl-C too
-        for audience in audiences:
-            audience.abandon()
-        raise
-    for one, audience in zip(best, audiences, strict=True):
-        result = audience.evaluation.result
-        first = next(trial for trial in study.get_trials(deepcopy=False) if trial.number == one.number)
-        words = {**attributes(result, evaluations.privacy.headline), CONFIRMS: one.number}
-        study.add_trial(
-            create_trial(params=first.params, distributions=first.distributions, value=result.mean, user_attrs=words)
-        )
-        LOGGER.info(f"Trial {one.number} confirmed: {result}")
+def _note(trial: optuna.Trial, result: ReleasedMean, evaluations: Any) -> None:
+    for name, value in attributes(result, evaluations).items():
+        optuna.Trial.set_user_attr(trial, name, value)  # also where others may not
+
+
+def tell(study: optuna.Study, trial: optuna.Trial, evaluation: Evaluation, evaluations: Any) -> FrozenTrial:
+    """Tell a study the mean that an evaluation has released, for loops of your own; return the finished trial.
+
+    The trial gets the user attributes that `private_optimize` gives: how many events, standard error, noise of privacy,
+    interval, and the guarantee in words. An evaluation that is not closed is an error, and nothing changes.
+
+    Parameters
+    ----------
+    study
+        The study.
+    trial
+        What `study.ask()` returned.
+    evaluation
+        Of the people who met its parameters.
+    evaluations
+        That it is one of.
+
+    Examples
+    --------
+    >>> import optuna
+    >>> import sottovoce as sv
+    >>> study = optuna.create_study()
+    >>> evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(epsilon=1.0))
+    >>> trial, evaluation = study.ask(), evaluations.open(events=100)
+    >>> price = trial.suggest_float("price", 1.0, 5.0)
+    >>> evaluation.tell([0.25, 0.75] * 50)
+    >>> told = sv.integrations.optuna.tell(study, trial, evaluation, evaluations)
+    >>> told.value == evaluation.mean, told.user_attrs["private_guarantee"]
+    (True, 'epsilon = 1, pure differential privacy')
+    """
+    result = evaluation.result
+    _note(trial, result, evaluations)
+    return study.tell(trial, result.mean)
