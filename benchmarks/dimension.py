@@ -67,15 +67,12 @@ LARGE = {
 }
 OTHERS = {
     "ball": sv.domains.Ball,
-    "l1 ball": sv.domains.L1Ball,
     "permutahedron": lambda n: sv.domains.Permutahedron(np.arange(n)),
     "Birkhoff": lambda n: sv.domains.Birkhoff(int(np.sqrt(n))),
     "matchings": lambda n: sv.domains.Matchings(int(np.sqrt(n)), int(np.sqrt(n))),
     "flows": flows,
     "bases: partition": lambda n: sv.domains.MatroidBases(matroids.Partition(np.arange(n) // 10, 2)),
     "bases: laminar": lambda n: sv.domains.MatroidBases(laminar(n)),
-    "independent: uniform": lambda n: sv.domains.IndependentSets(matroids.Uniform(n, CHOSEN)),
-    "independent: graphic": lambda n: sv.domains.IndependentSets(matroids.Graphic(grid(n)[0])),
     "nuclear ball": lambda n: sv.domains.NuclearBall(int(np.sqrt(n)), int(np.sqrt(n))),
     "polytope": polytope,
     "hull of 100 points": lambda n: sv.domains.ConvexHull(np.random.default_rng(0).standard_normal((100, n))),

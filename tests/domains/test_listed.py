@@ -14,14 +14,13 @@ from sampling import every
 from sottovoce.domains import (
     Birkhoff,
     Hypersimplex,
-    IndependentSets,
     Matchings,
     MatroidBases,
     Paths,
     Permutahedron,
     SpanningTrees,
 )
-from sottovoce.domains.matroids import Graphic, Laminar, Matroid, Partition, Uniform
+from sottovoce.domains.matroids import Graphic, Laminar, Partition
 from sottovoce.projection import project
 
 
@@ -71,16 +70,15 @@ def indicators(sets, n):
     return np.array([[float(e in chosen) for e in range(n)] for chosen in sets])
 
 
-def of_matroid(kind, matroid):
+def of_matroid(matroid):
     n = matroid.ground_size
     good = [set(chosen) for chosen in subsets(n) if matroid.independent(list(chosen))]
     ranks = {chosen: max(len(one) for one in good if one <= set(chosen)) for chosen in subsets(n, 1)}
     rank = ranks[tuple(range(n))]
     exact = ("outer_radius", "diameter") if isinstance(matroid, Partition | Laminar) else ("outer_radius",)
-    if kind is IndependentSets:
-        return listed(kind(matroid), indicators(good, n), indicators(ranks, n), list(ranks.values()), exact=exact)
     bases, whole = [one for one in good if len(one) == rank], (np.ones((1, n)), [rank])
-    return listed(kind(matroid), indicators(bases, n), indicators(ranks, n), list(ranks.values()), *whole, exact=exact)
+    above = (indicators(ranks, n), list(ranks.values()))
+    return listed(MatroidBases(matroid), indicators(bases, n), *above, *whole, exact=exact)
 
 
 def of_weights(weights):
@@ -146,19 +144,12 @@ def of_network(seed, nodes=8):
     return listed(paths, indicators(found, len(edges)), equal=balance, right=right)
 
 
-def fano(mask):
-    return bool(mask.sum() <= 3) and not any(mask[[i, (i + 1) % 7, (i + 3) % 7]].all() for i in range(7))
-
-
 LOOSE = [(0, 1), (1, 2), (2, 0), (0, 1), (2, 3), (3, 3), (3, 4)]  # parallel edges, a bridge, a loop, another bridge
 MATROIDS = [
-    Uniform(6, 2),
-    Uniform(5, 4),
     Partition([1, 0, 0, 1, 1, 2, 3], [1, 2, 1, 0]),
     Laminar([{0, 1, 2}, {0, 1, 2, 3, 4}, {5, 6}], [2, 3, 1], ground_size=8),
     Laminar([{0, 1, 2}, {0, 1, 2, 3, 4}], [1, 3]),  # the outer set is full whenever the inner one is
     Graphic(LOOSE),
-    Matroid(7, fano),
 ]
 WEIGHTS = [
     [1.0, 2.0, 3.0, 4.0],
@@ -183,7 +174,7 @@ GRAPHS = [
     [("a", "b"), ("b", "c"), ("a", "d"), ("d", "c"), ("a", "c")],
 ]
 MAKERS = [
-    *(lambda kind=kind, one=one: of_matroid(kind, one) for kind in (MatroidBases, IndependentSets) for one in MATROIDS),
+    *(lambda one=one: of_matroid(one) for one in MATROIDS),
     *(lambda weights=weights: of_weights(weights) for weights in WEIGHTS),
     *(lambda n=n: of_assignments(n) for n in (2, 3, 4)),
     *(lambda case=case: of_matchings(*case) for case in PAIRS),

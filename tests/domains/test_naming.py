@@ -128,7 +128,7 @@ def test_names_change_nothing_but_what_is_said_and_are_stored(family):
         (lambda names: sv.domains.Ball(names, 3.0), dict.fromkeys(DRINKS, 0.0) | {"tea": 1.0, "coffee": 1.0}),
         (lambda names: sv.domains.Box(0.0, 9.0, names), dict.fromkeys(DRINKS, 0.0) | {"tea": 1.0, "coffee": 1.0}),
         (lambda names: sv.domains.Custom(lambda cost: np.where(cost < 0, 1.0, 0.0), names), ["tea", "coffee"]),
-        (lambda names: sv.domains.MatroidBases(sv.domains.matroids.Uniform(names, 2)), ["tea", "coffee"]),
+        (lambda names: sv.domains.MatroidBases(sv.domains.matroids.Laminar([], [], names)), ["tea", "coffee"]),
     ],
 )
 @every("kind", [list, tuple, iter, np.array, FakeIndex, lambda names: np.array(names, dtype=object)])
@@ -312,6 +312,7 @@ def test_categories_of_a_slate_have_names():
         sv.domains.matroids.Partition({"hot": ["tea", "coffee"], "cold": ["juice", "water"]}, {"hot": 1, "cold": 1})
     )
     assert menu.chosen(menu.extreme_point([1.0, 0.0, 0.0, 1.0])) == ["coffee", "juice"]
-    limited = sv.domains.IndependentSets(sv.domains.matroids.Laminar([["tea", "coffee"]], [1], ground_size=DRINKS))
+    laminar = sv.domains.matroids.Laminar([["tea", "coffee"], DRINKS], [1, 2], ground_size=DRINKS)
+    limited = sv.domains.MatroidBases(laminar)
     assert limited.chosen(limited.extreme_point([-3.0, -2.0, -1.0, 1.0, 1.0, 1.0])) == ["tea", "cocoa"]
     assert build(specify(limited)).labels == DRINKS

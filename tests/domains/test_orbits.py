@@ -17,7 +17,6 @@ SYMMETRIC = {
     "assignment": sv.domains.Birkhoff(7),
     "box": sv.domains.Box(np.zeros(40), [*np.linspace(1, 3, 36), 0, 0, 0, 0]),
     "ball": sv.domains.Ball(36, 2.0),
-    "cross": sv.domains.L1Ball(36, 3.0, np.arange(36.0)),
     "nuclear": sv.domains.NuclearBall(6, 7, 2.0),
     "product": sv.domains.Product([sv.domains.Simplex(20), sv.domains.Hypersimplex(21, 4)]),
     "groups": sv.domains.MatroidBases(matroids.Partition(np.arange(44) // 11, [3, 1, 11, 0])),

@@ -52,7 +52,7 @@ def test_fingerprints_ask_the_same_questions_for_ever():
     [
         {"made": ["domains", "all_domains", {}]},
         {"made": ["os", "system", {"command": "true"}]},
-        {"made": ["matroids", "Uniform", {"n": 3, "k": 1}]},
+        {"made": ["matroids", "Graphic", {"graph": [[0, 1]]}]},
         {"unheard": 1},
     ],
 )

@@ -52,7 +52,7 @@ SETS = {
     "ranking": lambda n: sv.domains.Permutahedron(np.arange(n)),
     "assignment": lambda n: sv.domains.Birkhoff(int(np.sqrt(n))),
     "flows": lambda n: sv.domains.Flows(grid(n)[0], source=0, target=grid(n)[1] - 1, value=2, capacities=1),
-    "forests": lambda n: sv.domains.IndependentSets(matroids.Graphic(grid(n)[0])),
+    "groups": lambda n: sv.domains.MatroidBases(matroids.Partition(np.arange(n) // 10, 2)),
     "points": lambda n: sv.domains.ConvexHull(np.random.default_rng(0).standard_normal((50, n))),
     "own": lambda n: sv.domains.Custom(furthest(n), n),
     "product": lambda n: sv.domains.Product([trees(n // 2), sv.domains.Simplex(n)]),

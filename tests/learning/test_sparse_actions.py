@@ -25,7 +25,6 @@ CHOICES = {
     "paths": sv.domains.Paths(GRID, source=0, target=6),
     "trees": sv.domains.SpanningTrees(GRID),
     "bases": sv.domains.MatroidBases(matroids.Partition([0, 0, 0, 1, 1, 1], [1, 2])),
-    "independent": sv.domains.IndependentSets(matroids.Uniform(6, 2)),
     "several": sv.domains.Product([sv.domains.Simplex(3), sv.domains.Hypersimplex(4, 2)]),
     "one of many": sv.domains.Simplex(700),
     "k of many": sv.domains.Hypersimplex(700, 5),

@@ -90,7 +90,7 @@ SETS = {
     "spanning trees": sv.domains.SpanningTrees(COMPLETE),
     "rankings": sv.domains.Birkhoff(3),
     "matchings": sv.domains.Matchings(["ann", "bob"], ["car", "van", "bus"]),
-    "some of n": sv.domains.IndependentSets(sv.domains.matroids.Uniform(5, 3)),
+    "some of n": sv.domains.Box(0, 1, 4),
     "products": sv.domains.Product([sv.domains.Simplex(3), sv.domains.Hypersimplex(4, 2)]),
     "products with paths": sv.domains.Product([sv.domains.Paths(LADDER, source=0, target=4), sv.domains.Simplex(2)]),
 }

@@ -85,7 +85,6 @@ def on_nuclear_ball(shape, y):
 WEIGHTS = np.array([7.0, 1.0, 1.0, 2.5, 4.0, 4.0, -3.0, 0.0, 5.0])
 CLOSED_FORMS = {
     "Simplex": (lambda: domains.Simplex(12), on_simplex),
-    "L1Ball": (lambda: domains.L1Ball(9), on_l1_ball),
     "Permutahedron": (lambda: domains.Permutahedron(WEIGHTS), lambda y: on_permutahedron(WEIGHTS, y)),
     "NuclearBall": (lambda: domains.NuclearBall(4, 5), lambda y: on_nuclear_ball((4, 5), y)),
 }

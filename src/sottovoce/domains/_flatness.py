@@ -1,17 +1,10 @@
-"""How sets lie in space: many fill it, others fix the sum of all coordinates or of blocks, and nothing else."""
-
-from abc import abstractmethod
-from functools import cached_property
+"""How sets lie in space: many fill it, others fix the sum of all coordinates, and nothing else."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce.domains._geometry.block_sums import less_block_means, product_ball, zero_sum_hull
-from sottovoce.domains._geometry.hull import Hull
-from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._geometry.orbits import Orbit, even_orbit, helmert
-from sottovoce.domains._subsets import Order
 from sottovoce.domains.base import Domain, Fixed
 
 
@@ -83,36 +76,3 @@ class FixedSum(Fixed, Domain):
         rows = self._vectors(vectors)
         rows -= rows.mean(axis=-1, keepdims=True)
         return rows
-
-
-class BlockSums(Fixed, Domain):
-    """A set whose coordinates have a fixed sum in each of several blocks, and no other equation; a base for families.
-
-    Base polytopes are such sets. They are the product of their blocks, so that a ball fits inside if it fits into each.
-    """
-
-    @property
-    @abstractmethod
-    def _components(self) -> Order:
-        """The label of each coordinate's block."""
-
-    @abstractmethod
-    def _ball(self, block: Order) -> InnerBall | None:
-        """Return the largest ball of a block, by its elements, where it can be had exactly."""
-
-    @cached_property
-    def _hull(self) -> Hull:
-        return zero_sum_hull(self.extreme_point, self._components)
-
-    @cached_property
-    def _inner_ball(self) -> InnerBall:
-        return product_ball(self.extreme_point, self._components, self._ball)
-
-    @property
-    def affine_dimension(self) -> int:
-        """Number of coordinates less the number of blocks whose sum is fixed."""
-        return self.dimension - len(np.unique(self._components))
-
-    def tangent(self, vectors: ArrayLike) -> Floats:
-        """Subtract the mean of each block."""
-        return less_block_means(self._vectors(vectors), self._components)

@@ -90,7 +90,7 @@ def _hashable(name: Any) -> bool:
     return True
 
 
-def count_or_names(argument: str, value: Any, labels: Any, *, least: int = 1) -> tuple[int, Labels | None]:
+def count_or_names(argument: str, value: Any, labels: Any = None, *, least: int = 1) -> tuple[int, Labels | None]:
     """Return how many there are, and their names if they were given in place of a number, or beside it.
 
     Examples
@@ -128,24 +128,6 @@ def two_sides(
     if first is None and second is None:
         return (rows, columns), None
     return (rows, columns), (first or tuple(range(rows)), second or tuple(range(columns)))
-
-
-def numbers_of(argument: str, sets: Iterable[Iterable[Any]], ground: Any) -> list[set[int]]:
-    """Return sets of elements by their numbers, where elements may be called by names of the ground set.
-
-    Examples
-    --------
-    >>> numbers_of("family", [{"tea"}, ["tea", "cake"]], ["tea", "coffee", "cake"])
-    [{0}, {0, 2}]
-    """
-    if ground is None or not isinstance(ground, Iterable):
-        return [{whole(f"an element of {argument}", one, least=0) for one in elements} for elements in sets]
-    number = {name: i for i, name in enumerate(read_labels("ground_size", ground))}
-    groups = [list(elements) for elements in sets]
-    for one in (one for group in groups for one in group):
-        if one not in number:
-            raise ValueError(f"{argument} must hold elements of the ground set, and {one!r} is none")
-    return [{number[one] for one in group} for group in groups]
 
 
 class HasLabels(RemembersArguments):

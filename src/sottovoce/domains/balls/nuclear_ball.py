@@ -8,11 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Floats, Positions, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._flatness import NormBall
 from sottovoce.domains._labels import Count, TwoSided, two_sides
-from sottovoce.domains.balls.l1_ball import l1_distance, signed_choices
 from sottovoce.domains.base import read_only
 
 
@@ -85,11 +84,23 @@ class NuclearBall(TwoSided, NormBall):
 
     def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw rank-one matrices with mean `x`: singular pairs, by their values; the rest, with fair signs, cancels."""
+        self._refuse_outside(math.dist(x, self.nearest(x)), 1e-6 * self.radius)
         left, values, right = np.linalg.svd(x.reshape(self.rows, self.columns), full_matrices=False)
-        self._refuse_outside(l1_distance(values, self.radius), 1e-6 * self.radius)
         picks, signs = signed_choices(values / self.radius, rng, count)
         pairs = (signs[:, None] * self.radius * left.T[picks])[:, :, None] * right[picks][:, None, :]
         return np.asarray(pairs.reshape(count, self.dimension))
+
+
+def signed_choices(shares: Vector, rng: np.random.Generator, count: int) -> tuple[Positions, Vector]:
+    """Draw indices i and signs whose mean is `shares` (non-negative, of sum at most 1): E[sign, i drawn] = shares_i.
+
+    The rest of the probability is spread over all indices, with a fair sign.
+    """
+    rest = max(1.0 - float(shares.sum()), 0.0) / shares.size
+    ends = np.cumsum(shares + rest)
+    picks = np.minimum(np.searchsorted(ends, rng.random(count) * ends[-1], side="right"), shares.size - 1)
+    odds = rest / 2 / np.maximum(shares + rest, np.finfo(float).tiny)  # of the wrong sign, given the index
+    return picks, np.where(rng.random(count) < odds[picks], -1.0, 1.0)
 
 
 def leading_pair(matrix: Floats) -> tuple[Vector, Vector]:

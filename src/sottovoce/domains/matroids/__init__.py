@@ -1,4 +1,4 @@
-"""Matroids: what may be chosen together. `MatroidBases` and `IndependentSets` make domains of them.
+"""Matroids: what may be chosen together. `MatroidBases` makes domains of them.
 
 A new kind is one new file in this folder, with a class that derives from `AbstractMatroid`.
 """
@@ -6,8 +6,6 @@ A new kind is one new file in this folder, with a class that derives from `Abstr
 from sottovoce.domains.matroids.base import AbstractMatroid
 from sottovoce.domains.matroids.graphic import Graphic
 from sottovoce.domains.matroids.laminar import Laminar
-from sottovoce.domains.matroids.oracle import Matroid
 from sottovoce.domains.matroids.partition import Partition
-from sottovoce.domains.matroids.uniform import Uniform
 
-__all__ = ["AbstractMatroid", "Graphic", "Laminar", "Matroid", "Partition", "Uniform"]
+__all__ = ["AbstractMatroid", "Graphic", "Laminar", "Partition"]

@@ -6,26 +6,12 @@ the result is cached on disk) or loads it from the cache (about 10 ms, once a pr
 
 import numpy as np
 
-from sottovoce._arrays import Mask
+from sottovoce._arrays import Integers, Mask
 from sottovoce._compiled import compiled
-from sottovoce.domains._subsets import Order
 
 
 @compiled
-def quotas(order: Order, labels: Order, capacities: Order) -> Mask:
-    """Keep elements while their group has room."""
-    kept = np.zeros(labels.size, dtype=np.bool_)
-    room = capacities.copy()
-    for element in order:
-        group = labels[element]
-        if room[group] > 0 and not kept[element]:
-            room[group] -= 1
-            kept[element] = True
-    return kept
-
-
-@compiled
-def nested(order: Order, owners: Order, parents: Order, capacities: Order) -> Mask:
+def nested(order: Integers, owners: Integers, parents: Integers, capacities: Integers) -> Mask:
     """Keep elements while every set around them has room; owner -1 is no set."""
     kept = np.zeros(owners.size, dtype=np.bool_)
     room = capacities.copy()
@@ -44,7 +30,7 @@ def nested(order: Order, owners: Order, parents: Order, capacities: Order) -> Ma
 
 
 @compiled
-def find_root(leaders: Order, node: int) -> int:
+def find_root(leaders: Integers, node: int) -> int:
     """Return the leader of a node, and shorten the way to it."""
     while leaders[node] != node:
         leaders[node] = leaders[leaders[node]]
@@ -53,7 +39,7 @@ def find_root(leaders: Order, node: int) -> int:
 
 
 @compiled
-def forest(order: Order, tails: Order, heads: Order, nodes: int) -> Mask:
+def forest(order: Integers, tails: Integers, heads: Integers, nodes: int) -> Mask:
     """Keep edges that close no cycle (Kruskal)."""
     kept = np.zeros(tails.size, dtype=np.bool_)
     leaders = np.arange(nodes)

@@ -1,22 +1,23 @@
 """What every matroid offers, and what follows from its greedy scan."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from sottovoce._arrays import Mask
+from sottovoce._arrays import Integers, Mask
 from sottovoce.domains._arguments import RemembersArguments
-from sottovoce.domains._labels import Labels, count_or_names
-from sottovoce.domains._subsets import Order, as_mask, as_order, components_of
+from sottovoce.domains._labels import Labels
 from sottovoce.domains.base import Fixed
 
 
 class AbstractMatroid(Fixed, RemembersArguments, ABC):
     """A rule for which elements of {0, ..., n - 1} may be chosen together.
 
-    A kind sets `ground_size` and implements `_scan`; everything else has a default that is computed from it. Subsets
-    are given as boolean masks of shape (n,), or as sets or lists of elements.
+    A kind sets `ground_size` and implements `_scan` and `components`; the rest follows. Subsets are given as boolean
+    masks of shape (n,), or as sets or lists of elements.
     """
 
     ground_size: int
@@ -25,66 +26,37 @@ class AbstractMatroid(Fixed, RemembersArguments, ABC):
     ground: Labels | None = None
     """Names of the elements, if they have any."""
 
+    falls_apart_quickly: ClassVar[bool] = True
+    """Whether `components` takes little time, whatever the number of elements."""
+
     @abstractmethod
-    def _scan(self, order: Order) -> Mask:
+    def _scan(self, order: Integers) -> Mask:
         """Return which elements are kept by going through `order` and keeping what stays independent."""
 
-    def _take_ground(self, argument: str, value: Any, least: int = 1) -> None:
-        """Set how many elements there are, from a number or from their names."""
-        self.ground_size, names = count_or_names(argument, value, None, least=least)
-        if names is not None:
-            self.ground = names
+    @abstractmethod
+    def components(self) -> Integers:
+        """Return the label of each element's connected component; loops and coloops are alone in theirs.
+
+        Elements are connected if one circuit holds both. It is enough to look at the circuits that single elements
+        close with one base (Krogdahl, 1977).
+        """
 
     def greedy(self, order: Any) -> Mask:
         """Go through the elements in `order`, keep each that is independent of those kept, and return the mask.
 
         In order of increasing cost this ends in a cheapest base of the elements given (Edmonds, 1971).
         """
-        return self._scan(as_order("order", order, self.ground_size))
+        return self._scan(as_elements("order", order, self.ground_size))
 
     def independent(self, subset: Any) -> bool:
         """Say whether all elements of `subset` may be chosen together."""
-        mask = as_mask("subset", subset, self.ground_size)
-        return bool(self._scan(np.flatnonzero(mask)).sum() == mask.sum())
+        elements = np.unique(as_elements("subset", subset, self.ground_size))
+        return int(self._scan(elements).sum()) == len(elements)
 
     def rank(self, subset: Any = None) -> int:
         """Return the size of a largest independent set, in all or within `subset`."""
-        mask = np.ones(self.ground_size, dtype=np.bool_)
-        if subset is not None:
-            mask = as_mask("subset", subset, self.ground_size)
-        return int(self._scan(np.flatnonzero(mask)).sum())
-
-    def components(self) -> Order:
-        """Return the label of each element's connected component; loops and coloops are alone in theirs.
-
-        Elements are connected if one circuit holds both. It is enough to look at the circuits that single elements
-        close with one base (Krogdahl, 1977).
-        """
-        base = self._scan(np.arange(self.ground_size))
-        elements: list[int] = []
-        closers: list[int] = []
-        for closer in np.flatnonzero(~base):
-            if not self.independent([closer]):
-                continue
-            for element in np.flatnonzero(base):
-                exchanged = base.copy()
-                exchanged[element], exchanged[closer] = False, True
-                if self.independent(exchanged):
-                    elements.append(int(element))
-                    closers.append(int(closer))
-        return components_of(elements, closers, self.ground_size)
-
-    @property
-    def falls_apart_quickly(self) -> bool:
-        """Whether `components` has a rule of its own, and need not try every exchange."""
-        return type(self).components is not AbstractMatroid.components
-
-    def facet_sets(self) -> Mask | None:
-        """Return sets A, one mask a row, such that x >= 0 and x(A) <= rank(A) describe the independent-set polytope.
-
-        None if no list is short.
-        """
-        return None
+        within = np.arange(self.ground_size) if subset is None else as_elements("subset", subset, self.ground_size)
+        return int(self._scan(within).sum())
 
     def largest_cover(self) -> int:
         """Return how many elements two independent sets can cover between them, or an upper bound on it."""
@@ -92,3 +64,37 @@ class AbstractMatroid(Fixed, RemembersArguments, ABC):
         inside = self._scan(np.arange(self.ground_size))
         ranks = np.bincount(where, weights=inside, minlength=len(sizes))
         return int(np.minimum(2 * ranks, sizes).sum())
+
+
+def as_elements(name: str, value: Any, size: int) -> Integers:
+    """Return elements of {0, ..., size - 1}, from a mask or from themselves, in their order; or say what is wrong.
+
+    Examples
+    --------
+    >>> as_elements("subset", [2, 0], 4), as_elements("subset", [False, True], 2)
+    (array([2, 0]), array([1]))
+    """
+    given = np.asarray(sorted(value) if isinstance(value, set | frozenset) else value)
+    if given.dtype == np.bool_ and given.shape == (size,):
+        return np.flatnonzero(given)
+    if given.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+        raise TypeError(f"{name} must hold elements, whole numbers from 0 to {size - 1}, got {value!r}")
+    if given.min() < 0 or given.max() >= size:
+        wrong = int(given[(given < 0) | (given >= size)][0])
+        raise ValueError(f"{name} must hold elements from 0 to {size - 1}, got {wrong}")
+    return given.astype(np.int64, copy=False)
+
+
+def components_of(first: Any, second: Any, size: int) -> Integers:
+    """Return the label of each of `size` nodes in the graph with edges first[i] - second[i].
+
+    Examples
+    --------
+    >>> components_of([0, 3], [2, 1], 5)
+    array([0, 1, 0, 1, 2])
+    """
+    ends = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    graph = coo_array((np.ones(len(ends[0])), ends), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)

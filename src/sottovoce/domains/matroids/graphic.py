@@ -6,12 +6,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from sottovoce._arrays import Mask
+from sottovoce._arrays import Integers, Mask
 from sottovoce.domains._edge_names import edge_labels, names_of_edges
 from sottovoce.domains._solvers.graph import read_graph
-from sottovoce.domains._subsets import Order, components_of
 from sottovoce.domains.matroids import _kernels
-from sottovoce.domains.matroids.base import AbstractMatroid
+from sottovoce.domains.matroids.base import AbstractMatroid, components_of
 
 
 class Graphic(AbstractMatroid):
@@ -41,17 +40,17 @@ class Graphic(AbstractMatroid):
     def __repr__(self) -> str:
         return f"Graphic({self.ground_size} edges, {self.nodes} nodes)"
 
-    def _scan(self, order: Order) -> Mask:
+    def _scan(self, order: Integers) -> Mask:
         return _kernels.forest(order, self.tails, self.heads, self.nodes)
 
-    def components(self) -> Order:
+    def components(self) -> Integers:
         """Return the block (biconnected component) of each edge."""
         forest = self._scan(np.arange(self.ground_size))
         labels = _blocks(forest, self.tails, self.heads, self.nodes)
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
-def _blocks(forest: Mask, tails: Order, heads: Order, nodes: int) -> list[int]:
+def _blocks(forest: Mask, tails: Integers, heads: Integers, nodes: int) -> list[int]:
     """Return a label for every edge, the same for edges of one block.
 
     A node stands for the forest edge above it. An edge outside the forest closes a cycle with the path between its
@@ -77,7 +76,7 @@ def _blocks(forest: Mask, tails: Order, heads: Order, nodes: int) -> list[int]:
     return [nodes + edge if a == b else _leader(classes, a if depths[a] > depths[b] else b) for edge, (a, b) in ends]
 
 
-def _rooted(forest: Mask, tails: Order, heads: Order, nodes: int) -> tuple[list[int], list[int]]:
+def _rooted(forest: Mask, tails: Integers, heads: Integers, nodes: int) -> tuple[list[int], list[int]]:
     """Return the parent and the depth of every node of a forest, its trees hung on one more node."""
     tops = np.unique(components_of(tails[forest], heads[forest], nodes), return_index=True)[1]
     ends = np.append(tails[forest], np.full(len(tops), nodes)), np.append(heads[forest], tops)

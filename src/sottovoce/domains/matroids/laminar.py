@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce._arrays import Mask, Vector
+from sottovoce._arrays import Integers, Mask, Vector
 from sottovoce._checks import whole
-from sottovoce.domains._labels import Count, numbers_of
-from sottovoce.domains._subsets import Order, as_mask, components_of
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.matroids import _kernels
-from sottovoce.domains.matroids.base import AbstractMatroid
+from sottovoce.domains.matroids.base import AbstractMatroid, components_of
 from sottovoce.errors import DomainError
 
 
@@ -41,19 +40,26 @@ class Laminar(AbstractMatroid):
     array([ True, False,  True, False])
     """
 
+    falls_apart_quickly = False  # every element outside a base is looked at
+
     def __init__(
         self, family: Sequence[Iterable[Any]], capacities: Sequence[int], ground_size: Count | None = None
     ) -> None:
-        members = [sorted(group) for group in numbers_of("family", family, ground_size)]
+        members = [list(group) for group in family]
         if len(members) != len(capacities):
             raise ValueError(f"capacities must be {len(members)} numbers, one for each set, got {len(capacities)}")
         if ground_size is None:
-            if not any(members):
-                raise ValueError("ground_size must be given when family has no elements")
-            ground_size = 1 + max(group[-1] for group in members if group)
-        self._take_ground("ground_size", ground_size)
-        masks = [as_mask("family", group, self.ground_size) for group in members]
-        self.family = np.array(masks, dtype=np.bool_).reshape(len(members), self.ground_size)
+            ground_size = 1 + max((element for group in members for element in group), default=-1)
+        self.ground_size, names = count_or_names("ground_size", ground_size)
+        if names is not None:
+            self.ground = names
+        number = {name: i for i, name in enumerate(names or range(self.ground_size))}
+        self.family = np.zeros((len(members), self.ground_size), dtype=np.bool_)
+        for row, group in zip(self.family, members, strict=True):
+            for element in group:
+                if element not in number:
+                    raise ValueError(f"family must hold elements of the ground set, and {element!r} is none")
+                row[number[element]] = True
         self.capacities = np.array([whole("a capacity", c, least=0) for c in capacities], dtype=np.int64)
         self._owners, self._parents = _nest(self.family)
         for array in (self.family, self.capacities, self._owners, self._parents):
@@ -62,7 +68,7 @@ class Laminar(AbstractMatroid):
     def __repr__(self) -> str:
         return f"Laminar({self.ground_size} elements, {len(self.capacities)} sets, rank {self.rank()})"
 
-    def _scan(self, order: Order) -> Mask:
+    def _scan(self, order: Integers) -> Mask:
         return _kernels.nested(order, self._owners, self._parents, self.capacities)
 
     def _around(self, element: int) -> list[int]:
@@ -73,7 +79,7 @@ class Laminar(AbstractMatroid):
             around = int(self._parents[around])
         return chain
 
-    def line(self) -> Order:
+    def line(self) -> Integers:
         """Return the elements in an order in which every set is an interval."""
         paths = [self._around(element)[::-1] for element in range(self.ground_size)]
         return np.array(sorted(range(self.ground_size), key=paths.__getitem__), dtype=np.int64)
@@ -83,12 +89,7 @@ class Laminar(AbstractMatroid):
         within = x.min() >= -tolerance and x.max() <= 1 + tolerance
         return bool(within and (self.family @ x <= self.capacities + tolerance).all())
 
-    @property
-    def falls_apart_quickly(self) -> bool:
-        """It does not: every element outside a base is looked at."""
-        return False
-
-    def components(self) -> Order:
+    def components(self) -> Integers:
         """Return the label of each element's component.
 
         An element closes a circuit with the base elements of the smallest full set around it.
@@ -104,17 +105,13 @@ class Laminar(AbstractMatroid):
             second += others
         return components_of(first, second, self.ground_size)
 
-    def facet_sets(self) -> Mask:
-        """Return the single elements and the family: all constraints there are, and totally unimodular."""
-        return np.vstack((np.eye(self.ground_size, dtype=np.bool_), self.family))
-
     def largest_cover(self) -> int:
         """Return the rank with every capacity doubled: such a set, dealt out alternately along `line`, is two."""
         order = np.arange(self.ground_size)
         return int(_kernels.nested(order, self._owners, self._parents, 2 * self.capacities).sum())
 
 
-def _nest(family: Mask) -> tuple[Order, Order]:
+def _nest(family: Mask) -> tuple[Integers, Integers]:
     """Return the smallest set around each element and the parent of each set, -1 for none; refuse sets that cross.
 
     From the largest set to the smallest, the elements of the next set must all have the same smallest set so far.
