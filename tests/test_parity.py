@@ -37,7 +37,7 @@ ADDED = {  # arguments that a form takes besides
     (RemoteStudy, "ask_round"): {"x"},
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
-    *("open", "created", "verify", "statement", "history", "ask_in_parts", "keyed_hash", "tell_each"),
+    *("open", "created", "verify", "statement", "history", "keyed_hash", "tell_each"),
 }
 
 

@@ -170,16 +170,16 @@ class Optimizer(Book):
         return self._block_for(count, segment, people=self._hashed(people))
 
     def _block_for(
-        self, size: int, segment: Any, more: int = 0, streams: Integers | None = None, **asking: Any
+        self, size: int, segment: Any, streams: Integers | None = None, people: Sequence[bytes] | None = None
     ) -> Actions:
         """Return a block of actions for a segment, or for one each; of `streams`, if that is decided."""
         own = self._streams_of(size, segment)
         if not isinstance(self._policy, PooledPolicy):
-            return self._actions(self._ask_block(size, own, more, **asking))
+            return self._actions(self._ask_block(size, own, people))
         own = np.full(size, own) if isinstance(own, int) else own
         streams = self._policy.routes[own] if streams is None else streams
         whole = int(streams[0]) if (streams == streams[0]).all() else streams
-        handed = self._ask_block(size, whole, more, **asking)
+        handed = self._ask_block(size, whole, people)
         self._policy.count(own[streams == POOL])
         return self._actions(handed)
 

@@ -7,7 +7,6 @@ from study_tools import Look, ball, execute, lease_ahead, losses_of, set_clock, 
 from sampling import every
 from sottovoce.errors import (
     ConfigurationMismatch,
-    HorizonReached,
     StudyDamaged,
 )
 from sottovoce.rounds.stores.sql.store import SqlStore
@@ -111,43 +110,17 @@ def test_another_patience_is_refused_on_resuming_with_advice(opened, sqlite_url)
     assert "change(" not in str(refused.value)
 
 
-# ---------------------------------------------------------------------- one call in parts
-
-
-def test_a_call_in_parts_asks_what_one_call_would(opened, sqlite_url):
-    whole, parts = opened(sqlite_url, "whole", seed=2, **sums()), opened(sqlite_url, "parts", seed=2, **sums())
-    expected, found = whole.ask(300), list(parts.ask_in_parts(300))
-    assert [len(part) for part in found] == [16, 32, 64, 128, 60]
-    assert np.array_equal(np.concatenate([part.x for part in found]), expected.x)
-    assert [one.rpartition(".")[0] for part in found for one in part.ids] == [
-        one.rpartition(".")[0] for one in expected.ids
-    ]
-
-
-def test_whoever_stops_half_way_leaves_the_rest_unasked(opened, sqlite_url):
-    study = opened(sqlite_url, **sums())
-    parts = study.ask_in_parts(1000, first=5)
-    assert (len(next(parts)), len(next(parts))) == (5, 10)
-    assert study.status().asked == 15
-    with pytest.raises(HorizonReached, match="99985 of horizon"):
-        next(study.ask_in_parts(99_986))
-    assert study.status().asked == 15
-
-
-def test_a_call_in_parts_counts_as_one_for_patience(opened, sqlite_url):
-    """In memory, and in one piece, so many positions of one call would not count against its own rounds."""
+def test_a_call_does_not_count_against_the_rounds_that_it_asks(opened, sqlite_url):
     study = opened(sqlite_url, patience=10, **sums())
     study.ask(12)
-    parts = list(study.ask_in_parts(100, first=4))
-    assert study.round == 0  # the parts after the first do not give up on the round before them
-    asked = [one for part in parts for one in part.ids]
+    asked = study.ask(100).ids
+    assert study.round == 0
     assert [row.full_at for row in Look(sqlite_url).rounds] == [12, *[112] * 8, None]
     study.ask(9)
     assert study.round == 1
     study.tell(asked[:96], losses_of(asked[:96]))  # every other round is still there
     assert counts(study)[1:3] == (96, 12)
     assert study.verify().ok
-    opened(sqlite_url).ask()
 
 
 # ---------------------------------------------------------------------- looking

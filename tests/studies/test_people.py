@@ -248,7 +248,7 @@ def test_slots_that_were_given_back_before_people_were_counted_are_of_use(opened
 def test_a_study_counts_all_people_or_none(opened, sqlite_url):
     study, other = opened(sqlite_url, **believing()), opened(sqlite_url)
     study.ask(person="one")
-    for ask in (other.ask, lambda: other.ask(3), other.ask_round, lambda: next(study.ask_in_parts(3)), study.ask):
+    for ask in (other.ask, lambda: other.ask(3), other.ask_round, study.ask):
         with pytest.raises(TypeError, match="person is missing"):
             ask()
     assert other.asked == 1

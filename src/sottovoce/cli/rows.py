@@ -12,14 +12,13 @@ Rows = Iterator[tuple[int, dict[str, Any]]]
 
 
 class LineError(ValueError):
-    """A line that cannot be read, or whose loss is refused: where, and why."""
+    """A line that cannot be read, or whose loss is refused: its number (0 for none), and why."""
 
-    def __init__(self, where: str, why: str) -> None:
-        super().__init__(f"{where}: {why}")
-        self.why = why
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(f"line {number}: {why}" if number else why)
 
 
-def read_rows(source: Iterable[str], columns: Sequence[str], *, unless: str = "", bare: bool = False) -> Rows:
+def read_rows(source: Iterable[str], columns: Sequence[str], *, unless: str = "") -> Rows:
     """Yield the number of each line, from 1, and what it holds by name.
 
     Parameters
@@ -30,49 +29,28 @@ def read_rows(source: Iterable[str], columns: Sequence[str], *, unless: str = ""
         What a header of CSV must name, each once; what stands elsewhere is handed on as well.
     unless
         A column beside which the last of them may be missing.
-    bare
-        Whether lines may be the first column and nothing else, without a header.
 
     Examples
     --------
     >>> list(read_rows(["id,loss", "1.0.0.ab,0.5"], ("id", "loss")))
     [(2, {'id': '1.0.0.ab', 'loss': '0.5'})]
     """
-    # Errors are raised outside `except`: what was caught holds the line, and would travel along as their context.
-    lines, number, why = iter(source), 0, ""
-    try:
-        for number, first in enumerate(lines, start=1):
-            if not first.strip():
-                continue
-            rest, names = chain((first,), lines), [name.strip().lower() for name in first.split(",")]
-            if first.lstrip().startswith("{"):
-                found = _json(rest, number, columns)
-            elif bare and columns[0] not in names:
-                found = ((at, {columns[0]: line}) for at, line in enumerate(rest, start=number) if line.strip())
-            else:
-                found = _csv(rest, number, columns, unless)
-            for at, fields in found:
-                number = at
-                yield at, fields
-            return
-    except UnicodeDecodeError:
-        why = "it is not text in UTF-8"
-    except csv.Error:
-        why = "it is not CSV"
-    if why:
-        raise LineError(f"after line {number}", why)
+    lines = iter(source)
+    for number, first in enumerate(lines, start=1):
+        if first.strip():
+            rest = chain((first,), lines)
+            yield from _json(rest, number) if first.lstrip()[0] == "{" else _csv(rest, number, columns, unless)
 
 
-def _json(lines: Iterator[str], start: int, columns: Sequence[str]) -> Rows:
+def _json(lines: Iterator[str], start: int) -> Rows:
     for number, line in enumerate(lines, start=start):
         fields = None
         with suppress(ValueError, RecursionError):
-            fields = json.loads(line) if line.strip() else None
-        if isinstance(fields, dict):
+            fields = json.loads(line) if line.strip() else {}
+        if not isinstance(fields, dict):
+            raise LineError(number, "it is not a JSON object")
+        if fields:
             yield number, fields
-        elif line.strip():
-            such = ", ".join(f'"{name}": ...' for name in columns)
-            raise LineError(f"line {number}", f"it is not a JSON object such as {{{such}}}")
 
 
 def _csv(lines: Iterator[str], start: int, columns: Sequence[str], unless: str) -> Rows:
@@ -81,12 +59,15 @@ def _csv(lines: Iterator[str], start: int, columns: Sequence[str], unless: str) 
     for name in columns:
         if names.count(name) != 1 and not (unless in names and name == columns[-1] and name not in names):
             said = f"with one {name}, such as {','.join(columns)}; there are {_shown(names)}"
-            raise LineError(f"line {start}", f"the first line must name the columns, {said}")
-    for row in filter(None, reader):
-        number = start + reader.line_num - 1
-        if len(row) != len(names):
-            raise LineError(f"line {number}", f"it has {len(row)} fields, and the first line {len(names)}")
-        yield number, dict(zip(names, row, strict=True))
+            raise LineError(start, f"the first line must name the columns, {said}")
+    try:
+        for row in filter(None, reader):
+            number = start + reader.line_num - 1
+            if len(row) != len(names):
+                raise LineError(number, f"it has {len(row)} fields, and the first line {len(names)}")
+            yield number, dict(zip(names, row, strict=True))
+    except csv.Error:
+        raise LineError(start + reader.line_num - 1, "it is not CSV") from None
 
 
 def _shown(names: list[str]) -> str:

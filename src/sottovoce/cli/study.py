@@ -6,14 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from sottovoce.cli.making import domain_of
+from sottovoce._written import listed
+from sottovoce.cli.making import domain_of, labels_of
 from sottovoce.cli.options import Deadline, Options, with_options
 from sottovoce.cli.study_ask import ask_command
-from sottovoce.cli.study_segments import Factors, Limit, Names, OneSegment, segment_of, segments_of
-from sottovoce.cli.study_shared import AsJson, Name, Url, look_at, show, storage_url
+from sottovoce.cli.study_shared import AsJson, Name, OneSegment, Url, Yes, look_at, segment_of, show, storage_url
 from sottovoce.cli.study_tell import tell_command
 from sottovoce.cli.study_waiting import change_command, deadline_of, forget_command, outstanding_command
 from sottovoce.errors import StorageError, StudyNotFound
+from sottovoce.models import Segments
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.studies import (
     Study,
@@ -40,9 +41,16 @@ def create(
     options: Options,
     storage: Url = None,
     deadline: Deadline = None,
-    segments: Names = None,
-    factor: Factors = None,
-    segment_limit: Limit = None,
+    segments: Annotated[
+        str | None, typer.Option(help="Whom decisions are for, such as phone,desktop; or a file with one a line.")
+    ] = None,
+    factor: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=LEVELS", help="Segments by factor: device=phone,desktop. Repeatable."),
+    ] = None,
+    segment_limit: Annotated[
+        int | None, typer.Option(help="Segments that are not named open on first use, up to so many.")
+    ] = None,
     as_json: AsJson = None,
 ) -> None:
     """Create a study; if it exists and was created alike, nothing changes."""
@@ -68,6 +76,25 @@ def create(
         facts = {"study": name, "created": created, "privacy": study.privacy.headline, "remaining": study.remaining}
         word = "Created" if created else "There already is"
         show(as_json, facts, f"{word} study {name!r}.\n{study.privacy}\n\n{study.plan}")
+
+
+def segments_of(names: str | None, factors: list[str] | None, limit: int | None) -> Segments | None:
+    """Return the segments that options ask for; None if they ask for none.
+
+    Examples
+    --------
+    >>> segments_of(None, ["device=phone,desktop", "hour=8,20"], None)
+    Segments(factors={'device': ['phone', 'desktop'], 'hour': ['8', '20']})
+    """
+    if names is None and not factors and limit is None:
+        return None
+    levels: dict[str, list[str]] = {}
+    for text in factors or ():
+        name, mark, given = text.partition("=")
+        if not mark or name.strip() in levels:
+            raise ValueError(f"--factor must be like device=phone,desktop, each factor once, got {text!r}")
+        levels[name.strip()] = listed(given)
+    return Segments(None if names is None else labels_of(names), factors=levels or None, limit=limit)
 
 
 study_app.command("ask")(ask_command)
@@ -182,7 +209,7 @@ def verify(
 def restore(
     name: Name,
     storage: Url = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only what it would do is said.")] = False,
+    yes: Yes = False,
     as_json: AsJson = None,
 ) -> None:
     """Say that the storage was restored from a backup, or copied: do this before anything else is asked or told.
@@ -204,7 +231,7 @@ def restore(
 def erase_people(
     name: Name,
     storage: Url = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only what it would do is said.")] = False,
+    yes: Yes = False,
     as_json: AsJson = None,
 ) -> None:
     """Erase all that is kept of people who were counted, once a study has ended: it asks nobody any more."""
@@ -231,7 +258,7 @@ def rename(
 def delete(
     name: Name,
     storage: Url = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only what it would do is said.")] = False,
+    yes: Yes = False,
     as_json: AsJson = None,
 ) -> None:
     """Delete a study with all that is stored of it; what it has released stays spent, and charged."""

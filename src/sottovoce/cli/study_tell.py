@@ -1,20 +1,32 @@
-"""`sottovoce study tell`: one loss, or a stream of them."""
+"""`sottovoce study tell`: one loss, or a stream of them. An error names the line, never what it holds."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from typing import Annotated, Any
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import track
 
-from sottovoce.cli.rows import LineError
-from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
-from sottovoce.cli.study_stream import StreamReport, opened, read_lines, tell_stream
+from sottovoce._checks import choice
+from sottovoce.cli.rows import LineError, is_empty, number_in, read_rows
+from sottovoce.cli.study_shared import AsJson, Name, Url, opened, show, storage_url
+from sottovoce.errors import InvalidLoss, RefusedCall, SottovoceError
 from sottovoce.studies import Study
 
 INTERRUPTED = 130
+BLOCK = 1000  # lines of one transaction
+
+
+class Line(NamedTuple):
+    """One loss: the number of its line (from 1, 0 for none), its id, and the loss or report; or losses by item."""
+
+    number: int
+    id: str
+    value: Any
 
 
 def tell_command(
@@ -29,7 +41,6 @@ def tell_command(
     report: Annotated[bool, typer.Option("--report", help="Local privacy: numbers are reports, not losses.")] = False,
     repeat: Annotated[str, typer.Option(help="What a second loss for one action does: error or ignore.")] = "error",
     refused: Annotated[str, typer.Option(help="What a refused line does: stop, or skip it.")] = "stop",
-    block: Annotated[int, typer.Option(help="Lines per transaction.")] = 1000,
     as_json: AsJson = None,
 ) -> None:
     """Tell losses, durable when it returns: one, or a stream. A stream may be repeated with --repeat ignore.
@@ -38,54 +49,113 @@ def tell_command(
     """
     if (file is None) == (not one):
         raise ValueError("pass ID and LOSS, or --file")
-    if refused not in ("stop", "skip"):
-        raise ValueError(f"refused must be stop or skip, got {refused!r}")
-    if block < 1:
-        raise ValueError(f"block must be at least 1, got {block}")
-    counts = StreamReport()
-    with Study.open(storage_url(storage), name=name, repeat=repeat) as study, _source(file, one, report) as source:
-        found = read_lines(source, "report" if report else "loss", counts, items=study.plan.exploration == "items")
+    column, skip = "report" if report else "loss", choice("refused", refused, ("stop", "skip")) == "skip"
+    counts = Counter(accepted=0, without_loss=0, refused=0)  # accepted: on record, now or before
+    with Study.open(storage_url(storage), name=name, repeat=repeat) as study:
         try:
-            with _progress() as advance:
-                skip = refused == "skip"
-                tell_stream(study, found, counts, as_report=report, block=block, skip=skip, progress=advance)
+            if file is None:
+                _tell(study, [_single(one or [], column)], column, counts, skip=skip)
+            else:
+                with opened(file) as source:
+                    lines = read_lines(source, column, counts, items=study.plan.exploration == "items")
+                    for block in _with_progress(_blocks(lines)):
+                        _tell(study, block, column, counts, skip=skip)
         except LineError as problem:
-            words = problem.why if file is None else str(problem)
-            raise ValueError(f"{words}. Of what was passed, {counts.accepted} losses are on record") from None
+            raise ValueError(f"{problem}. Of what was passed, {counts['accepted']} losses are on record") from None
         except KeyboardInterrupt:
-            show(as_json, {"study": name, **counts.to_dict(), "interrupted": True}, _told(counts))
+            show(as_json, {"study": name, **counts, "interrupted": True}, _told(counts))
             raise typer.Exit(INTERRUPTED) from None
-    show(as_json, {"study": name, **counts.to_dict()}, _told(counts))
+    show(as_json, {"study": name, **counts}, _told(counts))
 
 
-def _told(counts: StreamReport) -> str:
-    left_out = f", {counts.without_loss:,} lines without one" if counts.without_loss else ""
-    refused = f", {counts.refused:,} refused" if counts.refused else ""
-    return f"{counts.accepted:,} losses on record{left_out}{refused}"
+def _told(counts: Counter[str]) -> str:
+    left_out = f", {counts['without_loss']:,} lines without one" if counts["without_loss"] else ""
+    refused = f", {counts['refused']:,} refused" if counts["refused"] else ""
+    return f"{counts['accepted']:,} losses on record{left_out}{refused}"
 
 
-@contextmanager
-def _source(file: str | None, one: list[str] | None, report: bool) -> Iterator[Any]:
-    """Yield lines to read: of a file, of the standard input, or one that says what the arguments said."""
-    if one:
-        if len(one) != 2:
-            raise ValueError(f"pass ID and LOSS, two arguments, got {len(one)}")
-        value = None
-        with suppress(ValueError, RecursionError):  # whose words quote the loss, and would be carried along
-            value = json.loads(one[1]) if one[1].lstrip()[:1] in ("{", "[") else float(one[1])
-        if value is None:
-            raise ValueError(f"{'the report' if report else 'LOSS'} is not a number")
-        yield [json.dumps({"id": one[0], "report" if report else "loss": value})]
-    else:
-        with opened(str(file)) as source:
-            yield source
+def _single(one: list[str], column: str) -> Line:
+    if len(one) != 2:
+        raise ValueError(f"pass ID and LOSS, two arguments, got {len(one)}")
+    value = None
+    with suppress(ValueError, RecursionError):  # whose words quote the loss
+        value = json.loads(one[1]) if one[1].lstrip()[:1] in ("{", "[") else float(one[1])
+    if value is None:
+        raise ValueError(f"the {column} is not a number")
+    return Line(0, one[0], value)
 
 
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """Yield a function that shows how many losses were told: on the standard error, if that is a terminal."""
-    console = Console(stderr=True)
-    columns = SpinnerColumn(), TextColumn("{task.completed:,} losses on record"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) if console.is_terminal else nullcontext() as bars:
-        task = None if bars is None else bars.add_task("", total=None)
-        yield lambda count: None if bars is None or task is None else bars.update(task, completed=count)
+def read_lines(source: Iterable[str], column: str, counts: Counter[str], *, items: bool = False) -> Iterator[Line]:
+    """Read ids and losses from JSON lines (if the first line begins with a brace) or CSV with a header.
+
+    Parameters
+    ----------
+    source
+        Lines of text.
+    column
+        "loss" or "report".
+    counts
+        Of lines without a loss that none was wanted of, under `without_loss`.
+    items
+        Whether a line of JSON may tell losses by item: an object, or a list.
+
+    Examples
+    --------
+    >>> list(read_lines(["id,loss", "1.0.0.ab,0.5"], "loss", Counter()))
+    [Line(number=2, id='1.0.0.ab', value=0.5)]
+    """
+    for number, fields in read_rows(source, ("id", column), unless="wants_loss"):
+        name, value = fields.get("id"), fields.get(column)
+        if not isinstance(name, str) or not name.strip():
+            raise LineError(number, "it has no id")
+        if is_empty(value):
+            if str(fields.get("wants_loss")).strip().lower() not in ("false", "0"):
+                raise LineError(number, f"it has no {column}")
+            counts["without_loss"] += 1
+            continue
+        told = value if items and isinstance(value, list | dict) else number_in(value)
+        if told is None:
+            raise LineError(number, f"its {column} is not a number")
+        yield Line(number, name.strip(), told)
+
+
+def _blocks(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    """Yield lines, many at a time; those in front of one that cannot be read come before its error."""
+    block: list[Line] = []
+    try:
+        for line in lines:
+            block.append(line)
+            if len(block) == BLOCK:
+                yield block
+                block = []
+    except LineError:
+        yield block
+        raise
+    yield block
+
+
+def _with_progress(blocks: Iterable[list[Line]]) -> Iterable[list[Line]]:
+    silent = not sys.stderr.isatty()
+    return track(blocks, "telling", console=Console(stderr=True), transient=True, disable=silent)
+
+
+def _tell(study: Study, lines: list[Line], column: str, counts: Counter[str], *, skip: bool) -> None:
+    """Tell lines in one transaction; if one of them is refused, one by one, so that it can be named."""
+    if not lines:
+        return
+    ids, values = [one.id for one in lines], [one.value for one in lines]
+    try:
+        if column == "report":
+            study.tell(ids, report=values)
+        else:
+            study.tell(ids, values)
+        counts["accepted"] += len(lines)
+    except (RefusedCall, InvalidLoss, ValueError) as problem:
+        if len(lines) > 1:
+            for one in lines:
+                _tell(study, [one], column, counts, skip=skip)
+        elif skip and isinstance(problem, SottovoceError):
+            counts["refused"] += 1
+        else:  # what holds for the single call only is left out: lines before this one are on record
+            why = problem.fact if isinstance(problem, RefusedCall) else str(problem)
+            raise LineError(lines[0].number, why) from None

@@ -206,16 +206,8 @@ class Book:
         lease.at = at  # now it is handed out
         return action
 
-    def _ask_block(
-        self,
-        size: int,
-        streams: Integers | int,
-        more: int = 0,
-        *,
-        begins: bool = True,
-        people: Sequence[bytes] | None = None,
-    ) -> HandedOut:
-        """Return the next actions, of a call that asks for so many `more` after these, and `begins` with them or not.
+    def _ask_block(self, size: int, streams: Integers | int, people: Sequence[bytes] | None = None) -> HandedOut:
+        """Return the next actions.
 
         Events of one call do not count against the rounds that it asks to their end. Where people are counted, each
         event is for one of the hashed `people`.
@@ -223,8 +215,7 @@ class Book:
         streams = self._checked(streams)
         self._refuse_unnamed(people)
         self._check_remaining(size)
-        if begins:
-            self._close_overdue()
+        self._close_overdue()
         if isinstance(streams, int):
             counts, order = {streams: size}, None
         else:
@@ -237,8 +228,8 @@ class Book:
         held = zip(counts.items(), map(self._store.leases.get, counts), strict=True)
         ending = [(one, count) for (one, count), lease in held if lease is None or lease.size - lease.at < count]
         short = {one: lacking for one, count in ending if (lacking := count - self._store.left(one)) > 0}
-        if short and not self._lease(short, size + more, self._store.ahead(size), askers):
-            return self._ask_block(size, streams, more, begins=begins, people=people)
+        if short and not self._lease(short, size, self._store.ahead(size), askers):
+            return self._ask_block(size, streams, people)
         handed, pieces = self._next(counts, order)
         self._left = 0  # rounds may be full now: asking one by one has to poll first
         self._store.hand_out(pieces)

@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,6 @@ from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array, as_floats
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageError, StudyNotFound
-from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.set_changes import SetChange, one_more, written_out
@@ -163,40 +162,6 @@ class Study(Optimizer):
     def _ask_one(self, stream: int) -> Any:
         action = super()._ask_one(stream)
         return tuple.__new__(type(action), (self._texts.text(action.id), *action[1:]))
-
-    def ask_in_parts(self, size: int, first: int = 16, *, segment: Any = None) -> Iterator[Actions]:
-        """Yield `size` actions in blocks, each asked when it is taken: whoever stops half-way leaves the rest unasked.
-
-        Blocks grow from `first` actions. For `patience` they are one call.
-
-        Parameters
-        ----------
-        size
-            How many actions in all.
-        first
-            How many in the first block.
-        segment
-            Whom all of them are for, of a study with `segments`.
-        """
-        left, block = whole("size", size), whole("first", first)
-        with self._lock: self._check_first(left, segment)  # noqa: E701  # fmt: skip
-        return self._parts(left, block, segment)
-
-    def _check_first(self, size: int, segment: Any) -> None:
-        self._stream_of(segment)
-        self._check_remaining(size)
-
-    def _parts(self, left: int, block: int, segment: Any) -> Iterator[Actions]:
-        begins = True
-        while left > 0:
-            size = min(block, left)
-            left, block = left - size, min(2 * block, 4096)
-            with self._lock: part = self._ask_part(size, segment, left, begins=begins)  # noqa: E701  # fmt: skip
-            yield part
-            begins = False
-
-    def _ask_part(self, size: int, segment: Any, left: int, *, begins: bool) -> Actions:
-        return self._block_for(size, segment, left, begins=begins)
 
     def keyed_hash(self, person: str | Sequence[str]) -> str:
         """Return a text that is the same for the same people, and says nothing of them without the study's key.

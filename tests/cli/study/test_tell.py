@@ -3,14 +3,14 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from sampling import sampled
-from sottovoce.cli import study_stream
+from sottovoce.cli import study_tell
 from sottovoce.cli.rows import LineError
-from sottovoce.cli.study_stream import StreamReport, read_lines
+from sottovoce.cli.study_tell import read_lines
 
 SECRET = 0.123456789  # a loss that nothing may echo
 
@@ -40,7 +40,7 @@ def test_a_round_trip_in_json(kind, found, place):
     assert len({one["id"] for one in actions}) == 200
     assert all(abs(sum(one["x"]) - 2) < 1e-9 and one["wants_loss"] is True for one in actions)
     file = write(place / f"losses.{kind}", actions, np.linspace(0, 1, 200), kind)
-    told = found("tell", "spring", "--file", file, "--block", 64)
+    told = found("tell", "spring", "--file", file)
     assert told == {"study": "spring", "accepted": 200, "without_loss": 0, "refused": 0}
     status = found("status", "spring")
     assert (status["asked"], status["told"], status["outstanding"]) == (200, 200, 0)
@@ -93,9 +93,9 @@ def test_a_missing_column_is_blamed_on_the_line_that_names_them(header, option, 
 
 
 def test_a_column_of_losses_may_be_missing_where_none_is_wanted():
-    counts = StreamReport()
+    counts = Counter()
     assert list(read_lines(["id,wants_loss", "1.0.0.ab,false"], "loss", counts)) == []
-    assert counts.without_loss == 1
+    assert counts["without_loss"] == 1
 
 
 BAD_LINES = [
@@ -115,16 +115,15 @@ BAD_LINES = [
 ]
 
 
-@pytest.mark.parametrize("block", sampled([2, 1000], 1))
 @pytest.mark.parametrize(("kind", "bad", "words"), BAD_LINES, ids=[f"{one[0]} {one[2]}" for one in BAD_LINES])
-def test_a_bad_line_is_named_and_what_stands_before_it_is_on_record(kind, bad, words, block, command, found, place):
+def test_a_bad_line_is_named_and_what_stands_before_it_is_on_record(kind, bad, words, command, found, place):
     found("create", "spring", *SMALL)
     actions = found("ask", "spring", "--size", 8)["actions"]
     ids = [one["id"] for one in actions]
     lines = write(place / "losses", actions[:3], [0.5] * 3, kind).read_text().splitlines()
     after = write(place / "after", actions[4:], [0.5] * 4, kind).read_text().splitlines()[kind == "csv" :]
     (place / "losses").write_text("\n".join([*lines, bad.format(ids=ids), *after]) + "\n")
-    code, out, err = command("tell", "spring", "--file", "losses", "--block", block)
+    code, out, err = command("tell", "spring", "--file", "losses")
     assert (code, out) == (2, "")
     assert f"line {len(lines) + 1}: " in err
     assert words in err
@@ -204,26 +203,12 @@ def test_an_interrupt_says_how_much_is_on_record(command, found, place, monkeypa
         yield from list(read_lines(*arguments, **options))[:4]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sottovoce.cli.study_tell.read_lines", interrupted)
-    code, out, _ = command("tell", "spring", "--file", file, "--block", 2)
+    monkeypatch.setattr(study_tell, "BLOCK", 2)
+    monkeypatch.setattr(study_tell, "read_lines", interrupted)
+    code, out, _ = command("tell", "spring", "--file", file)
     assert code == 130
     assert json.loads(out)["accepted"] == 4
     assert found("status", "spring")["told"] == 4
-
-
-def test_blocks_are_told_in_one_transaction_each(found, place, monkeypatch):
-    found("create", "spring", *SMALL)
-    actions = found("ask", "spring", "--size", 10)["actions"]
-    sizes = []
-
-    class Watched(study_stream.Study):
-        def tell(self, ids, *arguments, **options):
-            sizes.append(len(ids))
-            super().tell(ids, *arguments, **options)
-
-    monkeypatch.setattr("sottovoce.cli.study_tell.Study", Watched)
-    found("tell", "spring", "--file", write(place / "losses.csv", actions, [0.5] * 10, "csv"), "--block", 4)
-    assert sizes == [4, 4, 2]
 
 
 def test_the_real_command_reads_a_pipe_and_prints_json(found):
@@ -244,9 +229,8 @@ def test_the_real_command_reads_a_pipe_and_prints_json(found):
 
 
 def test_lines_are_numbered_as_an_editor_would():
-    report = StreamReport()
     lines = ["\n", "id,loss\n", "a,1\n", '"b\n', 'c",2\n', "d,x\n"]
-    reading = read_lines(lines, "loss", report)
+    reading = read_lines(lines, "loss", Counter())
     assert [next(reading).number, next(reading).number] == [3, 5]
     with pytest.raises(LineError, match="line 6: "):
         next(reading)

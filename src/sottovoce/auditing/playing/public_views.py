@@ -73,7 +73,7 @@ PUBLIC = {
     "PrivateBandit": PublicNames((*_DECIDING, *_WAITING), _ASKED, _WORK),
     "Study": PublicNames(
         (*_DECIDING, *_WAITING, "history", "created", "export", "name", "statement", "status", "verify"),
-        (*_ASKED, "ask_in_parts", "keyed_hash", "tell_each", "open", "close", "tend", "report"),
+        (*_ASKED, "keyed_hash", "tell_each", "open", "close", "tend", "report"),
         _WORK,
     ),
     "PrivateEvaluations": PublicNames(
