@@ -68,7 +68,7 @@ class Table:
     def _arm(self, number: int, fields: dict[str, Any]) -> str:
         named = str(fields.get("arm")).strip()
         if named not in self.values:  # it is not shown: columns may have been confused
-            raise LineError(f"line {number}", f"its arm is none of {', '.join(self.values)}")
+            raise LineError(number, f"its arm is none of {', '.join(self.values)}")
         return named
 
     def _value(self, number: int, fields: dict[str, Any]) -> float:
@@ -80,5 +80,5 @@ class Table:
             why = f"it has no {self._column}; with --missing middle it counts as the middle of the range"
         if value is None or not math.isfinite(value) or (self._valid is not None and not self._valid(value)):
             what = "a finite number" if self._valid is None else "a report that the channel sends"
-            raise LineError(f"line {number}", why or f"its {self._column} is not {what}")
+            raise LineError(number, why or f"its {self._column} is not {what}")
         return value
