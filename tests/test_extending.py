@@ -13,7 +13,7 @@ import sottovoce as sv
 from sampling import every
 from sottovoce.auditing import align, audit, mechanisms_alone, shipped
 from sottovoce.cli import main
-from sottovoce.plans import EXPLORATIONS, ExplorationKind, outlook
+from sottovoce.plans import EXPLORATIONS, ExplorationKind, choosing
 from sottovoce.plans.draft import ProbeDraft
 from sottovoce.plans.frames import FRAMES, Frames
 from sottovoce.plans.plan import Options, Plan
@@ -83,7 +83,6 @@ def test_it_is_audited(twice):
 def command(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
-    monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 1)
     monkeypatch.setattr(rehearsing, "WORK", 50.0)
 
     def call(*arguments):
@@ -112,7 +111,7 @@ def test_a_mechanism_that_says_nothing_is_never_taken_unasked(monkeypatch, plan,
     for one in (better, silent):
         monkeypatch.setitem(MECHANISMS, one.name, one)
     for losses in ("convex", "linear"):
-        made = outlook.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, privacy=privacy))
+        made = choosing.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, privacy=privacy))
         assert made.mechanism not in ("better", "silent")
         assert not any("better" in other.what or "silent" in other.what for other in made.alternatives)
 
@@ -191,7 +190,7 @@ def test_a_way_of_exploring_works_on_the_command_line(toy_exploration, command):
 @every("plan", ["auto", "worst-case"])
 @every("play", ["inside", "around"])
 def test_a_way_of_exploring_that_says_nothing_is_never_taken_unasked(toy_exploration, plan, losses, play):
-    made = outlook.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, play=play))
+    made = choosing.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, play=play))
     assert made.exploration != "toy"  # though its bound is the least there is
     assert not any("toy" in other.what for other in made.alternatives)
 
@@ -212,12 +211,12 @@ def test_a_way_of_exploring_that_says_nothing_has_no_bound_against_any_sequence(
 
 def test_a_plan_without_any_bound_says_so_and_travels(toy_exploration):
     domain = sv.domains.Box(0.0, 1.0, 2)
-    made = outlook.plan(domain, **box(exploration="toy"))
+    made = choosing.plan(domain, **box(exploration="toy"))
     bare = ProbeDraft(Problem(domain, **box()), Problem(domain, **box()).placement("plain"), made.options, 4).finish()
     assert bare.vacuous
     assert dict(bare.rows)["bound"].startswith("none; never learning costs")
     assert Plan.from_dict(json.loads(json.dumps(bare.to_dict()))) == bare
-    assert outlook.horizon_that_learns(lambda problem: bare, Problem(domain, **box())) is None
+    assert choosing.horizon_that_learns(lambda problem: bare, Problem(domain, **box())) is None
 
 
 def test_its_choices_are_its_own(toy_exploration):

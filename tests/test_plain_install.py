@@ -122,7 +122,7 @@ call(f"study list {where}")
 call(f"statement spring {where}")
 call("abtest plan --difference 0.1")
 call("domains")
-print(call("plan --domain hypersimplex:6,2 --horizon 10k --no-rehearse --out plan"))
+print(call("plan --domain simplex:2 --horizon 100 --losses linear --integral --out plan"))
 """
 
 

@@ -12,7 +12,6 @@ from sampling import every
 from sottovoce.cli.app import app
 from sottovoce.cli.options import SHARED
 from sottovoce.options import OPTIONS
-from sottovoce.plans import outlook
 from sottovoce.plans.options import CHOICES as ALLOWED
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.rehearsal import rehearsing
@@ -26,7 +25,6 @@ ALL = [PLAN, CREATE]
 @pytest.fixture(autouse=True)
 def place(monkeypatch):
     monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
-    monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 1)
     monkeypatch.setattr(rehearsing, "WORK", 50.0)
 
 

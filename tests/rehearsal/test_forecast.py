@@ -10,7 +10,6 @@ import pytest
 import sottovoce as sv
 from sampling import every, sampled
 from sottovoce.plans.forecast import Curve, Forecast, Spread
-from sottovoce.plans.outlook import outlook
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.rehearsal import Hints, Rehearsal, _scope, prices_of
@@ -237,14 +236,6 @@ def test_prices_never_rise_with_the_budget():
 
 
 class TestBounds:
-    @every("plan", ["auto", "worst-case", "paper"])
-    def test_none_is_above_the_range_and_none_rises_with_the_budget(self, plan):
-        options = {} if plan == "paper" else LINEAR
-        found = outlook(Problem(sv.domains.Hypersimplex(6, 2), 10_000, (0.0, 2.0), ONE, **options), plan, points=7)
-        for bounds in (found.by_budget, found.by_horizon, found.without_privacy):
-            assert bounds.max() <= 2.0
-        assert (np.diff(found.by_budget) <= 0).all()
-
     def test_one_above_the_range_is_not_printed(self):
         made = sv.plan(sv.domains.Ball(10), 1000, RANGE, ONE, plan="paper", rehearse=False)
         assert made.bound / 1000 > 1

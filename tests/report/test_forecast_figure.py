@@ -1,7 +1,6 @@
-"""The picture of what to expect: curves and prices as forecast, bounds thin and below them, words that can be read."""
+"""The picture of what to expect: curves and prices as forecast, words that can be read."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,11 +8,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import sottovoce as sv
 from sottovoce.plans.forecast import Curve, Forecast, Spread
-from sottovoce.plans.outlook import outlook
-from sottovoce.plans.problem import Problem
 from sottovoce.rehearsal import Prices
 from sottovoce.report._palette import NO_PRIVACY, PRIVATE, colour
-from sottovoce.report.figures._plan import draw_plan, plan_figure
+from sottovoce.report.figures._plan import draw_forecast, plan_figure
 
 PRICES = Prices("epsilon", (0.1, 1.0, 10.0), (Spread(9.0, 4.0, 20.0), Spread(2.0, 1.2, 3.3), Spread(1.0, 1.0, 1.2)))
 
@@ -31,12 +28,13 @@ def forecast(longest=100_000):
     )  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=["auto", "worst-case", "extrapolated"])
+@pytest.fixture(scope="module", params=[100_000, 10_000])
 def found(request):
-    name = "auto" if request.param == "extrapolated" else request.param
-    looked = outlook(Problem(sv.domains.Ball(3), 100_000, (0.0, 1.0), sv.PureDP(1.0)), name, points=3)
-    said = forecast(10_000 if request.param == "extrapolated" else 100_000)
-    return replace(looked, plan=replace(looked.plan, forecast=said))
+    return forecast(request.param)
+
+
+def drawn(found, title="", prices=PRICES):
+    return draw_forecast(found, sv.PureDP(1.0), title, prices)
 
 
 def lines(axes, shade):
@@ -44,11 +42,11 @@ def lines(axes, shade):
 
 
 def test_the_curves_are_what_is_learned(found):
-    learning = draw_plan(found, "a decision", PRICES).axes[0]
-    for shade, known in ((PRIVATE, found.plan.forecast.curve), (NO_PRIVACY, found.plan.forecast.curve_without_privacy)):
-        drawn = np.concatenate([line.get_xydata() for line in lines(learning, shade)])
+    learning = drawn(found, "a decision").axes[0]
+    for shade, known in ((PRIVATE, found.curve), (NO_PRIVACY, found.curve_without_privacy)):
+        points = np.concatenate([line.get_xydata() for line in lines(learning, shade)])
         for length, share in zip(known.horizons, known.shares, strict=True):
-            x, y = drawn[np.argmin(np.abs(np.log(drawn[:, 0] / length)))]
+            x, y = points[np.argmin(np.abs(np.log(points[:, 0] / length)))]
             assert x == pytest.approx(length, rel=0.03)
             assert y == pytest.approx(max(0.0, 1 - share.central), abs=0.02)
     low, high = learning.get_ylim()
@@ -57,33 +55,22 @@ def test_the_curves_are_what_is_learned(found):
 
 
 def test_prices_are_drawn_by_budget(found):
-    paying = draw_plan(found, "", PRICES).axes[1]
+    paying = drawn(found).axes[1]
     (line,) = (one for one in lines(paying, PRIVATE) if len(one.get_xdata()) == 3)
     assert line.get_xdata().tolist() == list(PRICES.budgets)
     assert line.get_ydata().tolist() == [one.central for one in PRICES.prices]
 
 
-def test_bounds_are_thin_possible_and_only_where_there_are_any(found):
-    for axes in draw_plan(found, "", PRICES).axes:
-        bounds = [line for line in axes.lines if line.get_label() in ("at least, by the bound", "of the bounds")]
-        assert len(bounds) == (found.plan.name == "worst-case")
-        for line in bounds:
-            assert line.get_linewidth() < 1.5
-            low, high = axes.get_ylim()
-            assert (line.get_ydata() >= low).all()
-            assert (line.get_ydata() <= high).all()
-
-
 def test_what_was_extrapolated_is_dashed_and_nothing_else(found):
-    learning = draw_plan(found, "", PRICES).axes[0]
+    learning = drawn(found).axes[0]
     dashed = [line for line in lines(learning, PRIVATE) if line.get_linestyle() == "--" and len(line.get_xdata())]
-    extrapolated = found.plan.forecast.longest < found.plan.forecast.horizon
+    extrapolated = found.longest < found.horizon
     assert len(dashed) == extrapolated
     assert ("extrapolated" in learning.get_xlabel()) == extrapolated
 
 
 def test_every_line_is_named_and_the_plan_is_said(found):
-    figure = draw_plan(found, "a decision", PRICES)
+    figure = drawn(found, "a decision")
     for axes in figure.axes:
         assert "no privacy" in [text.get_text() for text in axes.get_legend().get_texts()]
     assert figure.axes[0].get_title(loc="left") == "100,000 events: 90% (80% to 95%) learned"
@@ -92,7 +79,7 @@ def test_every_line_is_named_and_the_plan_is_said(found):
 
 
 def test_words_neither_overlap_nor_leave_the_picture(found):
-    figure = draw_plan(found, "Hypersimplex(2000, 50), linear losses, integral decisions that are long to say", PRICES)
+    figure = drawn(found, "Hypersimplex(2000, 50), linear losses, integral decisions that are long to say")
     FigureCanvasAgg(figure).draw()
     words = [figure._suptitle]
     for axes in figure.axes:
@@ -106,7 +93,7 @@ def test_words_neither_overlap_nor_leave_the_picture(found):
 
 
 def test_the_file_is_a_png_that_a_telephone_shows(found, tmp_path):
-    content = plan_figure(found, tmp_path / "plan.png", prices=PRICES).read_bytes()
+    content = plan_figure(found, sv.PureDP(1.0), tmp_path / "plan.png", prices=PRICES).read_bytes()
     assert content.startswith(b"\x89PNG")
     wide, tall = int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
     assert wide >= 1200
@@ -114,4 +101,4 @@ def test_the_file_is_a_png_that_a_telephone_shows(found, tmp_path):
 
 
 def test_without_prices_there_is_one_panel(found):
-    assert len(draw_plan(found).axes) == 1
+    assert len(drawn(found, prices=None).axes) == 1

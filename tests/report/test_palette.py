@@ -6,11 +6,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.lab import ALGORITHMS
-from sottovoce.plans.outlook import outlook
-from sottovoce.plans.problem import Problem
 from sottovoce.report import run_report, sweep_report
 from sottovoce.report._palette import NO_PRIVACY, SHADES, algorithm_colours, colour, dashes, run_colours
-from sottovoce.report.figures import _plan, _regret
+from sottovoce.report.figures import _regret
 
 ENVIRONMENT = sv.lab.MovingTarget(sv.domains.Ball(3))
 
@@ -46,10 +44,6 @@ def test_no_privacy_has_one_colour_everywhere(free_first, make_sweep, grid_of, r
     assert f"--c{NO_PRIVACY}: {colour(NO_PRIVACY)};" in run_page.source
     (free,) = (text for text in _regret.draw(runs, labels).axes[0].texts if text.get_text().startswith("free"))
     assert free.get_color() == colour(NO_PRIVACY)
-    found = outlook(Problem(sv.domains.Ball(3), 100_000, (0.0, 1.0), sv.PureDP(epsilon=1.0)), points=3)
-    legend = _plan.draw_plan(found).axes[1].get_legend()
-    (named,) = (text for text in legend.get_texts() if text.get_text() == "no privacy")
-    assert named.get_color() == colour(NO_PRIVACY)
 
 
 def test_no_two_algorithms_look_the_same():

@@ -12,7 +12,7 @@ from sottovoce.lab import Result, Sweep, make_problem
 from sottovoce.lab.reproduction.extent import Extent, judge, reproduction_grid
 from sottovoce.lab.reproduction.paper_claims import WORDS, Base
 from sottovoce.lab.sweeps.records import write_record
-from sottovoce.plans.outlook import horizon_needed, horizon_that_learns
+from sottovoce.plans.choosing import horizon_needed, horizon_that_learns
 from sottovoce.plans.paper import paper_draft
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import PureDP

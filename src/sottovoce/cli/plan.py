@@ -17,12 +17,9 @@ from sottovoce import __version__
 from sottovoce.cli.folders import can_draw, check_writable
 from sottovoce.cli.options import Options, with_options
 from sottovoce.learning import Plan
-from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.options import separate
-from sottovoce.plans.outlook import Outlook, horizon_needed, outlook, too_short
 from sottovoce.plans.problem import Problem
-from sottovoce.privacy.promise import cautions_of
-from sottovoce.rehearsal import Hints, NotRehearsed, Prices, hints_of, prices_of, rehearsed
+from sottovoce.rehearsal import Hints, NotRehearsed, Prices, hints_of, plan, prices_of, rehearsed
 
 UNIT = (0.0, 1.0)  # the usual range of losses
 
@@ -50,20 +47,14 @@ def plan_command(
         options.feasible_set, options.events_needed, options.clipping or UNIT, options.guarantee, **arguments
     )
     console = Console()
-    made, prices = make_plan(problem, wanted, **choices), None
-    made = replace(made, notes=(*cautions_of(problem.privacy, problem.horizon), *made.notes))
+    given = (problem.domain, problem.horizon, options.clipping or UNIT, problem.privacy)
+    made, prices = plan(*given, rehearse=False, **options.arguments), None
     if rehearse:
         made, prices = _rehearsed(console, made, problem, wanted, choices, hints)
     _show(console, made)
-    if not problem.privacy.private:  # there is no budget to draw a curve over, and no price
-        return
-    found = replace(_look(console, problem, wanted, choices), plan=made)
-    needed = None
-    if made.vacuous and not made.options.order_only:
-        needed = horizon_needed(problem, wanted, **choices)
-        console.print(f"[yellow]{made.horizon:,} events:[/] {too_short(needed)}.", soft_wrap=True, highlight=False)
-    for path in _write(console, out, found, prices, needed, _title(problem)):
-        console.print(f"wrote {path}", soft_wrap=True, highlight=False)
+    if problem.privacy.private:  # or there is no budget to draw a curve over, and no price
+        for path in _write(console, out, made, problem, prices):
+            console.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 
 def _show(console: Console, made: Plan) -> None:
@@ -74,12 +65,12 @@ def _show(console: Console, made: Plan) -> None:
 
 
 def _rehearsed(
-    console: Console, made: Plan, problem: Problem, plan: str, choices: dict[str, Any], hints: Hints
+    console: Console, made: Plan, problem: Problem, wanted: str, choices: dict[str, Any], hints: Hints
 ) -> tuple[Plan, Prices | None]:
     """Rehearse the plan, and with other budgets, with progress; a plan that is not rehearsed says why."""
     try:
         with _progress(console, "rehearsing in invented worlds") as show:
-            rehearsal, forecast = rehearsed(problem, plan, choices, hints=hints, progress=show)
+            rehearsal, forecast = rehearsed(problem, wanted, choices, hints=hints, progress=show)
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why))), None
     prices = None
@@ -87,12 +78,6 @@ def _rehearsed(
         with _progress(console, "rehearsing with other budgets") as show:
             prices = prices_of(rehearsal, forecast, progress=show)
     return replace(made, forecast=forecast), prices
-
-
-def _look(console: Console, problem: Problem, plan: str, choices: dict[str, Any]) -> Outlook:
-    """Plan for other budgets and horizons too, with progress."""
-    with _progress(console, "planning for other budgets and horizons") as show:
-        return outlook(problem, plan, progress=show, **choices)
 
 
 @contextmanager
@@ -103,48 +88,35 @@ def _progress(console: Console, what: str) -> Iterator[Callable[[int, int], None
         yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
-def considered(plan: Plan) -> Table:
+def considered(made: Plan) -> Table:
     """Return a table of what was considered; the first is what was chosen."""
     table = Table(title="Considered: bounds on the regret per event", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("", overflow="fold")
     for name in ("private", "without privacy", "ratio"):
         table.add_column(name, justify="right", no_wrap=True)
-    for number, other in enumerate(plan.alternatives):
+    for number, other in enumerate(made.alternatives):
         ratio = f"{other.bound / other.bound_without_privacy:.2f}"
-        row = (other.what, plan.shown(other.bound), plan.shown(other.bound_without_privacy), ratio)
+        row = (other.what, made.shown(other.bound), made.shown(other.bound_without_privacy), ratio)
         table.add_row(*row, style="bold" if number == 0 else None)
     return table
 
 
-def _title(problem: Problem) -> str:
-    words = [repr(problem.domain), f"{problem.losses} losses", *(["integral"] if problem.integral else [])]
-    return ", ".join(words)
-
-
-def _write(
-    console: Console, folder: Path, found: Outlook, prices: Prices | None, needed: int | None, title: str
-) -> list[Path]:
+def _write(console: Console, folder: Path, made: Plan, problem: Problem, prices: Prices | None) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    if can_draw(console):
+    written, forecast = [], made.forecast
+    title = ", ".join([repr(problem.domain), f"{problem.losses} losses", *(["integral"] if problem.integral else [])])
+    if forecast is not None and can_draw(console):
         from sottovoce.report import plan_figure  # figures are slow to import, and most commands draw none
 
-        written = [plan_figure(found, folder / "plan.png", title=title, prices=prices)]
+        written = [plan_figure(forecast, problem.privacy, folder / "plan.png", title=title, prices=prices)]
     content: dict[str, Any] = {
         "sottovoce": __version__,
         "decision": title,
-        "privacy": str(found.privacy),
-        "forecast": None if found.plan.forecast is None else found.plan.forecast.to_dict(),
+        "privacy": str(problem.privacy),
+        "forecast": None if forecast is None else forecast.to_dict(),
         "price_forecast": None if prices is None else prices.to_dict(),
-        "plan": replace(found.plan, forecast=None).to_dict(),
-        "vacuous": found.plan.vacuous,
-        "horizon_needed": needed,
-        found.budget_name: found.budgets.tolist(),
-        f"bound_per_event_by_{found.budget_name}": found.by_budget.tolist(),
-        "horizon": found.horizons.tolist(),
-        "bound_per_event_by_horizon": found.by_horizon.tolist(),
-        "bound_per_event_without_privacy": found.without_privacy.tolist(),
-        "never_learning_per_event": found.never_learning,
+        "plan": replace(made, forecast=None).to_dict(),
+        "vacuous": made.vacuous,
     }
     data = folder / "plan.json"
     data.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")

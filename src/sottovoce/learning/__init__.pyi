@@ -18,5 +18,5 @@ from sottovoce.oco.noisy_oco import (
     RunningSum as RunningSum,
     step_for as step_for,
 )
-from sottovoce.plans.outlook import plan as plan
+from sottovoce.plans.choosing import plan as plan
 from sottovoce.plans.plan import Plan as Plan

@@ -6,23 +6,29 @@ parameters. Both have the noise that the sensitivity argument of each mechanism 
 Algorithm 1 to the letter, with its errors mended.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 from sottovoce._checks import choice, number, whole
+from sottovoce.domains import Domain
 from sottovoce.domains.oracles import watched_calls
 from sottovoce.oco.noisy_oco import METHODS
 from sottovoce.plans import EXPLORATIONS, ExplorationKind, exploration_named
 from sottovoce.plans.checking import check_knowledge
 from sottovoce.plans.draft import largest_radius
 from sottovoce.plans.kind import Check, Chosen
-from sottovoce.plans.options import meant
+from sottovoce.plans.options import OptimizerOptions, meant, separate, spelled_out
 from sottovoce.plans.paper import PAPER_CHOICES, paper_draft
 from sottovoce.plans.plan import PLANS, Alternative, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import SPHERE
-from sottovoce.privacy import MECHANISMS, PROBE_SUMS, Mechanism, mechanism_for, mechanism_named
+from sottovoce.privacy import MECHANISMS, PROBE_SUMS, Guarantee, Mechanism, mechanism_for, mechanism_named
+
+LONGEST = 10**15
+"""Horizons that are considered at most: nobody has as many events."""
+_CLOSE = 1.04  # by how much the horizon that is needed may be overstated, before it is rounded up
 
 _COMMON: dict[str, Check] = {
     "exploration": lambda problem, value: exploration_named(value).name,
@@ -229,3 +235,96 @@ def _notes(problem: Problem, plan: Plan) -> tuple[str, ...]:
     if plan.name == "paper" and problem.privacy.private:
         notes.append("the paper's noise scales are far above what privacy needs; plan='auto' uses what it needs")
     return tuple(notes)
+
+
+# ------------------------------------------------------------------ plans for the asking
+
+
+@spelled_out
+def plan(
+    domain: Domain,
+    horizon: int,
+    loss_range: tuple[float, float],
+    privacy: Guarantee,
+    **options: Unpack[OptimizerOptions],
+) -> Plan:
+    """Return the plan that `PrivateBandit` would follow, without running anything; `sv.plan` rehearses it as well.
+
+    Where the horizon is too short for its bound to say anything, the plan's notes say how long it would have to be.
+
+    Parameters
+    ----------
+    domain, horizon, loss_range, privacy, **options
+        As for `PrivateBandit`.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> from sottovoce.plans.choosing import plan
+    >>> chosen = plan(sv.domains.Ball(3), 1_000_000, (0.0, 1.0), sv.PureDP(epsilon=1.0))
+    >>> chosen.exploration, chosen.vacuous, round(chosen.price_of_privacy, 1)
+    ('posterior', False, 1.0)
+    >>> print(plan(sv.domains.Ball(3), 100, (0.0, 1.0), sv.PureDP(epsilon=1.0), plan="worst-case").notes[-1][:66])
+    too few events for this bound to say anything: it would take about
+    """
+    arguments, choices = separate(options)
+    wanted = arguments.pop("plan", "auto")
+    problem = Problem(domain, horizon, loss_range, privacy, **arguments)
+    made = make_plan(problem, wanted, **choices)
+    if not made.vacuous or made.options.order_only:
+        return made
+    return replace(made, notes=(*made.notes, too_short(horizon_needed(problem, wanted, **choices))))
+
+
+def too_short(needed: int | None) -> str:
+    """Say in words that the horizon is too short for a bound, and how long it would have to be."""
+    enough = f"not even {LONGEST:.0e} would do" if needed is None else f"it would take about {needed:,}"
+    return f"too few events for this bound to say anything: {enough}"
+
+
+def horizon_needed(problem: Problem, plan: str = "auto", **choices: Any) -> int | None:
+    """Return the least horizon, to two digits, at which the plan promises more than never learning; None if none does.
+
+    Parameters
+    ----------
+    problem
+        Its own horizon is where the search starts, and does not matter otherwise.
+    plan, **choices
+        As for `make_plan`.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> needed = horizon_needed(Problem(sv.domains.Ball(3), 100, (0.0, 1.0), sv.PureDP(epsilon=1.0)))
+    >>> plan(sv.domains.Ball(3), needed, (0.0, 1.0), sv.PureDP(epsilon=1.0)).vacuous
+    False
+    """
+    least = max(1, *(choices.get(name) or 1 for name in ("batch_size", "probe_events")))
+    return horizon_that_learns(lambda one: make_plan(one, plan, **choices), problem, least)
+
+
+def horizon_that_learns(plan_for: Callable[[Problem], Plan], problem: Problem, least: int = 1) -> int | None:
+    """Return the least horizon, to two digits and `least` or more, at which plans promise more than never learning."""
+
+    def excess(horizon: int) -> float:
+        made = plan_for(replace(problem, horizon=horizon))
+        return made.bound / made.no_learning
+
+    horizon = max(least, problem.horizon)
+    if excess(horizon) == math.inf:
+        return None
+    while (over := excess(horizon)) < 1 and horizon > least:  # begin where nothing is learned
+        horizon = max(least, int(horizon * min(0.5, over**4)))
+    while over >= 1:
+        # A bound per event falls no faster than the root of the horizon, so this does not step over the answer.
+        horizon = math.ceil(horizon * max(_CLOSE, over**2))
+        if horizon > LONGEST:
+            return None
+        over = excess(horizon)
+    return _two_digits(horizon)
+
+
+def _two_digits(count: int) -> int:
+    """Round up to two digits."""
+    unit = int(10 ** max(0, len(str(count)) - 2))
+    return -(-count // unit) * unit

@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sottovoce.plans.forecast import Forecast, Spread
-from sottovoce.plans.outlook import budget_name, with_budget
 from sottovoce.rehearsal.rehearsing import Progress, Rehearsal
 
 FACTORS = (0.1, 10**-0.5, 1.0, 10**0.5, 10.0)
@@ -63,9 +62,9 @@ def prices_of(
     >>> found.budgets, found.prices[0].central >= found.prices[1].central
     ((0.1, 1.0), True)
     """
-    privacy, own = rehearsal.problem.privacy, forecast.price
+    privacy: Any = rehearsal.problem.privacy
+    own, name = forecast.price, "epsilon" if hasattr(privacy, "epsilon") else "rho"
     assert own is not None
-    name = budget_name(privacy)
     usual, apart = float(getattr(privacy, name)), own.high / own.central
     worlds = min(_WORLDS, len(rehearsal.worlds))
     lengths = [length for length in sorted(rehearsal.private) if length <= forecast.horizon][-_LENGTHS:]
@@ -75,7 +74,7 @@ def prices_of(
     for factor in sorted(factors):
         shift = 0.0
         if factor != 1.0:
-            guarantee = with_budget(privacy, name, factor * usual)
+            guarantee = replace(privacy, **{name: factor * usual})
             played: dict[int, list[float]] = {}
             for length in lengths:
                 played[length] = []

@@ -27,7 +27,6 @@ from sottovoce.report.numbers import short
 GREY = _GREY.light
 REFUTED = "#b00020"
 BELOW = "#e4e4e4"  # lines behind the curves
-NEVER: dict[str, Any] = {"color": GREY, "linewidth": 1.6, "linestyle": (0, (5, 3))}  # the line of never learning
 _POINTS = 72  # to the inch: a unit of an SVG
 _STYLE: Any = {"svg.fonttype": "none", "path.simplify": False, "font.size": 13.5}
 _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
