@@ -56,13 +56,6 @@ def plain():
 
 
 @pytest.fixture
-def eager(monkeypatch):
-    """Let processes deal places ahead from the first one on, however slow the machine."""
-    for name, value in {"_SOON": 1e9, "_FRESH": 1e9}.items():
-        monkeypatch.setattr(f"sottovoce.evaluations._book.{name}", value)
-
-
-@pytest.fixture
 def execute():
     """`execute(url, statement)` changes a storage behind the library's back; returns the rows of a question."""
 

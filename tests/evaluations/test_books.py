@@ -188,7 +188,7 @@ def test_reading_before_it_is_closed_is_an_error_that_says_what_is_missing(evalu
     assert one.result is one.result
 
 
-def test_an_evaluation_is_ended_with_those_who_were_assigned(two, eager):
+def test_an_evaluation_is_ended_with_those_who_were_assigned(two):
     evaluations, elsewhere = two(variance=True)
     evaluation, other = evaluations.open(events=100), evaluations.open(events=100)
     with pytest.raises(ValueError, match="nobody was assigned"):
@@ -247,7 +247,7 @@ def test_neither_when_one_closes_nor_who_meets_what_depends_on_losses(evaluate):
     assert course(1, [0.0] * 7) == course(1, [1e9, -1e9, 0.5, 1.0, 0.0, 7.0, -3.0]) != course(2, [0.0] * 7)
 
 
-def test_what_is_abandoned_is_erased_and_never_released_and_leaves_the_others_alone(two, storage, eager, execute):
+def test_what_is_abandoned_is_erased_and_never_released_and_leaves_the_others_alone(two, storage, execute):
     evaluations, elsewhere = two(seed=1)
     dropped, kept = evaluations.open(events=40), evaluations.open(events=40)
     for _ in range(8):
@@ -392,6 +392,9 @@ def test_what_was_passed_is_compared_with_what_is_stored(sqlite_url, opened, pla
     ):
         with pytest.raises(ConfigurationMismatch, match=words):
             opened(sqlite_url, **change)
+    for change in ({"privacy": 1.0}, {"loss_range": 3}, {"patience": "soon"}, {"variance": "yes"}, {"channel": "post"}):
+        with pytest.raises((TypeError, ValueError), match=f"^{next(iter(change))} must be"):  # whatever is stored
+            opened(sqlite_url, **change)
     opened(sqlite_url, **plain)
     with pytest.raises(StudyNotFound, match="to create them, pass loss_range, privacy"):
         opened(sqlite_url, name="others")
@@ -481,64 +484,6 @@ def test_threads_share_evaluations_and_every_id_is_handed_out_once(evaluate):
         assert (one.result.events, one.mean) == (len(losses), pytest.approx(np.mean(losses)))
 
 
-def test_what_a_process_had_in_hand_goes_to_the_next(url, opened, plain, eager, execute):
-    evaluations = opened(url, **plain)
-    evaluations.open(events=60), evaluations.open(events=60)
-    for _ in range(16):
-        one, person = evaluations.assign()
-        one.tell(0.25, ids=person)
-    assert execute(url, "SELECT clock FROM sottovoce_books")[0][0] > 16  # some were reserved ahead
-    evaluations.close()
-    again = opened(url)
-    assert [len(one.outstanding) for one in again.open_evaluations] == [0, 0]
-    assert sum(one.assigned for one in again.open_evaluations) == 16
-    for _ in range(104):
-        one, person = again.assign()
-        one.tell(0.25, ids=person)
-    assert [(one.events, one.mean) for one in again.results] == [(60, 0.25), (60, 0.25)]
-    assert execute(url, "SELECT clock FROM sottovoce_books") == [(120,)]
-
-
-def test_what_is_in_hand_here_can_be_taken_here(url, opened, plain, eager, execute):
-    evaluations = opened(url, **plain)
-    evaluation = evaluations.open(events=100)
-    for _ in range(20):
-        one, person = evaluations.assign()
-        one.tell(0.0, ids=person)
-    assert execute(url, "SELECT clock FROM sottovoce_books")[0][0] > 20
-    evaluation.tell([0.0] * 60)
-    with pytest.raises(HorizonReached, match="has 20 of 100 places left, and 21 more were wanted"):
-        evaluation.tell([0.0] * 21)
-    last = evaluation.assign(size=20)
-    assert evaluation.remaining == 0
-    with pytest.raises(HorizonReached):
-        evaluations.assign()
-    evaluation.tell([1.0] * 20, ids=last)
-    assert execute(url, "SELECT open FROM sottovoce_rounds") == [(0,)]  # at once: nobody has looked yet
-    assert (evaluation.result.events, evaluation.mean) == (100, 0.2)
-
-
-def test_a_close_that_is_cut_short_leaves_evaluations_that_go_on(url, opened, plain, eager, monkeypatch):
-    """What was dealt ahead is given back by then: it is dealt anew."""
-    evaluations = opened(url, **plain)
-    evaluations.open(events=60)
-    seen = {evaluations.assign().id for _ in range(16)}
-    store = evaluations._book._store
-    give_back = store.close
-
-    def cut():
-        give_back()
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(store, "close", cut)
-        with pytest.raises(KeyboardInterrupt):
-            evaluations.close()
-    seen |= {evaluations.assign().id for _ in range(44)}
-    assert len(seen) == 60
-    assert evaluations.verify().ok
-
-
 # ---------------------------------------------------------------------- guarantees, ledgers, copies
 
 
@@ -613,24 +558,6 @@ def test_the_statement_says_what_is_spent():
 
 
 # ---------------------------------------------------------------------- several processes
-
-
-def test_what_others_have_in_hand_is_given_up_and_not_given_back(url, opened, plain, eager):
-    mine, yours = opened(url, **plain, patience=200), opened(url)
-    evaluation = mine.open(events=200)
-    for _ in range(60):
-        one, person = yours.assign()
-        one.tell(0.0, ids=person)
-    evaluation.tell([0.0] * evaluation.remaining)
-    in_hand = len(evaluation.outstanding)
-    assert in_hand > 3
-    later = mine.open(events=1000)
-    later.assign(size=200)
-    later.assign()  # out of patience
-    yours.close()
-    assert evaluation.result.events == 200
-    assert opened(url).evaluation(0).result.total == in_hand * 2**17
-    assert mine.verify().ok
 
 
 def loss_of(one):

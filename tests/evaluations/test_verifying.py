@@ -8,7 +8,7 @@ from sottovoce._records import pack, unpack
 
 
 @pytest.fixture
-def lived(sqlite_url, opened, plain, eager):
+def lived(sqlite_url, opened, plain):
     """Evaluations that were released, given up, ended, abandoned, and are open; two processes at work."""
     evaluations, others = opened(sqlite_url, **plain, patience=16), opened(sqlite_url)
     whole, ended, dropped, late, going = (evaluations.open(events=size) for size in (10, 40, 20, 3, 50))

@@ -27,7 +27,6 @@ give one evaluation a turn twice, or none.
 Tests: tests/evaluations.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -39,7 +38,6 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
-from sottovoce._records import Record
 from sottovoce._sums import squares_of
 from sottovoce.errors import (
     UNRECORDED,
@@ -54,9 +52,9 @@ from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.evaluations._turns import Turn, next_turn
 from sottovoce.evaluations.evaluation import Counts
 from sottovoce.rounds.book import Book, HandedOut, Recorded
-from sottovoce.rounds.lease import Lease, Piece
+from sottovoce.rounds.lease import Piece
 from sottovoce.rounds.people import Askers
-from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round
+from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Round
 from sottovoce.rounds.store import WAITING, Drawing, Store
 from sottovoce.rounds.stores.memory import MemoryStore
 from sottovoce.stats.released_mean import ReleasedMean
@@ -65,9 +63,6 @@ __all__ = ["EvaluationBook", "PlainIds"]
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
-
-_SOON = 0.5  # seconds: what was dealt ahead and is used up within them was too little
-_FRESH = 1.0  # seconds for which what was dealt ahead is handed out without a look at the store
 
 
 def _locked(
@@ -81,7 +76,7 @@ def _locked(
 
 
 class _EvaluationPolicy:
-    """One number for each round, which is begun when an evaluation is opened."""
+    """One number for each round, which is begun when an evaluation is opened; nothing follows from it for others."""
 
     def __init__(self, setting: EvaluationSetting, store: Store) -> None:
         self.setting, self.grid, self._store = setting, setting.grid, store
@@ -105,29 +100,11 @@ class _EvaluationPolicy:
         taken[:] = sums[:] = 0  # the store overwrites its own
         return np.array([self._store.ended, *noised], dtype=np.int64)
 
-    def learn(self, release: Release) -> None:
-        """Nothing follows from a mean but what the caller makes of it."""
-
-    def to_record(self, stream: int) -> Record:
-        """Return nothing: no round follows from another."""
-        return {}
-
-    def adopt(self, stream: int, record: Record) -> None:
-        """Go on from nothing."""
-
     def join(self, stream: int, name: str) -> None:
         """Streams need nothing."""
 
     def start_over(self) -> None:
         """Nothing is known of streams."""
-
-    def kind(self, round: Round) -> type[tuple[Any, ...]]:
-        """Return plain tuples."""
-        return tuple
-
-    def ready(self, lease: Lease) -> Sequence[Any]:
-        """Return what each slot plays."""
-        return range(lease.size)
 
 
 class PlainIds:
@@ -162,8 +139,6 @@ class EvaluationBook(Book):
         What a second loss for one id does: "error" or "ignore".
     before_first
         What is to be called before the first loss.
-    most_ahead
-        How many people may be dealt to evaluations before they come, by a process that others share the store with.
     """
 
     def __init__(
@@ -175,18 +150,11 @@ class EvaluationBook(Book):
         ids: Any,
         repeat: str = "error",
         before_first: Callable[[], None] | None = None,
-        most_ahead: int = 1,
     ) -> None:
-        super().__init__(store, _EvaluationPolicy(setting, store))
-        self.setting, self._entropy, self.ids, self.repeat, self._before_first = (
-            setting,
-            entropy,
-            ids,
-            repeat,
-            before_first,
-        )
-        self._most_ahead, self._ahead, self._dealt_at = most_ahead, 1, -np.inf
-        self._hand: list[int] = []  # evaluations that the next people meet
+        policy: Any = _EvaluationPolicy(setting, store)  # which is asked neither for actions nor for what it believes
+        super().__init__(store, policy)
+        self.setting, self._entropy, self.ids = setting, entropy, ids
+        self.repeat, self._before_first = repeat, before_first
         self._outcomes: dict[int, tuple[int, ReleasedMean | None]] = {}  # of those that are closed: order, and mean
         self._counts: dict[int, Counts] = {}  # as they were last seen
         self._sizes: dict[int, int] = {}
@@ -204,15 +172,30 @@ class EvaluationBook(Book):
     def assign(self, size: int, person: Sequence[str] | None = None) -> list[tuple[int, Any, bool]]:
         """Assign the next people by coins, all or none; return evaluation, id and whether a loss is wanted of each."""
         people = self._named(person)
-        if people is not None or len(self._hand) < size or time.monotonic() - self._dealt_at >= _FRESH:
-            self._close_overdue()
-            self._deal(size, people)
-        met = self._hand[:size]
+        self._close_overdue()
+        met: list[int] = []
+        draw: Drawing = self._policy.draw
+
+        def orders() -> dict[int, int]:
+            """Deal people to evaluations, while nobody else does."""
+            nonlocal draw
+            turn, free = Turn.of(self._store.note), +Counter(self._store.room())  # of those that have some
+            if size > free.total():
+                raise HorizonReached(_NO_PLACE if size == 1 else f"fewer than {size} places are left; open another")
+            met.clear()
+            for _ in range(size):
+                number, turn = next_turn(turn, list(free), self._entropy)
+                met.append(number)
+                free -= Counter([number])
+            self._store.note = turn.record()
+            draw = self._drawing(met, people)
+            return self._lacking(Counter(met))
+
+        self._store.reserve(orders, self._policy.begin, lambda *slots: draw(*slots), handed=size)
         handed, pieces = self._next(dict(Counter(met)))  # evaluation by evaluation, as they are first met
         order = [place for places in _by_evaluation(met).values() for place in places]
         found = dict(zip(order, zip(self.ids.texts(handed.ids), handed.wanted.tolist(), strict=True), strict=True))
         self._store.hand_out(pieces)
-        self._hand = self._hand[size:]
         return [(number, *found[place]) for place, number in enumerate(met)]
 
     def _named(self, person: Sequence[str] | None) -> list[bytes] | None:
@@ -228,38 +211,6 @@ class EvaluationBook(Book):
         """Close places that are leased for people who never got them."""
         for number in self._store.room():
             self._close_leases(number)
-        self._hand = []
-
-    def _deal(self, size: int, people: Sequence[bytes] | None) -> None:
-        """Deal the next people to evaluations, while nobody else does; a few ahead, if they come often.
-
-        Places of people who are counted are theirs: none are dealt ahead.
-        """
-        now = time.monotonic()
-        self._ahead = min(2 * self._ahead, self._most_ahead) if now - self._dealt_at < _SOON else 1
-        dealt: list[int] = []
-        draw: Drawing = self._policy.draw
-
-        def orders() -> dict[int, int]:
-            nonlocal draw
-            room = self._store.room()
-            dealt[:] = [number for number in self._hand if number in room]  # what is closed meets nobody
-            turn, free = Turn.of(self._store.note), Counter(room) - Counter(dealt)
-            if size > len(dealt) + free.total():
-                raise HorizonReached(_NO_PLACE if size == 1 else f"fewer than {size} places are left; open another")
-            # What was dealt ahead by a process that dies is lost, and the others may give up on it.
-            waits = [self.setting.patience_of(self._events(number)) for number in room]
-            ahead = min([self._ahead, free.total() // 8, *(one // 8 for one in waits if one is not None)])
-            while len(dealt) < (max(size, ahead) if people is None else size):
-                number, turn = next_turn(turn, list(free), self._entropy)
-                dealt.append(number)
-                free -= Counter([number])
-            self._store.note = turn.record()
-            draw = self._drawing(dealt, people)
-            return self._lacking(Counter(dealt))
-
-        self._store.reserve(orders, self._policy.begin, lambda *slots: draw(*slots), handed=size)
-        self._hand, self._dealt_at = dealt, now
 
     def _drawing(self, met: Sequence[int], people: Sequence[bytes] | None) -> Drawing:
         """Return what draws slots: for people, where they are counted, who meet these evaluations."""
@@ -289,9 +240,7 @@ class EvaluationBook(Book):
                 f"evaluation {number} {left}, and {size} more {'were' if size > 1 else 'was'} wanted; {UNRECORDED}. "
                 "Losses of people who were assigned before are told by their id: tell(loss, ids=id)"
             )
-        if size + self._hand.count(number) > room:
-            self._hand = [one for one in self._hand if one != number]  # what was dealt ahead here is taken now
-        lacking = self._lacking({number: size + self._hand.count(number)})
+        lacking = self._lacking({number: size})
         if lacking:
             draw = self._drawing([number] * size, people)
             self._store.reserve(lacking, self._policy.begin, draw, handed=size)
@@ -338,6 +287,9 @@ class EvaluationBook(Book):
             if ((places < one.first) | (places >= one.first + self._events(number))).any():
                 raise UnknownAction(f"an id was not handed out for evaluation {number}", UNRECORDED)
         return places
+
+    def _id_text(self, one: int) -> Any:
+        return self.ids.texts(np.array([one]))[0]
 
     def _mark_used(self) -> None:
         self._check_usable()
@@ -410,7 +362,6 @@ class EvaluationBook(Book):
                 places, taken = release.round.public["events"], release.round.size
                 self._counts[number] = Counts(places, taken, 0, abandoned=mean is None)
                 self._outcomes.setdefault(number, (order, mean))  # what a signal handler has read meanwhile stays
-                self._hand = [one for one in self._hand if one != number]
                 self._store.retire(number)
         return self._outcomes.get(number)
 
@@ -479,7 +430,6 @@ class EvaluationBook(Book):
     def leave(self) -> None:
         """Give back what is leased; nothing can be called after this."""
         if not self.closed:
-            self._hand = []  # first: if this is cut short, what is given back is dealt anew
             with suppress(SottovoceError):  # it is closed, whatever is wrong with what is stored
                 if self._counted:
                     self._close_unclaimed()

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from sottovoce._arrays import Integers
 from sottovoce._checks import boolean, whole
 from sottovoce._losses import losses_or_reports
 from sottovoce.learning.bandit.describe import local_statement
@@ -31,7 +30,7 @@ class EvaluationSetting:
         patience: int | str | None = "auto",
         variance: bool = False,
     ) -> None:
-        self.privacy = privacy
+        self.privacy, self._channel = privacy, channel
         self.variance = _check_variance(variance, privacy)
         self.source = noise_source(noise)
         self.patience = check_patience(patience)
@@ -40,6 +39,12 @@ class EvaluationSetting:
         self.channel = local.channel_for(privacy, ends, channel) if isinstance(privacy, LocalDP) else None
         self.grid: Any = losses if self.channel is None else ReportGrid(self.channel)
         self._sensitivity = sensitivity_of(losses, self.variance)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What it was made with, each in one way of saying it."""
+        plain = {"channel": self._channel, "patience": self.patience, "variance": self.variance}
+        return {"loss_range": self.scale.loss_range, "privacy": self.privacy, **plain}
 
     @property
     def in_earnest(self) -> bool:
@@ -71,13 +76,6 @@ class EvaluationSetting:
         if self.channel is None:
             return Shape(high=self.grid.steps)
         return Shape(low=self.channel.least_report, high=self.channel.most_report)
-
-    def valid(self, integers: Integers) -> bool:
-        """Say whether integers can be losses, or reports."""
-        shape = self.shape
-        return bool(((integers >= shape.low) & (integers <= shape.high)).all()) and (
-            self.channel is None or self.grid.valid(integers)
-        )
 
     def losses_told(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""

@@ -11,7 +11,6 @@ from sottovoce.evaluations._book import EvaluationBook
 from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource
 from sottovoce.privacy.guarantees import guarantee_from_dict
-from sottovoce.privacy.noise import noise_source
 from sottovoce.rounds.round import TextIds
 from sottovoce.rounds.stored import OpenedBook, book_name, check_noise, open_book, refuse_without_ledger
 from sottovoce.rounds.stores.sql.database import Database
@@ -19,8 +18,6 @@ from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
 from sottovoce.rounds.stores.sql.store import SqlStore
 
 __all__ = ["open_stored", "verify_stored"]
-
-_MOST_AHEAD = 32  # people that a process deals to evaluations before they come
 
 
 def open_stored(
@@ -39,33 +36,18 @@ def open_stored(
     def make(base: Database) -> tuple[Record, None]:
         missing = [one for one in ("loss_range", "privacy") if one not in given]
         if missing:
-            raise StudyNotFound(
-                f"name={name!r}: no such evaluations at {base.name}", f"to create them, pass {', '.join(missing)}"
-            )
+            advice = f"to create them, pass {', '.join(missing)}"
+            raise StudyNotFound(f"name={name!r}: no such evaluations at {base.name}", advice)
         setting = EvaluationSetting(**given, noise=noise)
         entropy: Any = np.random.SeedSequence().entropy if seed is None else seed
-        return {
-            "simulated": bool(setting.source.simulated),
-            "shape": list(setting.shape),
-            "seed": seed,
-            "entropy": f"{entropy:x}",
-            "loss_range": list(setting.scale.loss_range),
-            "privacy": setting.privacy.to_dict(),
-            "channel": given.get("channel", "one-bit"),
-            "patience": setting.patience,
-            "variance": setting.variance,
-        }, None
+        made = {"simulated": bool(setting.source.simulated), "shape": list(setting.shape), "seed": seed}
+        ends = {"loss_range": list(setting.scale.loss_range), "privacy": setting.privacy.to_dict()}
+        return {**made, "entropy": f"{entropy:x}", **setting.arguments, **ends}, None
 
     def check(made: Record, base: Database) -> None:
         stored = _made_with(made)
-        wished = dict(given)
-        if given:  # which checks them
-            wished |= (
-                {"loss_range": EvaluationSetting(**stored | given).scale.loss_range} if "loss_range" in given else {}
-            )
-        different = [
-            f"{one} is {stored[one]!r}, not {value!r}" for one, value in wished.items() if value != stored[one]
-        ]
+        wished = EvaluationSetting(**{**stored, **given}).arguments  # which refuses what can be passed to none
+        different = [f"{one} is {stored[one]!r}, not {wished[one]!r}" for one in given if wished[one] != stored[one]]
         if seed is not None and seed != made["seed"]:
             different.append(f"seed is {made['seed']!r}, not {seed!r}")
         different += [] if different else check_noise(made, noise, f"evaluations {name!r}")
@@ -75,19 +57,11 @@ def open_stored(
                 "Leave these out to resume them, or choose another name"
             )
 
-    opened = open_book(
-        url,
-        book_name(name),
-        "evaluations",
-        make=make,
-        check=check,
-        guarantee=_guarantee,
-        ledger=ledger,
-        create=bool(given),
-    )
+    options: dict[str, Any] = {"guarantee": _guarantee, "ledger": ledger, "create": bool(given)}
+    opened = open_book(url, book_name(name), "evaluations", make=make, check=check, **options)
     try:
         made = opened.stored.made
-        setting = EvaluationSetting(**_made_with(made), noise=noise_source(noise))
+        setting = EvaluationSetting(**_made_with(made), noise=noise)
         store = SqlStore(opened.base, opened.stored.book, setting.shape)
         if opened.ledger_token is not None:
             store.present = partial(opened.ledger_token.present_within, opened.base, opened.stored.book)
@@ -95,7 +69,7 @@ def open_stored(
             refuse_without_ledger(opened, name)
             store.restore()
         ids, entropy = TextIds(opened.stored.secret), int(made["entropy"], 16)
-        return EvaluationBook(store, setting, entropy, ids=ids, repeat=repeat, most_ahead=_MOST_AHEAD), opened
+        return EvaluationBook(store, setting, entropy, ids=ids, repeat=repeat), opened
     except BaseException:
         opened.base.close()
         raise
@@ -119,7 +93,7 @@ def verify_stored(opened: OpenedBook, name: str, setting: EvaluationSetting) -> 
     if rows is None:
         return 0, 0, 0, ("the evaluations are gone",)
     book = CheckedBook(rows)
-    book.valid = setting.valid
+    book.valid = setting.grid.valid
     book.check()
     states = [row.state for row in rows.releases]
     counts = states.count(RELEASED), states.count(DROPPED), sum(row.open for row in rows.rounds)
