@@ -9,12 +9,14 @@ import typer
 
 from sottovoce._checks import choice, number
 from sottovoce._extras import load
-from sottovoce.cli import parsing
-from sottovoce.cli.abtest_release import ABTestRelease
+from sottovoce._written import listed
+from sottovoce.cli.abtest_release import read_losses, release_once
 from sottovoce.cli.options import PRIVACY, SHARED, Options, with_options
 from sottovoce.cli.study_shared import AsJson, show
-from sottovoce.privacy import PrivacyStatement
-from sottovoce.stats import ABTestResult, ab_test, events_needed
+from sottovoce.evaluations import PrivateEvaluations
+from sottovoce.privacy import Ledger, PrivacyStatement, SimulatedNoise, read_ledger
+from sottovoce.stats import ABTestResult, ReleasedMean, ab_test, events_needed
+from sottovoce.stats.scale import scale_for
 
 _OURS = ("loss_range", "channel", *PRIVACY)
 _ELSE = tuple(name for name in SHARED if name not in _OURS)  # for a plan, which knows no direction
@@ -79,9 +81,6 @@ def run_command(
     options: Options,
     pairs: Pairs = "control",
     confidence: Confidence = 0.95,
-    schedule: Annotated[
-        str | None, typer.Option(help="For early looks: events an arm in each stage, such as 500,500,1000.")
-    ] = None,
     missing: Annotated[str, typer.Option(help="An empty loss: refuse it, or count it as the middle.")] = "refuse",
     released: Annotated[
         Path | None, typer.Option(help="Where what is released is kept; by default FILE.released.json.")
@@ -89,7 +88,7 @@ def run_command(
     variance: Annotated[
         bool, typer.Option("--variance", help="Release squares, too: narrower intervals, at no cost in privacy.")
     ] = False,
-    ledger: Annotated[Path | None, typer.Option(help="A ledger that is charged, once for the whole test.")] = None,
+    ledger: Annotated[Path | None, typer.Option(help="A ledger that is charged.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the charge; by default the name of FILE.")] = None,
     report: Annotated[Path | None, typer.Option(help="A page to write, such as page.html.")] = None,
     simulated_noise: Annotated[
@@ -99,61 +98,71 @@ def run_command(
 ) -> None:
     """Compare the arms of a test by their losses, privately; what is released is kept, and released once.
 
-    A second run of the same command prints the same numbers. Rows that were added are the next stage of the schedule.
+    A second run of the same command prints the same numbers. Early looks, which are planned for, are for Python.
     """
-    names, planned = _names(arms), None if schedule is None else tuple(_sizes(schedule))
     choice("pairs", pairs, ("control", "all"))
+    choice("missing", missing, ("refuse", "middle"))
     number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
-    if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
-        raise ValueError(f"report must be a file in a folder that is there, got {report}")
-    if report is not None:
-        load("matplotlib", "a report")  # before anything is released
+    if report is not None:  # before anything is released
+        if report.is_dir() or not report.absolute().parent.is_dir():
+            raise ValueError(f"report must be a file in a folder that is there, got {report}")
+        load("matplotlib", "a report")
     where = released or file.with_name(f"{file.name}.released.json")
-    charge = None if ledger is None else name or file.name
+    making: dict[str, Any] = {"variance": variance, "channel": options.channel or "one-bit"}
     settings: dict[str, Any] = {
-        "arms": names,
-        "loss_range": list(options.clipping or (0.0, 1.0)),
+        "arms": _names(arms),
+        "loss_range": options.clipping or (0.0, 1.0),
         "privacy": options.guarantee.to_dict(),
-        "channel": (options.channel or "one-bit") if options.local else None,
-        "schedule": None if planned is None else list(planned),
         "missing": missing,
         "simulated_noise": simulated_noise,
-        "charge": charge,
-        "variance": variance,
+        "charge": None if ledger is None else name or file.name,
+        **making,
     }
-    if planned is not None:  # looks are valid only if what is looked for is fixed before the first
-        settings |= {"pairs": pairs, "confidence": confidence}
-    release = ABTestRelease(where, settings, options)
-    notes = release.release(file, ledger)
+
+    def evaluations(charged: Path | None = None) -> PrivateEvaluations:
+        return PrivateEvaluations(
+            settings["loss_range"],
+            options.guarantee,
+            noise=None if simulated_noise is None else SimulatedNoise(simulated_noise),
+            patience=None,  # all that is there is told at once
+            ledger=None if charged is None else Ledger(read_ledger(charged).budget, charged),
+            name=settings["charge"],
+            **making,
+        )
+
+    uncharged = evaluations()
+    losses = read_losses(file, settings["arms"], uncharged.channel, middle=missing == "middle")
+    numbers = release_once(where, settings, losses, lambda: evaluations(ledger))
+    scale = scale_for(settings["loss_range"], options.guarantee, **making)
+    means = [ReleasedMean(place, scale=scale, **one) for place, one in enumerate(numbers.values())]
     found = ab_test(
-        release.results,
+        dict(zip(numbers, means, strict=True)),
         pairs=pairs,
         confidence=confidence,
-        schedule=planned,
         direction=options.direction or "minimize",
     )
-    facts = {**found.to_dict(), "privacy": release.privacy.headline, "released": str(where), "notes": notes}
+    rows, counted = sum(map(len, losses.values())), sum(one["events"] for one in numbers.values())
+    notes = [] if rows == counted else [f"The file has {rows:,} rows by now: {counted:,} are in what was released."]
+    facts = {**found.to_dict(), "privacy": uncharged.privacy.headline, "released": str(where), "notes": notes}
+    lines = [str(found), *notes, "", str(uncharged.privacy), f"kept in {where}"]
     if report is not None:
-        shown = {"arms": arms, **options.given(), "schedule": schedule, "pairs": pairs, "confidence": confidence}
-        shown["variance"] = variance or None
-        facts["report"] = str(_write(report, found, release.privacy, file, shown))
-    wrote = [f"wrote {facts['report']}"] if report is not None else []
-    lines = [str(found), *notes, "", str(release.privacy), f"kept in {where}", *wrote]
+        given = {
+            "arms": arms,
+            **options.given(),
+            "pairs": pairs,
+            "confidence": confidence,
+            "variance": variance or None,
+        }
+        facts["report"] = str(_write(report, found, uncharged.privacy, file, given))
+        lines.append(f"wrote {report}")
     show(as_json, facts, "\n".join(lines))
 
 
-def _names(text: str) -> list[str]:
-    names = [name.strip() for name in text.split(",")]
+def _names(arms: str) -> list[str]:
+    names = listed(arms)
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
-        raise ValueError(f"arms must be two names at least, each once, with commas between them, got {text!r}")
+        raise ValueError(f"arms must be two names at least, each once, with commas between them, got {arms!r}")
     return names
-
-
-def _sizes(text: str) -> list[int]:
-    found = [parsing.count("schedule", part) for part in text.split(",")]
-    if len(found) < 2:
-        raise ValueError(f"schedule must have two stages at least, such as 500,500, got {text!r}")
-    return found
 
 
 def _write(path: Path, found: ABTestResult, privacy: PrivacyStatement, file: Path, given: dict[str, Any]) -> Path:
