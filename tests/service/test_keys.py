@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 from sampling import every
 from sottovoce.errors import StorageError
 from sottovoce.service.fresh_reads import FreshReads
-from sottovoce.service.keys import ROLES, Key, KeyStore
-from sottovoce.service.keys.key import id_and_secret, new_text, secret_hash
+from sottovoce.service.keys import ROLES, Key, KeyStore, id_and_secret, new_text, secret_hash
 from sottovoce.service.store import ServiceStore
 
 
@@ -55,11 +53,11 @@ def check(ring, *texts):
 
 
 def test_a_key_is_what_it_was_made_as(ring):
-    key, text = ring.create(["tell", "ask"], "spring", expires=60, note="the shop", rate=5)
+    key, text = ring.create(["tell", "ask"], "spring", expires=60, note="the shop")
     plain, other = ring.create("admin")
     assert check(ring, text, other, text) == [key, plain, key]
-    assert key == Key(key.id, frozenset({"ask", "tell"}), "spring", 1e6, 1e6 + 60, None, "the shop", 5.0)
-    assert plain == Key(plain.id, frozenset({"admin"}), None, 1e6, None, None, "", None)
+    assert key == Key(key.id, frozenset({"ask", "tell"}), "spring", 1e6, 1e6 + 60, None, "the shop")
+    assert plain == Key(plain.id, frozenset({"admin"}), None, 1e6, None, None, "")
     assert sorted(ring.list(), key=lambda one: one.id) == sorted([key, plain], key=lambda one: one.id)
 
 
@@ -89,7 +87,13 @@ def test_whatever_is_wrong_looks_alike(ring, clock):
     public, secret = id_and_secret(text)
     wrong = [None, "", "x", gone, text[:-1], text + "A", text.upper(), f" {text}", public, secret, f"sv_{public}_"]
     wrong += [f"sv_{public}_{'A' * 43}", f"sv_{'a' * 12}_{secret}", f"sv__{public}{secret}"[:59], "\x00" * 59, "é" * 59]
-    wrong += ["\udcff" * 59, f"sv_{public}_{'%27' * 14}?", "sv_" + "'" * 56, text.replace("sv_", "sw_", 1)]
+    wrong += [
+        "\udcff" * 59,
+        f"sv_{public}_{'%27' * 14}?",
+        "sv_" + "'" * 56,
+        "sv_" + "\0" * 12 + "_" + secret,
+        text.replace("sv_", "sw_", 1),
+    ]
     assert check(ring, *wrong) == [None] * len(wrong)
     assert check(ring, text) == key
     assert check(ring, short) is not None
@@ -113,7 +117,7 @@ def test_every_kind_of_refusal_does_the_same_work(quick, monkeypatch):
     check(quick, text)
     done = []
     quick._fresh._read = _noted(quick._fresh._read, done, "read")
-    monkeypatch.setattr("sottovoce.service.keys.store.secret_hash", _noted(secret_hash, done, "hash"))
+    monkeypatch.setattr("sottovoce.service.keys.secret_hash", _noted(secret_hash, done, "hash"))
     monkeypatch.setattr("hmac.compare_digest", _noted(__import__("hmac").compare_digest, done, "compare"))
     for sent in (text, gone, f"sv_{key.id}_{'A' * 43}", f"sv_{'a' * 12}_{'A' * 43}", "", None, "x" * 4000):
         done.clear()
@@ -164,8 +168,6 @@ def test_revoking_twice_changes_nothing_and_nobodys_is_refused(ring, clock):
         ({"roles": ["ask"], "study": "a\nb"}, "name must be"),
         ({"roles": ["ask"], "study": ""}, "name must be"),
         ({"roles": ["ask"], "expires": 0}, "expires must be"),
-        ({"roles": ["ask"], "rate": -1}, "rate must be"),
-        ({"roles": ["ask"], "rate": float("inf")}, "rate must be finite"),
         ({"roles": ["ask"], "note": "a\nb"}, "note must be"),
         ({"roles": ["ask"], "note": "a" * 201}, "note must be"),
         ({"roles": ["ask"], "note": "\u202e"}, "note must be"),
@@ -233,7 +235,7 @@ def test_a_check_never_rests_on_a_read_that_began_before_it():
     truth, seen = [0], []
     gates = [threading.Event() for _ in range(4)]
 
-    def read():
+    def read(_):
         found = truth[0]
         seen.append(found)
         gates[len(seen) - 1].wait(600)
@@ -266,7 +268,7 @@ def test_a_check_never_rests_on_a_read_that_began_before_it():
 def test_one_who_gives_up_takes_nobody_along():
     begun, gate = threading.Event(), threading.Event()
 
-    def read():
+    def read(_):
         begun.set()
         gate.wait(600)
         return "found"
@@ -304,7 +306,6 @@ def test_a_read_that_fails_fails_for_those_who_wait_and_for_nobody_after(quick, 
     async def calls():
         problems = await asyncio.gather(*(quick.check(text) for _ in range(5)), return_exceptions=True)
         assert [type(one) for one in problems] == [StorageError] * 5
-        assert len({id(one) for one in problems}) == 5
         return await quick.check(text)
 
     assert asyncio.run(calls()) is not None
@@ -323,12 +324,3 @@ def test_checks_go_on_when_the_database_comes_back(own_server):
     own_server.start()  # a connection that died unnoticed costs nobody an error
     assert check(ring, text) == key
     ring.close()
-
-
-def test_a_storage_that_lost_its_revision_lets_nobody_in(quick, sqlite_url):
-    _, text = quick.create(["ask"])
-    check(quick, text)
-    with sqlite3.connect(sqlite_url.replace("sqlite:///", "").replace("study.db", "study.service.db")) as raw:
-        raw.execute("DELETE FROM sottovoce_service_revision")
-    with pytest.raises(StorageError, match="lost the revision"):
-        check(quick, text)

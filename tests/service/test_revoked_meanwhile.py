@@ -29,7 +29,7 @@ def looks_often(monkeypatch):
 @pytest.fixture
 def service(sqlite_url, looks_often):
     """A service with a study, and a function that calls it, as the holder of an admin's key."""
-    app = create_app(Settings(storage=sqlite_url))
+    app = create_app(Settings(storage=sqlite_url, rate=0.001))  # ten calls of a key, and no more
     ring = app.state.context.gate.ring
 
     def run(test):
@@ -48,13 +48,12 @@ def service(sqlite_url, looks_often):
 
 
 def holder(ring, *roles):
-    key, text = ring.create(roles, rate=0.001)
+    key, text = ring.create(roles)
     return key, {"Authorization": f"Bearer {text}"}
 
 
-@pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("what", ["ask", "tell", "forget", "create"])
-def test_while_a_body_comes_in(service, what, known):
+def test_while_a_body_comes_in(service, what):
     async def test(client, ring, admin):
         action = (await client.post("/studies/spring/ask", headers=admin)).json()["id"]
         path, body = {
@@ -65,8 +64,6 @@ def test_while_a_body_comes_in(service, what, known):
         }[what]
         before = (await client.get("/studies/spring/status", headers=admin)).json()
         key, headers = holder(ring, "admin")
-        if known:  # the service has seen it: it lets it in at sight, and looks again before anything is carried out
-            assert (await client.get("/studies/spring/status", headers=headers)).json() == before
         text = json.dumps(body).encode()
 
         async def slowly():
@@ -85,28 +82,6 @@ def test_while_a_body_comes_in(service, what, known):
             yield text[1:]
 
         assert (await client.post(path, content=whole(), headers=good)).status_code in (200, 201)
-
-    service(test)
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/studies/spring/ask", {}),
-        ("/studies/spring/ask", {"size": "many"}),
-        ("/studies/autumn/ask", {}),
-        ("/studies/spring/tell", {"id": "1.0.0.9cd230f79b25", "loss": 0.5}),
-    ],
-)
-def test_a_key_that_was_seen_and_is_revoked_is_told_nothing_else(service, path, body):
-    async def test(client, ring, admin):
-        key, headers = holder(ring, "ask", "tell", "read")
-        _, good = holder(ring, "ask")  # to whom the same happens as before, though keys have changed
-        for one in (headers, good):
-            assert (await client.post("/studies/spring/ask", headers=one)).status_code == 200
-        ring.revoke(key.id)
-        assert (await client.post(path, json=body, headers=headers)).status_code == 401
-        assert (await client.post("/studies/spring/ask", headers=good)).status_code == 200
 
     service(test)
 

@@ -90,7 +90,7 @@ def test_those_who_start_together_make_one_set_of_tables(url):
     def start():
         together.wait()
         store = ServiceStore(url)
-        found.append(tuple(store.read("SELECT * FROM sottovoce_service_revision")))
+        found.append(tuple(store.read("SELECT * FROM sottovoce_service_version")))
         store.close()
 
     threads = [threading.Thread(target=start) for _ in range(6)]
@@ -104,7 +104,7 @@ def test_those_who_start_together_make_one_set_of_tables(url):
 
 
 def test_tables_of_another_version_are_refused_and_left_alone(store, url):
-    store.transaction(lambda run: run("UPDATE sottovoce_service_revision SET version = 2"))
+    store.transaction(lambda run: run("UPDATE sottovoce_service_version SET version = 2"))
     with pytest.raises(StorageError, match="version 2, and this sottovoce knows 1"):
         ServiceStore(url)
 

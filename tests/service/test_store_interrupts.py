@@ -13,7 +13,7 @@ from cut_files import FileTrial
 from onlooker import Onlooker
 
 import sottovoce as sv
-from sottovoce.service.keys.store import KeyStore
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.store import ServiceStore
 from sottovoce.service.study_workers.requests import Request, Requests
 

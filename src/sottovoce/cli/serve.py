@@ -15,8 +15,7 @@ from rich.console import Console
 from sottovoce._extras import naming_the_extra
 from sottovoce.cli.study_shared import AsJson, Url, show, storage_url
 from sottovoce.privacy import NoiseSource
-from sottovoce.service.keys import ROLES, Key, KeyStore
-from sottovoce.service.keys.key import id_and_secret
+from sottovoce.service.keys import ROLES, Key, KeyStore, id_and_secret
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 
@@ -46,7 +45,6 @@ def create(
     ] = False,
     expires: Annotated[str, typer.Option(metavar="TIME", help="How long it lives: 90d, 12h, 30m, or never.")] = "90d",
     note: Annotated[str, typer.Option(help="What it is for, in your words.")] = "",
-    rate: Annotated[float | None, typer.Option(help="Requests a second; otherwise the service's own limit.")] = None,
     storage: Url = None,
     as_json: AsJson = None,
 ) -> None:
@@ -55,7 +53,7 @@ def create(
         raise ValueError("pass --study NAME, or --all-studies: one of them")
     roles = [role.strip() for role in may.split(",") if role.strip()]
     with _opened(context, storage) as ring:
-        key, text = ring.create(roles, study, seconds_of(expires), note, rate)
+        key, text = ring.create(roles, study, seconds_of(expires), note)
     words = f"{text}\n\nThis is shown once: keep it where secrets are kept. {_words(key, key.created)}"
     show(as_json, {"key": text, **_facts(key, key.created)}, words)
 
@@ -130,7 +128,6 @@ def _facts(key: Key, now: float) -> dict[str, Any]:
         "created": _when(key.created),
         "expires": _when(key.expires),
         "revoked": _when(key.revoked),
-        "rate": key.rate,
         "note": key.note,
     }
 
@@ -140,8 +137,7 @@ def _words(key: Key, now: float) -> str:
     where = "all studies" if key.study is None else f"study {key.study!r}"
     until = "without end" if key.expires is None else f"until {_when(key.expires)}"
     state = {"good": "", "expired": "  EXPIRED", "revoked": f"  REVOKED {_when(key.revoked)}"}[_state(key, now)]
-    rate = "" if key.rate is None else f", {key.rate:g} requests a second"
-    return f"{key.id}  may {roles} for {where}, {until}{rate}{f'  ({key.note})' if key.note else ''}{state}"
+    return f"{key.id}  may {roles} for {where}, {until}{f'  ({key.note})' if key.note else ''}{state}"
 
 
 def _when(at: float | None) -> str | None:

@@ -43,16 +43,14 @@ class Context:
         # Evaluations need no thread of their own: what threads tell at the same moment shares one transaction anyway.
         self._evaluations = OpenBooks(self._open_evaluations, settings.open_studies)
         self._catalogue = Catalogue(settings.storage)
-        self.entries = FreshReads(self._catalogue.entries)  # each in a thread of its own, and whoever calls meanwhile
-        self._answers = FreshReads(lambda: self.store.read("SELECT 1"))  # shares one: nobody keeps all threads busy
+        self.entries = FreshReads(lambda _: self._catalogue.entries())  # each in a thread of its own, and whoever calls
+        self._answers = FreshReads(lambda _: self.store.read("SELECT 1"))  # meanwhile shares one: nobody keeps all busy
         self.refresh = _REFRESH
         self.openapi: Callable[[], dict[str, Any]] = dict  # the document of the application, once there is one
 
     def _open_study(self, name: str) -> Callable[[], StudyWorker]:
         study, refusal = open_study(self.settings, name)
-        ring = self.gate.ring
-        revision = None if ring is None else ring.revision
-        return lambda: StudyWorker(study, self.requests, asyncio.get_running_loop(), refusal, revision)
+        return lambda: StudyWorker(study, self.requests, asyncio.get_running_loop(), refusal)
 
     def _open_evaluations(self, name: str) -> Callable[[], OpenBook[PrivateEvaluations]]:
         return partial(OpenBook, open_evaluations(self.settings, name))

@@ -2,8 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
-from enum import Enum
+from collections.abc import Callable, Sequence
 
 from starlette.requests import Request
 from starlette.types import Scope
@@ -12,87 +11,44 @@ from sottovoce.service.keys import ROLES, Key, KeyStore
 from sottovoce.service.problem_documents import Problem
 
 _SECONDS_AT_ONCE, _LEAST_AT_ONCE = 2.0, 10.0  # of its rate, and requests, that a key may use in one go
-_MANY = 10_000  # buckets of which something is remembered
+_MANY = 10_000  # keys of which something is remembered
 _ROUNDING = 1e-6  # seconds, which a clock that runs for months may be off by
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sottovoce"'}
 _NO_KEY = "Send Authorization: Bearer KEY, with a key that is neither expired nor revoked."
 _EVERYBODY = Key("dev", frozenset(ROLES), note="development: there are no keys")
 
 
-class Buckets:
-    """Buckets of tokens, by name, in this process.
-
-    A bucket is one number: the moment at which it will be full again. Taking a token moves that moment on by the time a
-    token needs to come back; if it would be further away than a whole bucket needs, there is no token left. (Telephone
-    networks know it as the generic cell rate algorithm.)
-
-    Parameters
-    ----------
-    clock
-        Tells the time in seconds.
-
-    Examples
-    --------
-    >>> buckets = Buckets(clock=lambda: 0.0)
-    >>> [buckets.wait("k", rate=4.0, at_once=3) for _ in range(4)]
-    [0.0, 0.0, 0.0, 0.25]
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._full: dict[str, float] = {}
-
-    def wait(self, name: str, rate: float, at_once: float) -> float:
-        """Take a token; return 0, or the seconds after which there will be one.
-
-        Parameters
-        ----------
-        name
-            Of the bucket.
-        rate, at_once
-            Tokens a second that come back, and tokens that a bucket holds.
-        """
-        now = self._clock()
-        full = max(self._full.get(name, now), now) + 1.0 / rate
-        missing = full - now - at_once / rate
-        if missing > _ROUNDING:
-            return missing
-        self._full[name] = full
-        if len(self._full) > _MANY:  # those that are full are as good as new
-            self._full = {one: when for one, when in self._full.items() if when > now}
-        return 0.0
-
-
-class Whichever(Enum):
-    """In place of the name of a study."""
-
-    ANY = "whichever the key is for"
-
-
-ANY = Whichever.ANY
-
-
 class Gate:
     """Lets in who has a key; without keys, in development, everybody to everything.
 
-    Wrong keys are not slowed down: nobody guesses 32 random bytes, at whatever rate.
+    Wrong keys are not slowed down: nobody guesses 32 random bytes, at whatever rate. How often a key may call is one
+    number for each: the moment at which its bucket of tokens will be full again. A call moves that moment on by the
+    time a token needs to come back; if it would be further away than a whole bucket needs, there is no token left.
+    (Telephone networks know it as the generic cell rate algorithm.)
 
     Parameters
     ----------
     ring
         The keys; None in development.
     rate
-        Requests a second, of a key that has no rate of its own: for long, two seconds' worth in one go.
+        Requests a second of a key: for long, two seconds' worth in one go.
     clock
         Tells the time in seconds.
     """
 
     def __init__(self, ring: KeyStore | None, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self.ring, self._rate = ring, rate
-        self._buckets = Buckets(clock)
+        self.ring, self._rate, self._clock = ring, rate, clock
+        self._at_once = max(_SECONDS_AT_ONCE * rate, _LEAST_AT_ONCE)
+        self._full: dict[str, float] = {}
 
     async def __call__(
-        self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None
+        self,
+        request: Request,
+        roles: Sequence[str],
+        study: str | None = None,
+        *,
+        anywhere: bool = False,
+        again: bool = False,
     ) -> Key:
         """Return the key of a request; raise a problem if there is none, or it may not do this, or not so often.
 
@@ -102,58 +58,24 @@ class Gate:
         ----------
         request
             With the header Authorization.
-        role
-            What it is about to do; of several, one will do.
+        roles
+            What it is about to do: one of them will do.
         study
-            The name of the study; None for all of them; `ANY` for whichever the key is for.
+            The name of the study; None for all of them.
+        anywhere
+            Whether a key for whichever study will do.
+        again
+            Whether the request was let in some time ago: that does not count as a call.
         """
-        key = await self._key(request)
-        self.counted(request, key)
-        return self._entitled(request, key, role, study)
-
-    def at_sight(
-        self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None
-    ) -> tuple[Key, int] | None:
-        """Let in by keys as they were last read: return the key, and their number; None if it needs a fresh look.
-
-        It is the study's thread that sees, with all calls that it has gathered, whether that is still their number:
-        so those who ask and tell wait for one thread less.
-
-        Parameters
-        ----------
-        request, role, study
-            As before.
-        """
-        if self.ring is None:
-            return None
-        key, revision = self.ring.known(_bearer(request.scope))
-        if key is None:
-            return None
-        self.counted(request, key)
-        return self._entitled(request, key, role, study), revision
-
-    async def again(self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None) -> Key:
-        """Return the key of a request that was let in some time ago, if it still may; that does not count as a call.
-
-        Parameters
-        ----------
-        request, role, study
-            As before.
-        """
-        return self._entitled(request, await self._key(request), role, study)
-
-    async def _key(self, request: Request) -> Key:
-        if self.ring is None:
-            return _EVERYBODY
-        key = await self.ring.check(_bearer(request.scope))
-        if key is None:
-            raise Problem("unauthorised", _NO_KEY, _CHALLENGE)
-        return key
-
-    def _entitled(self, request: Request, key: Key, role: str | tuple[str, ...], study: str | Whichever | None) -> Key:
-        roles = (role,) if isinstance(role, str) else role
-        where = key.study if isinstance(study, Whichever) else study
-        if not any(key.may(one, where) for one in roles):
+        key = _EVERYBODY
+        if self.ring is not None:
+            found = await self.ring.check(_bearer(request.scope))
+            if found is None:
+                raise Problem("unauthorised", _NO_KEY, _CHALLENGE)
+            key = found
+        if not again:
+            self.counted(request, key)
+        if not any(key.has(role) if anywhere else key.may(role, study) for role in roles):
             raise Problem("forbidden", f"It takes a key with the role {' or '.join(roles)}, for what it is used for.")
         facts = request.scope.get("sottovoce.facts")
         if facts is not None and key.study is not None and key.study == study:
@@ -172,11 +94,33 @@ class Gate:
         """
         if (facts := request.scope.get("sottovoce.facts")) is not None:
             facts.key = key.id
-        if self.ring is None:
-            return
-        rate = self._rate if key.rate is None else key.rate
-        if wait := self._buckets.wait(key.id, rate, max(_SECONDS_AT_ONCE * rate, _LEAST_AT_ONCE)):
-            raise _too_many(wait, "This key has called too often.")
+        if self.ring is not None and (wait := self.wait(key.id)):
+            headers = {"Retry-After": str(max(1, math.ceil(wait)))}
+            raise Problem("too-many", "This key has called too often.", headers)
+
+    def wait(self, name: str) -> float:
+        """Take a token of a key; return 0, or the seconds after which there will be one.
+
+        Parameters
+        ----------
+        name
+            Of the key.
+
+        Examples
+        --------
+        >>> gate = Gate(None, rate=4.0, clock=lambda: 0.0)
+        >>> [gate.wait("k") for _ in range(11)][-2:]
+        [0.0, 0.25]
+        """
+        now = self._clock()
+        full = max(self._full.get(name, now), now) + 1.0 / self._rate
+        missing = full - now - self._at_once / self._rate
+        if missing > _ROUNDING:
+            return missing
+        self._full[name] = full
+        if len(self._full) > _MANY:  # those that are full are as good as new
+            self._full = {one: when for one, when in self._full.items() if when > now}
+        return 0.0
 
 
 def _bearer(scope: Scope) -> str | None:
@@ -185,7 +129,3 @@ def _bearer(scope: Scope) -> str | None:
     if len(found) != 1 or found[0][:7].lower() != b"bearer ":
         return None
     return str(found[0][7:].strip(b" "), "latin-1")
-
-
-def _too_many(wait: float, words: str) -> Problem:
-    return Problem("too-many", words, {"Retry-After": str(max(1, math.ceil(wait)))})

@@ -40,7 +40,7 @@ class Settings:
     grace
         Seconds that calls in flight are given to finish when the service stops.
     rate
-        Requests a second that a key may make for long, unless it was created with a rate of its own.
+        Requests a second that a key may make for long.
     largest_body, largest_block
         Bytes of a request; actions of one call.
     open_studies

@@ -4,7 +4,6 @@
 |----------|----------------|------------------------------------------------------------------|----------------|
 | keys     | key            | its public id, the hash of its secret, what it may do, until when | no: hashes     |
 | requests | request        | its answer, for a client that repeats it                         | no: actions    |
-| revision | storage        | a number that every change of keys raises                        | no             |
 
 No loss is ever stored here. On PostgreSQL these tables lie beside those of the studies; on SQLite in a file of their
 own, since SQLite has one writer at a time: looking at a key must never stand in the way of erasing losses.
@@ -12,7 +11,6 @@ own, since SQLite has one writer at a time: looking at a key must never stand in
 
 import os
 import re
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,8 +35,7 @@ CREATE TABLE sottovoce_service_keys (
   created DOUBLE PRECISION NOT NULL,
   expires DOUBLE PRECISION,
   revoked DOUBLE PRECISION,
-  note TEXT NOT NULL,
-  rate DOUBLE PRECISION            -- requests a second, NULL: as the service has it
+  note TEXT NOT NULL
 );
 
 CREATE TABLE sottovoce_service_requests (
@@ -53,8 +50,7 @@ CREATE TABLE sottovoce_service_requests (
 
 CREATE INDEX sottovoce_service_requests_at ON sottovoce_service_requests (at);
 
-CREATE TABLE sottovoce_service_revision (
-  number BIGINT NOT NULL,
+CREATE TABLE sottovoce_service_version (
   version INTEGER NOT NULL
 )
 """
@@ -90,9 +86,9 @@ class ServiceStore:
 
     def _prepare(self) -> None:
         """Make the tables, unless they are there; refuse those of another version."""
-        if "sottovoce_service_revision" not in self._reader.tables():
+        if "sottovoce_service_version" not in self._reader.tables():
             self._writer.transaction(self._make_tables)
-        for (version,) in self.read("SELECT version FROM sottovoce_service_revision"):
+        for (version,) in self.read("SELECT version FROM sottovoce_service_version"):
             if version != VERSION:
                 raise StorageError(
                     f"{self.name} has tables of the service in version {version}, and this sottovoce knows {VERSION}: "
@@ -103,12 +99,11 @@ class ServiceStore:
         """Make the tables: one process at a time, however many start together."""
         base = self._writer
         base.one_at_a_time()
-        if "sottovoce_service_revision" in base.tables():
+        if "sottovoce_service_version" in base.tables():
             return
         for statement in _TABLES.format(**base.words).split(";"):
             base.run(statement)
-        # It begins anywhere: two storages in one place, one after the other, are not taken for one.
-        base.run("INSERT INTO sottovoce_service_revision VALUES (?, ?)", secrets.randbits(40), VERSION)
+        base.run("INSERT INTO sottovoce_service_version VALUES (?)", VERSION)
 
     @property
     def name(self) -> str:

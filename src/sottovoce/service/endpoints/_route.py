@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Path
@@ -16,11 +17,9 @@ from sottovoce.service.body_limit import is_stream
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints._parsing import carried_out
 from sottovoce.service.endpoints.models import Channel, Closed, Erased, Forget
-from sottovoce.service.gate import ANY
 from sottovoce.service.keys import Key
 from sottovoce.service.problem_documents import KINDS, Problem
 from sottovoce.service.settings import Settings
-from sottovoce.service.study_workers import KeysChanged
 
 AT_ONCE = 0.05
 """Seconds within which a look at a key is not repeated."""
@@ -210,12 +209,6 @@ def streamed(stream: Answering) -> Callable[[Answering], Answering]:
     return mark
 
 
-def at_sight(endpoint: Answering) -> Answering:
-    """Let keys in as they were last read: the endpoint hands `revision_of` its request on to a study's thread."""
-    endpoint.at_sight = True  # type: ignore[attr-defined]
-    return endpoint
-
-
 class Route(APIRoute):
     """Checks a key before the body is read, and again if that took long: it may be revoked meanwhile."""
 
@@ -224,44 +217,27 @@ class Route(APIRoute):
         handle, parsed = super().get_route_handler(), self._parser()
         extra = self.openapi_extra or {}
         roles = tuple(extra["security"][0]["key"]) if extra.get("security") else ()
-        elsewhere = ANY if extra.get("x-any-study") else None
+        anywhere = extra.get("x-any-study", False)
         stream: Answering | None = getattr(self.endpoint, "stream", None)
-        at_sight: bool = getattr(self.endpoint, "at_sight", False)
 
         async def guarded(request: Request) -> Response:
             lines = stream if stream is not None and is_stream(request.scope) else None
             reads = self.body_field is not None and lines is None
-            gate, study = context_of(request).gate, request.path_params.get("name", elsewhere)
-            if at_sight and lines is None:
-                try:
-                    if (known := gate.at_sight(request, roles, study)) is not None:
-                        request.scope["sottovoce.key"], request.scope["sottovoce.revision"] = known
-                        return await answered(request)
-                except KeysChanged:
-                    request.scope["sottovoce.key"] = await gate.again(request, roles, study)
-                    del request.scope["sottovoce.revision"]
-                    return await answered(request)
-                except Exception:  # whose key was revoked meanwhile is told nothing else
-                    await gate.again(request, roles, study)
-                    raise
             if roles:
-                key = await gate(request, roles, study)
+                check = partial(context_of(request).gate, request, roles, request.path_params.get("name"))
+                request.scope["sottovoce.key"] = await check(anywhere=anywhere)
                 began = time.monotonic()
                 if reads:
                     await request.body()  # and there it stays
                     if time.monotonic() - began > AT_ONCE:
-                        key = await gate.again(request, roles, study)
-                request.scope["sottovoce.key"] = key
+                        await check(anywhere=anywhere, again=True)
             if lines is not None:
                 streamed: Response = await lines(request, **request.path_params)
                 return streamed
-            return await answered(request)
-
-        async def answered(request: Request) -> Response:
             if parsed is not None and (arguments := parsed(request, await request.body())) is not None:
                 response: Response = await self.endpoint(request=request, **arguments)
                 return response
-            if self.body_field is not None:  # as JSON, whatever it is called: curl -d calls it a form
+            if reads:  # as JSON, whatever it is called: curl -d calls it a form
                 others = [one for one in request.scope["headers"] if one[0] != b"content-type"]
                 request.scope["headers"] = [*others, (b"content-type", b"application/json")]
             return await handle(request)
@@ -299,12 +275,6 @@ class Route(APIRoute):
 def context_of(request: Request) -> Context:
     """Return what endpoints work with."""
     found: Context = request.app.state.context
-    return found
-
-
-def revision_of(request: Request) -> int | None:
-    """Return the number of the keys that a request was let in by; None if they were read since it came."""
-    found: int | None = request.scope.get("sottovoce.revision")
     return found
 
 

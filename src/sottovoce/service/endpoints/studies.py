@@ -35,11 +35,9 @@ from sottovoce.service.endpoints._route import (
     Endpoints,
     IdempotencyKey,
     Name,
-    at_sight,
     check_block,
     context_of,
     key_of,
-    revision_of,
     streamed,
 )
 from sottovoce.service.problem_documents import Problem, problem_for
@@ -142,7 +140,6 @@ def _changed(study: Study, wish: models.Change) -> dict[str, Any]:
     "ask",
     problems=("unknown-segment", "horizon-reached", "idempotency-key-reused"),
 )
-@at_sight
 async def ask(
     request: Request, name: Name, wanted: models.Ask | None = None, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -151,7 +148,7 @@ async def ask(
     order = _order(wanted or models.Ask(), context.settings.largest_block)
     if idempotency_key is not None:
         order = replace(order, request=Repeatable.of(name, key_of(request).id, idempotency_key, order.asks))
-    answer = await (await context.studies(name)).ask(order, revision_of(request))
+    answer = await (await context.studies(name)).ask(order)
     context.metrics.count_events("asked", len(answer.ids))
     headers = {"Idempotent-Replayed": "true"} if answer.replayed else None
     return Response(answer.body, headers=headers, media_type="application/json")
@@ -206,13 +203,12 @@ async def tell_stream(request: Request, name: Name) -> Response:
     problems=TELL_PROBLEMS,
     extra={"requestBody": {"content": {STREAM: {"schema": {"type": "string"}}}}},
 )
-@at_sight
 @streamed(tell_stream)
 async def tell(request: Request, name: Name, told: models.Tell) -> Response:
     """Record losses; everything that is told takes the same way, whatever the loss is."""
     context, call = context_of(request), told.call
     check_block(context, call.ids)
-    recorded = await (await context.studies(name)).tell(call, revision_of(request))
+    recorded = await (await context.studies(name)).tell(call)
     context.metrics.count_told(recorded.recorded, recorded.already, recorded.dropped)
     return counted(recorded)
 
@@ -228,7 +224,7 @@ async def _still_let_in(context: Context, request: Request, name: str, looked: f
     if time.monotonic() - looked <= AT_ONCE:
         return looked
     try:
-        await context.gate.again(request, "tell", name)
+        await context.gate(request, ("tell",), name, again=True)
     except Problem as refused:
         refused.facts["recorded"] = total.recorded
         raise

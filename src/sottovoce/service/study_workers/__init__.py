@@ -4,11 +4,10 @@ from sottovoce.service.study_workers.answers import Layout
 from sottovoce.service.study_workers.asking import AskOrder
 from sottovoce.service.study_workers.open_books import OpenBook, OpenBooks, open_evaluations, open_study
 from sottovoce.service.study_workers.requests import Requests
-from sottovoce.service.study_workers.worker import KeysChanged, StudyWorker
+from sottovoce.service.study_workers.worker import StudyWorker
 
 __all__ = [
     "AskOrder",
-    "KeysChanged",
     "Layout",
     "OpenBook",
     "OpenBooks",

@@ -18,13 +18,9 @@ from sottovoce.service.study_workers.requests import Requests
 from sottovoce.studies import Recorded, Study, TellCall
 
 Found = TypeVar("Found")
-_Call = tuple[Any, "asyncio.Future[Any]", int | None]
+_Call = tuple[Any, "asyncio.Future[Any]"]
 _APART = 0.001  # seconds between two transactions of a busy study: others join the next one meanwhile
 _MOST_TOGETHER = 1024  # calls: the first of them shall not wait for thousands
-
-
-class KeysChanged(Exception):
-    """Keys have changed since a call was let in: it has to be looked at again, and nothing of it was carried out."""
 
 
 class StudyWorker(OpenBook[Study]):
@@ -40,8 +36,6 @@ class StudyWorker(OpenBook[Study]):
         Where callers wait.
     refusal
         Why nothing can be asked and told, if the study can only be looked at.
-    revision
-        Reads the number of the keys: calls that were let in by another one are not carried out.
     """
 
     def __init__(
@@ -50,11 +44,9 @@ class StudyWorker(OpenBook[Study]):
         requests: Requests,
         loop: asyncio.AbstractEventLoop,
         refusal: Exception | None = None,
-        revision: Callable[[], int] | None = None,
     ) -> None:
         super().__init__(study)
         self._requests, self._loop, self._refusal = requests, loop, refusal
-        self._revision = revision
         self._arrived: list[_Call] = []  # and not handed in yet
         self._queue: queue.SimpleQueue[list[_Call] | None] = queue.SimpleQueue()
         self._waiting = 0
@@ -69,14 +61,14 @@ class StudyWorker(OpenBook[Study]):
         """Whether nobody waits for anything."""
         return super().idle and not self._waiting
 
-    async def ask(self, order: AskOrder, revision: int | None = None) -> Answer:
-        """Return actions as JSON, once that they were handed out is on record; see `tell` for `revision`."""
-        answer: Answer = _raised(await self._outcome(order, revision))
+    async def ask(self, order: AskOrder) -> Answer:
+        """Return actions as JSON, once that they were handed out is on record."""
+        answer: Answer = _raised(await self._outcome(order))
         return answer
 
-    async def tell(self, call: TellCall, revision: int | None = None) -> Recorded:
-        """Return what became of losses, once they are on record; raise `KeysChanged` if `revision` is out of date."""
-        recorded: Recorded = _raised(await self._outcome(call, revision))
+    async def tell(self, call: TellCall) -> Recorded:
+        """Return what became of losses, once they are on record."""
+        recorded: Recorded = _raised(await self._outcome(call))
         return recorded
 
     async def tell_each(self, calls: Sequence[TellCall]) -> list[Recorded | Exception]:
@@ -100,12 +92,12 @@ class StudyWorker(OpenBook[Study]):
             found: Found = self._made[what][1]
             return found
 
-    async def _outcome(self, wanted: AskOrder | TellCall, revision: int | None = None) -> Any:
+    async def _outcome(self, wanted: AskOrder | TellCall) -> Any:
         self.check()
         future = self._loop.create_future()
         self._waiting += 1
         try:
-            self._arrived.append((wanted, future, revision))
+            self._arrived.append((wanted, future))
             if len(self._arrived) == 1:
                 self._loop.call_soon(self._hand_in)  # with all that the loop reads in the same turn
             return await future
@@ -140,30 +132,10 @@ class StudyWorker(OpenBook[Study]):
         going_on = True
         while going_on:
             calls, going_on = self._together()
-            calls = self._let_in(calls)
             tells = [call for call in calls if isinstance(call[0], TellCall)]
             asks = [call for call in calls if isinstance(call[0], AskOrder)]
             self._finish(tells, self.kept.tell_each)
             self._finish(asks, self._asked)
-
-    def _let_in(self, calls: list[_Call]) -> list[_Call]:
-        """Return calls whose keys are as they were when they were let in; have the others looked at again.
-
-        The number is read after all of them came: a key that is revoked before its call is made is never used.
-        """
-        waiting = [call for call in calls if call[2] is not None]
-        if not waiting or self._revision is None:
-            return calls
-        outcome: Exception = KeysChanged()
-        now: int | None = None
-        try:
-            now = self._revision()
-        except Exception as problem:
-            outcome = problem
-        stale = [call for call in waiting if call[2] != now]
-        if stale:
-            self._loop.call_soon_threadsafe(_hand_over, [call[1] for call in stale], [outcome] * len(stale))
-        return [call for call in calls if call[2] is None or call[2] == now]
 
     def _asked(self, orders: list[AskOrder], on_record: Callable[[list[Any]], None]) -> None:
         on_record(answer_asks(self.kept, self._requests, orders))
@@ -195,10 +167,10 @@ class StudyWorker(OpenBook[Study]):
         def deliver(outcomes: list[Any]) -> None:
             delivered.append(True)
             self.gone = self.gone or any(isinstance(one, StudyNotFound) for one in outcomes)
-            self._loop.call_soon_threadsafe(_hand_over, [future for _, future, _ in calls], outcomes)
+            self._loop.call_soon_threadsafe(_hand_over, [future for _, future in calls], outcomes)
 
         try:
-            carry_out([wanted for wanted, _, _ in calls], deliver)
+            carry_out([wanted for wanted, _ in calls], deliver)
         except Exception as problem:  # of all of them
             if not delivered:
                 deliver([problem] * len(calls))
