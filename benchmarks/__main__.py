@@ -6,7 +6,7 @@ import sys
 
 import benchmarks
 
-SUPPORT = {"__main__", "harness", "solvers", "worlds"}
+SUPPORT = {"__main__", "harness", "segment_rivals", "solvers", "worlds"}
 
 
 def main() -> None:

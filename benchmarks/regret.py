@@ -30,7 +30,7 @@ FIRST_SEED, SEEDS = 101, 10
 PRIVACY = {"none": NONE, "1": ONE, "0.1": TENTH}
 PLANS = {"posterior": POSTERIOR, "worst-case": WORST_CASE}
 BASELINES = {"LinUCB": sv.lab.baselines.LinUCB, "Thompson sampling": sv.lab.baselines.ThompsonSampling}
-PROBLEMS = ("slate", "ranking", "spanning-tree")
+PROBLEMS = ("slate", "ranking")
 HORIZONS = (10_000, 100_000, 1_000_000, 10_000_000)
 
 

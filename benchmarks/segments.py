@@ -23,8 +23,8 @@ import numpy as np
 import sottovoce as sv
 from benchmarks.harness import RESULTS, show
 from benchmarks.processes import server
+from benchmarks.segment_rivals import one_each, one_for_all
 from benchmarks.worlds import judged, milli
-from sottovoce.lab.segment_rivals import one_each, one_for_all
 from sottovoce.models import segment_text
 
 EVENTS, SEGMENTS = 1_000_000, 20

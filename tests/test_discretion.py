@@ -106,12 +106,6 @@ def asked(privacy=None, **options):
     return made, made.ask(3).ids
 
 
-@cache
-def asked_baseline():
-    made = sv.lab.baselines.FKM(sv.domains.Ball(3), horizon=100, loss_range=(0.0, 1.0))
-    return made, made.ask(3).ids
-
-
 def tell(first, count, losses):
     made, ids = first
     made.tell(int(ids[0]) if count == 1 else ids[:count], losses)
@@ -147,8 +141,6 @@ CALLS = {
     "reports": lambda bad: report(asked(sv.LocalDP(1.0), channel="laplace"), 2, [1, bad]),
     "minimize": lambda bad: minimise(lambda x: bad),
     "minimize in blocks": lambda bad: minimise(lambda x: [bad] * len(x), vectorized=True),
-    "a baseline": lambda bad: tell(asked_baseline(), 1, bad),
-    "a baseline, in a block": lambda bad: tell(asked_baseline(), 2, [0.5, bad]),
     "a loss grid": lambda bad: LossGrid(0.0, 1.0).quantise([bad]),
     **{f"privatise by {kind}": lambda bad, c=c: sv.local.privatise(bad, c) for kind, c in CHANNELS.items()},
     **{f"{kind}.privatise": lambda bad, c=c: c.privatise(bad) for kind, c in CHANNELS.items()},

@@ -119,7 +119,7 @@ def test_both_are_compared_and_what_does_not_fit_says_why(found):
     assert "shops: regret in simulation" in printed
 
 
-class Twin(baselines.FKM):
+class Twin(baselines.LinUCB):
     pass
 
 
@@ -130,7 +130,7 @@ class Half(base.DecisionProblem):
 @pytest.mark.parametrize(
     ("kinds", "reason"),
     [
-        ([baselines.FKM, Twin], "two are named fkm: FKM and Twin"),
+        ([baselines.LinUCB, Twin], "two are named linucb: LinUCB and Twin"),
         ([Half], "Half is not complete yet: it lacks examples"),
     ],
 )

@@ -38,7 +38,7 @@ GRID = ("ball:dimension=2", "--epsilon", "1,10", "--horizon", "300,1e3", "--seed
 
 @pytest.mark.usefixtures("inline")
 def test_the_table_holds_the_results_and_the_folder_holds_everything(command, tmp_path):
-    code, out, err = command(*GRID, "--algorithms", "default,fkm,phased-elimination")
+    code, out, err = command(*GRID, "--algorithms", "default,garber-kretzu,phased-elimination")
     assert (code, err) == (0, "")
     sweep = Sweep.load(tmp_path / "here")
     assert len(sweep.results) == len(sweep.cells) == 2 * 2 * 2 + 2 * 2 + 2 * 2 * 2

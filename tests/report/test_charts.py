@@ -131,7 +131,7 @@ def test_the_error_of_a_price_agrees_with_the_jackknife():
         ("default:play=around", "no-privacy", False),
         ("paper-gaussian", "paper-no-noise", True),
         ("paper-gaussian", "no-privacy", False),
-        ("smith-thakurta", "fkm", False),
+        ("smith-thakurta", "garber-kretzu", False),
     ],
 )
 def test_a_price_is_relative_to_the_same_algorithm_only(algorithm, free, told):

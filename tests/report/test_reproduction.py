@@ -9,8 +9,8 @@ import pytest
 
 from sampling import every
 from sottovoce.lab import Result, Sweep, make_problem
-from sottovoce.lab.reproduction.extent import Extent, judge, reproduction_grid
-from sottovoce.lab.reproduction.paper_claims import WORDS, Base
+from sottovoce.lab.reproduction.claims import WORDS, claims
+from sottovoce.lab.reproduction.extent import Base, Extent, reproduction_grid
 from sottovoce.lab.sweeps.records import write_record
 from sottovoce.plans.choosing import horizon_needed, horizon_that_learns
 from sottovoce.plans.paper import paper_draft
@@ -30,8 +30,6 @@ SCALE = Extent(
     seeds=2,
     longest=(100_000,),
     longest_seeds=1,
-    hindsight_horizons=(10_000,),
-    slow_hindsight_horizons=(1_000,),
 )
 
 
@@ -54,7 +52,7 @@ def sweep(tmp_path):
 
 
 def test_tables_hold_every_verdict_and_every_number_and_the_figures_are_beside_them(sweep, tmp_path):
-    found = judge(sweep.results, SCALE)
+    found = claims(sweep.results, SCALE.base)
     paths = write_reproduction(sweep, found, SCALE, tmp_path)
     assert [path.name for path in paths] == [
         *("reproduction.csv", "reproduction-evidence.csv"),
@@ -96,17 +94,16 @@ def test_a_figure_has_a_line_for_every_algorithm_and_the_values_of_the_results(s
     axes = draw(sweep.results, SCALE, "horizon").axes[0]
     names = {text.get_text() for text in axes.texts}
     assert {"never learning", "this library, pure privacy", "Garber-Kretzu", "Smith-Thakurta, pure"} <= names
-    lines = {tuple(line.get_ydata().round(6)) for line in axes.lines if len(line.get_xdata()) == 3}
+    lines = {tuple(line.get_ydata().round(6)) for line in axes.lines if len(line.get_xdata()) == 2}
     expected = [round(1.005 * horizon**0.5 / horizon, 6) for horizon in SCALE.horizons]
-    expected += [round(horizon**0.5 / horizon, 6) for horizon in SCALE.longest]  # which has one seed
     assert tuple(expected) in lines
-    never = next(line for line in axes.lines if set(line.get_ydata()) == {0.5} and len(line.get_xdata()) > 2)
-    assert list(never.get_xdata()) == [*SCALE.horizons, *SCALE.longest]
+    never = next(line for line in axes.lines if set(line.get_ydata()) == {0.5} and len(line.get_xdata()) > 1)
+    assert tuple(never.get_xdata()) == SCALE.horizons
 
 
 def test_nothing_at_all_can_be_drawn_and_written(tmp_path):
     empty = Sweep.create(tmp_path, reproduction_grid(SCALE), command="sottovoce reproduce")
-    paths = write_reproduction(empty, judge((), SCALE), SCALE, tmp_path)
+    paths = write_reproduction(empty, claims((), SCALE.base), SCALE, tmp_path)
     assert "no runs were finished" in paths[1].read_text()
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sottovoce.cli.compare import run_with_progress
 from sottovoce.cli.folders import check_writable
-from sottovoce.lab.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, judge, reproduction_grid
+from sottovoce.lab.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, claims, reproduction_grid
 
 _COLOURS = {HOLDS: "green", FAILS: "bold red"}
 
@@ -47,11 +47,10 @@ def reproduce_command(
         jobs=jobs,
         fresh=fresh,
     )
-    found = judge(sweep.results, scale)
+    found = claims(sweep.results, scale.base)
     for claim, table in zip(found, claim_tables(found), strict=True):
         console.print(f"[bold]{claim.title}[/] ({claim.source})", highlight=False)
         console.print(table)
-        console.print(claim.verdict + "\n", highlight=False)
     console.print("Noise is simulated: NOT PRIVATE.", highlight=False)
     for path in write_reproduction(sweep, found, scale, out):
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)

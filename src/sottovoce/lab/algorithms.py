@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sottovoce._written import read
-from sottovoce.lab.baselines import BASELINES
+from sottovoce.lab.baselines import BASELINES, Baseline, BestFixed
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.lab.seeding import Streams
-from sottovoce.lab.segment_rivals import one_each, one_for_all
 from sottovoce.learning import PrivateBandit
 from sottovoce.plans.paper import paper_draft
 from sottovoce.plans.problem import Problem
@@ -82,20 +81,9 @@ def _pure(setting: AlgorithmSetting) -> Guarantee:
     return ApproxDP(setting.epsilon, delta) if delta else PureDP(setting.epsilon)
 
 
-def _promised(kind: type[Any], setting: AlgorithmSetting) -> Guarantee:
+def _promised(kind: type[Baseline], setting: AlgorithmSetting) -> Guarantee:
     """Return what a baseline is asked to keep; under zCDP rho = epsilon^2/2, which is implied by pure privacy."""
-    return ZCDP(setting.epsilon**2 / 2) if getattr(kind, "promise", None) is ZCDP else _pure(setting)
-
-
-def _rival(make: Callable[..., Any]) -> Callable[[AlgorithmSetting], Any]:
-    return lambda setting: make(
-        setting.problem,
-        horizon=setting.horizon,
-        privacy=_pure(setting),
-        seed=setting.streams.coins,
-        noise_seed=setting.streams.noise,
-        **setting.choices,
-    )
+    return _pure(setting) if PureDP in kind.promises else ZCDP(setting.epsilon**2 / 2)
 
 
 def _approximate(setting: AlgorithmSetting) -> Guarantee:
@@ -111,7 +99,7 @@ def _paper_with_needed_noise(setting: AlgorithmSetting, privacy: Guarantee) -> P
     return _bandit(setting, privacy, plan=replace(paper_draft(problem, needed_noise=True).finish(), name="paper"))
 
 
-def _baseline(kind: type[Any]) -> Algorithm:
+def _baseline(kind: type[Baseline]) -> Algorithm:
     def build(setting: AlgorithmSetting) -> Any:
         problem, environment = setting.problem, setting.problem.environment
         if kind.linear_only and problem.losses != "linear":
@@ -124,13 +112,11 @@ def _baseline(kind: type[Any]) -> Algorithm:
         }
         if kind.private:
             arguments |= {"privacy": _promised(kind, setting), "noise": SimulatedNoise(setting.streams.noise)}
-        taken = inspect.signature(kind).parameters
-        if "point" in taken:
+        if kind is BestFixed:
             arguments["point"] = environment.comparator(setting.horizon).point
-        foreign = [name for name in setting.choices if name in arguments or name not in taken]
-        if foreign:
-            raise ValueError(f"{kind.name} has no setting {', '.join(foreign)}")
-        return kind(problem.domain, **arguments, **setting.choices)
+        if setting.choices:
+            raise ValueError(f"{kind.name} has no setting {', '.join(setting.choices)}")
+        return kind(problem.domain, **arguments)
 
     return Algorithm(kind.name, (inspect.getdoc(kind) or kind.name).splitlines()[0], kind.private, build)
 
@@ -156,8 +142,6 @@ _HERE = (
     Algorithm(
         "no-privacy", "this library's choice without privacy", False, lambda setting: _bandit(setting, NoPrivacy())
     ),
-    Algorithm("one-for-all", "this library's choice, telling no segments apart", True, _rival(one_for_all)),
-    Algorithm("one-each", "an optimizer for each segment, which learn nothing from each other", True, _rival(one_each)),
     _paper("laplace", "Laplace noise", lambda setting: _bandit(setting, PureDP(setting.epsilon), plan="paper")),
     _paper(
         "gaussian",

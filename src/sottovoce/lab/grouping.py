@@ -1,6 +1,6 @@
 """Results put together: by what they share, and in tables with a row for each seed."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -38,7 +38,7 @@ class SeedTable:
     >>> from sottovoce.lab import Cell
     >>> results = [Result(Cell("ball", "default", 1.0, horizon, 0), "done", regret=3.0) for horizon in (20, 10)]
     >>> found = seed_table(results, lambda result: float(result.cell.horizon))
-    >>> found.values, found.seeds, found.of(lambda result: result.regret)
+    >>> found.values, found.seeds, found.regrets
     ((10.0, 20.0), (0,), array([[3., 3.]]))
     """
 
@@ -50,6 +50,24 @@ class SeedTable:
         """Return one figure of all results, as an array."""
         every = [figure(result) for row in self.rows for result in row]
         return np.array(every, dtype=np.float64).reshape(len(self.seeds), len(self.values))
+
+    @property
+    def regrets(self) -> Floats:
+        """The cumulative regret of each."""
+        return self.of(lambda result: result.regret)
+
+    @property
+    def never(self) -> Floats:
+        """That of never learning."""
+        return self.of(lambda result: result.never_learning)
+
+    def only(self, values: Collection[float], seeds: Collection[int] | None = None) -> "SeedTable":
+        """Return the table at some of its values, of some of its seeds."""
+        kept = [(seed, row) for seed, row in zip(self.seeds, self.rows, strict=True) if seeds is None or seed in seeds]
+        rows = tuple(
+            tuple(one for value, one in zip(self.values, row, strict=True) if value in values) for _, row in kept
+        )
+        return SeedTable(tuple(one for one in self.values if one in values), tuple(seed for seed, _ in kept), rows)
 
 
 def seed_table(results: Iterable[Result], value: Callable[[Result], float]) -> SeedTable:

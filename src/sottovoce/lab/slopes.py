@@ -87,9 +87,13 @@ def fit(values: Vector, regrets: Vector, *, confidence: float = 0.95) -> Fit:
     >>> str(fit(np.array([1.0, 10.0]), np.array([[1.0, 10.0], [1.0, 12.0], [1.0, 8.0]])))
     '0.99 [0.78, 1.21]'
     """
-    number("confidence", confidence, above=0.0, at_most=1.0)
     x = np.log(values) - np.log(values).mean()
-    each = np.log(regrets) @ x / (x @ x)
+    return mean_fit(np.log(regrets) @ x / (x @ x), confidence)
+
+
+def mean_fit(each: Vector, confidence: float = 0.95) -> Fit:
+    """Return the mean of what each seed gave, with its Student interval."""
+    number("confidence", confidence, above=0.0, at_most=1.0)
     slope, error = float(each.mean()), standard_error(each)
     reach = float(stdtrit(len(each) - 1, (1 + confidence) / 2)) * error if len(each) > 1 else math.nan
     return Fit(slope, error, slope - reach, slope + reach)
@@ -144,7 +148,7 @@ def _grouped(
 
 
 def _slope(against: str, fixed: _Fixed, table: SeedTable, confidence: float) -> Slope:
-    regrets = table.of(lambda result: result.regret)
+    regrets = table.regrets
     found, reason = None, ""
     if not table.seeds:
         reason = "no seed was finished at every value"

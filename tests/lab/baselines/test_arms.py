@@ -13,17 +13,18 @@ import sottovoce as sv
 from sampling import every
 from sottovoce.errors import DomainError
 from sottovoce.lab.baselines._linear import Features
-from sottovoce.lab.baselines._phases import Belief, Phase, PrivatelyPhased
 from sottovoce.lab.baselines._vertices import few_vertices
 from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar, TsallisBatches, leader
-from sottovoce.lab.baselines.dp_imed import GeometricPhases, private_divergence
+from sottovoce.lab.baselines.base import Belief, Phase
+from sottovoce.lab.baselines.dp_imed import GeometricPhases, OptimisticPhases, private_divergence
 from sottovoce.lab.baselines.phased_elimination import DesignElimination
 from sottovoce.lab.baselines.zcdp_elimination import GaussianElimination
 from sottovoce.lab.baselines.zcdp_thompson_sampling import NoisyPosterior
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LossGrid
 
 RANGE = (-1.0, 3.0)
-PHASED = [kind for kind in sv.lab.baselines.BASELINES.values() if issubclass(kind, PrivatelyPhased)]
+PHASED = [kind for kind in sv.lab.baselines.BASELINES.values() if kind.private and hasattr(kind, "policy")]
 
 
 class Chosen:
@@ -45,8 +46,12 @@ class Chosen:
 
 def made(kind, domain, horizon=3_000, privacy=None, noise=None):
     noise = sv.SimulatedNoise(2) if noise is None else noise
-    privacy = kind.promise(1.0) if privacy is None else privacy
+    privacy = kind.promises[0](1.0) if privacy is None else privacy
     return kind(domain, horizon=horizon, loss_range=RANGE, privacy=privacy, seed=1, noise=noise)
+
+
+def problem(domain, horizon=10**5, width=1.0):
+    return Problem(domain, horizon, (0.0, width), sv.NoPrivacy(), losses="linear")
 
 
 # ---------------------------------------------------------------------- vertices
@@ -86,11 +91,11 @@ def test_sets_without_a_short_list_are_refused_with_the_reason():
         for domain in (sv.domains.Ball(3), sv.domains.Hypersimplex(20, 5), sv.domains.Permutahedron([1.0, 2.0, 3.0])):
             if kind is sv.lab.baselines.ZCDPThompsonSampling:  # which asks the oracle
                 continue
-            with pytest.raises(DomainError, match=f"{kind.name} needs a list of at most 1,000 vertices, and"):
+            with pytest.raises(DomainError, match="it needs a list of at most 1,000 vertices, and"):
                 made(kind, domain)
         for privacy in (sv.ApproxDP(1.0, 1e-6), sv.ZCDP(1.0), sv.PureDP(1.0)):
-            if not isinstance(privacy, kind.promise):
-                with pytest.raises(TypeError, match=f"privacy must be {kind.promise.__name__} for {kind.name}"):
+            if not isinstance(privacy, kind.promises):
+                with pytest.raises(TypeError, match=f"privacy must be {kind.promises[0].__name__} for {kind.name}"):
                     made(kind, sv.domains.Simplex(3), privacy=privacy)
 
 
@@ -101,11 +106,11 @@ def test_sets_without_a_short_list_are_refused_with_the_reason():
 @every("most", [(0.5, 1), (2.0, 3)])
 def test_the_scale_of_a_sum(kind, most):
     """One loss, one number, one noise: epsilon = contributions x B/scale, as dp-accounting says as well."""
-    source, privacy = Chosen(np.zeros(10**5, dtype=np.int64)), kind.promise(most[0], contributions=most[1])
+    source, privacy = Chosen(np.zeros(10**5, dtype=np.int64)), kind.promises[0](most[0], contributions=most[1])
     learner = made(kind, sv.domains.Simplex(4), privacy=privacy, noise=source)
     steps = LossGrid(*RANGE, bits=learner.plan.bits).steps
     assert source.noise == learner.privacy.noise
-    if kind.promise is sv.ZCDP:  # rho = (contributions x B)^2/(2 scale^2)
+    if kind.promises == (sv.ZCDP,):  # rho = (contributions x B)^2/(2 scale^2)
         assert source.noise.family == "gaussian"
         assert (most[1] * steps / source.noise.scale) ** 2 / 2 == pytest.approx(most[0], rel=2e-3)
         return
@@ -187,7 +192,7 @@ def test_a_beginning_that_is_cut_short_is_begun_again(kind):
     assert explorer.begin(np.zeros(3), 40, size, coins).draw(coins, 0, 2).wants_loss is None
     assert explorer.begin(np.zeros(3), 40 + size, 5, coins).draw(coins, 0, 2).wants_loss is not None
     before = explorer.knowledge()
-    explorer.learn(-1, np.zeros(3))  # a phase that is over
+    explorer.learn(-1, np.zeros(3), None)  # a phase that is over
     assert explorer.knowledge() is before
 
 
@@ -229,14 +234,14 @@ def test_the_best_arm_is_played_most_and_pulls_grow_by_a_tenth(kind):
 
 
 def test_an_index_is_the_largest_mean_that_what_was_seen_allows():
-    phases = GeometricPhases(np.eye(3), 0.0, 1.0, 0.5, True)
+    phases = OptimisticPhases(problem(sv.domains.Simplex(3)), scale=2.0)  # epsilon 1/2
     known = phases.learn(phases.start(), np.array([0.5, 0.1, 0.9])).known._replace(pulls=np.array([50, 10, 40]))
     known = known._replace(sums=np.array([30.0, 2.0, 39.0]))
     index, level = phases.index(known), math.log(100) / known.pulls
     seen = np.clip(known.sums / known.pulls, 0, 1)
     inside = index < 1 - 1e-9
     np.testing.assert_allclose(private_divergence(seen, index, 0.5)[inside], level[inside], rtol=1e-6)
-    least = GeometricPhases(np.eye(3), 0.0, 1.0, 0.5, False).index(known)
+    least = GeometricPhases(problem(sv.domains.Simplex(3)), scale=2.0).index(known)
     assert least[2] == -math.log(40)  # of the best mean
 
 
@@ -252,7 +257,7 @@ def in_phase(algorithm, number):
 def test_no_vertex_is_seen_less_clearly_than_a_g_optimal_design_allows(domain):
     """Kiefer and Wolfowitz: x' V^-1 x is at most r/q^i; r is the dimension of the features, by their rank."""
     vertices = few_vertices(domain)
-    algorithm = DesignElimination(vertices, 10**5, middle=0.5, width=1.0, scale=1.0)
+    algorithm = DesignElimination(problem(domain), scale=1.0)
     rank = np.linalg.matrix_rank(np.column_stack([np.ones(len(vertices)), vertices]))
     for number in (5, 8):
         phase, left = in_phase(algorithm, number)
@@ -267,7 +272,7 @@ def test_no_vertex_is_seen_less_clearly_than_a_g_optimal_design_allows(domain):
 
 def test_estimates_are_least_squares_and_exact_without_errors():
     vertices = few_vertices(sv.domains.Birkhoff(3))
-    algorithm = DesignElimination(vertices, 10**5, middle=0.5, width=1.0, scale=1.0)
+    algorithm = DesignElimination(problem(sv.domains.Birkhoff(3)), scale=1.0)
     coins = np.random.default_rng(0)
     means = 0.3 + vertices @ coins.uniform(-0.05, 0.1, size=9)
     phase, left = in_phase(algorithm, 7)
@@ -302,7 +307,7 @@ def test_errors_bound_sums_of_laplace_noise():
 @every("domain", [sv.domains.Simplex(5), sv.domains.Birkhoff(3)])
 def test_phases_under_zcdp_are_as_long_as_their_error_needs(domain):
     for scale in (0.0, 3.0, 300.0):
-        algorithm = GaussianElimination(few_vertices(domain), 10**9, middle=0.5, width=2.0, scale=scale)
+        algorithm = GaussianElimination(problem(domain, 10**9, 2.0), scale)
         for number in (1, 4, 7):
             phase, left = in_phase(algorithm, number)
             _, errors = algorithm.estimate(left, phase.counts, np.zeros(len(phase.counts)))
@@ -319,7 +324,7 @@ def test_the_leader_of_noisy_batches_is_the_regularised_one():
         rest = np.random.default_rng(0).dirichlet(np.ones(4), 2_000)
         worth = step * rest @ totals - 2 * np.sqrt(rest).sum(axis=1)
         assert step * found @ totals - 2 * np.sqrt(found).sum() <= worth.min()
-    batches = TsallisBatches(np.eye(4), 0.0, 2.0, 0.5, seed=1)
+    batches = TsallisBatches(problem(sv.domains.Simplex(4), width=2.0), scale=4.0, seed=1)
     assert (batches.batch, batches.moment) == (3, pytest.approx(math.sqrt(1 + 2 / 1.5**2)))
     known = batches.start().known._replace(number=100)
     small, large = (batches.learn(Belief(None, known), np.array([sum_])).known.totals for sum_ in (3.0, 30.0))
@@ -333,7 +338,7 @@ def test_noise_widens_what_is_drawn_from():
     rows = features(np.eye(3))
     spreads = []
     for deviation in (0.0, 40.0):
-        posterior = NoisyPosterior(features, 0.5, 1.0, deviation, seed=1)
+        posterior = NoisyPosterior(problem(sv.domains.Simplex(3)), deviation, seed=1)
         known = posterior.learn(
             Belief(Phase(np.eye(3), np.full(3, 20)), posterior.start().known), np.full(3, 10.0)
         ).known

@@ -41,8 +41,6 @@ ARMS = sv.domains.Simplex(4)
 BALL, DISC, SUBSETS = sv.domains.Ball(3), sv.domains.Ball(2), sv.domains.Hypersimplex(6, 2)
 TIMES_LOG = 1 / 2 + math.log(math.log(300_000) / math.log(3_000)) / math.log(100)  # of sqrt(T) log T, likewise
 CASES = [
-    Case("fkm", BALL, 3 / 4),
-    Case("chen-zhang-karbasi", BALL, 4 / 5),
     Case("garber-kretzu", BALL, 3 / 4, (1_000, 400_000)),
     Case("garber-kretzu", SUBSETS, 3 / 4, (1_000, 400_000)),
     Case("smith-thakurta", DISC, 3 / 4, (250, 2_000), (8, 4), privacy=sv.PureDP(10.0)),
@@ -51,7 +49,7 @@ CASES = [
     Case("zcdp-thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), sv.ZCDP(0.5), linear=True, gap=0.1),
     Case("asi-raman-talwar", ARMS, 1 / 2, (3_000, 60_000), (6, 4), privacy=sv.PureDP(0.1), linear=True, gap=0.3),
     Case("linucb", SUBSETS, TIMES_LOG, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
-    Case("thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
+    Case("thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (16, 12), linear=True, gap=0.1),
 ]
 
 
@@ -91,20 +89,12 @@ def test_regret_grows_as_guaranteed(case):
         runs = [run_of(case, horizon, seed) for seed in range(seeds)]
         regrets.append([run.final_regret for run, _ in runs])
         for run, learner in runs:
-            assert not run.final_regret > learner.plan.bound  # which is NaN where there is none
+            assert run.final_regret <= learner.plan.bound
     for run, _ in runs:
         assert run.final_regret < run.final_no_learning
     slope, limit = slope_with_limit(case.horizons, regrets)
     print(f"{case}: {slope:.3f}, at most {limit:.3f}, guaranteed {case.exponent:.3f}")
     assert limit < case.exponent + case.tolerance
-
-
-def test_only_an_algorithm_without_a_stated_constant_has_no_bound():
-    without = set()
-    for name, kind in sv.lab.baselines.BASELINES.items():
-        if any(math.isnan(learner.plan.bound) for learner in kind.examples()):
-            without.add(name)
-    assert without == {"best-fixed", "thompson-sampling"}
 
 
 def test_garber_kretzu_needs_no_more_oracle_calls_than_events():
@@ -128,13 +118,3 @@ def test_the_best_fixed_point_has_no_regret_and_others_have():
         expected = run.final_no_learning if regret is None else regret
         assert run.final_regret == pytest.approx(expected, abs=1e-6)
         assert run.final_no_learning > 100
-
-
-@pytest.mark.long
-def test_projections_and_more_calls_buy_what_the_guarantees_say():
-    """At one horizon: projections beat one Frank-Wolfe step, learning beats random play."""
-    order = ["fkm", "chen-zhang-karbasi", "uniform-random"]
-    regrets = [
-        np.mean([run_of(Case(name, BALL, 1.0), 6_000, seed)[0].final_regret for seed in range(2)]) for name in order
-    ]
-    assert regrets == sorted(regrets)

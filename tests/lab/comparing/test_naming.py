@@ -71,9 +71,9 @@ def test_algorithms_have_names():
 
 
 def test_a_grid_has_every_combination_once():
-    cells = grid(["toy"], ["default", "fkm", "default"], epsilons=[0.1, 1], horizons=[10, 20], seeds=range(3))
+    cells = grid(["toy"], ["default", "garber-kretzu", "default"], epsilons=[0.1, 1], horizons=[10, 20], seeds=range(3))
     assert len(cells) == len(set(cells)) == (2 + 1) * 2 * 3
-    assert {cell.epsilon for cell in cells if cell.algorithm == "fkm"} == {math.inf}
+    assert {cell.epsilon for cell in cells if cell.algorithm == "garber-kretzu"} == {math.inf}
     assert {cell.epsilon for cell in cells if cell.algorithm == "default"} == {0.1, 1.0}
     with pytest.raises(ValueError, match="at least one"):
         grid([], ["default"], epsilons=[1], horizons=[1], seeds=[0])

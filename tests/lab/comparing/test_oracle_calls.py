@@ -4,8 +4,8 @@ import math
 
 from sampling import every
 from sottovoce.lab import Cell, Result
-from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN
-from sottovoce.lab.reproduction.oracle_calls import OPEN_LOOP, POLYTOPE, judge_calls
+from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN, judge_calls
+from sottovoce.lab.reproduction.extent import OPEN_LOOP, POLYTOPE
 from sottovoce.lab.sweeps.running import run_cell
 
 
@@ -18,23 +18,23 @@ def counted(calls, horizons=(1_000, 10_000, 100_000), seeds=3):
 
 
 def test_calls_of_the_order_of_events_hold():
-    row = judge_calls(counted(lambda T: T / 9), "it")
+    row = judge_calls("it", counted(lambda T: T / 9))
     assert (row.verdict, row.measured) == (HOLDS, "0.11 to 0.11 calls an event")
     assert "they grow as T to the power of 0.998 ± 0.001" in row.why
 
 
 def test_one_run_with_more_calls_than_events_breaks_it():
     results = [*counted(lambda T: T / 9), Result(Cell("ball", "it", 1.0, 1_000, 9), "done", oracle_calls=1_001)]
-    row = judge_calls(results, "it")
+    row = judge_calls("it", results)
     assert row.verdict == FAILS
     assert row.why.startswith("at most 1 calls an event in any run, of 1,000 events")
 
 
 def test_no_calls_and_no_runs():
-    none = judge_calls([Result(Cell("ball", "it", 1.0, 10, 0), "done")], "it")
+    none = judge_calls("it", [Result(Cell("ball", "it", 1.0, 10, 0), "done")])
     assert (none.verdict, none.measured) == (HOLDS, "0 calls an event")
     assert "formula" in none.why
-    assert judge_calls([Result(Cell("ball", "it", 1.0, 10, 0), "failed")], "it").verdict == UNSEEN
+    assert judge_calls("it", [Result(Cell("ball", "it", 1.0, 10, 0), "failed")]).verdict == UNSEEN
 
 
 @every("algorithm", ["paper-no-noise", OPEN_LOOP])

@@ -9,7 +9,6 @@ import sottovoce as sv
 from sampling import every
 from sottovoce.lab import Cell, run_cell
 from sottovoce.lab.problems import Editions
-from sottovoce.lab.segment_rivals import one_each, one_for_all
 
 SMALL = {"items": 7, "slots": 2, "segments": 4, "differ": 0.6}
 ONE = {"privacy": sv.PureDP(1.0), "seed": 1}
@@ -61,8 +60,7 @@ def test_an_optimizer_without_segments_plays_one_for_all_and_is_measured_alike()
     problem = Editions(**SMALL)
     world, horizon = problem.environment, 2000
     both = [
-        one_for_all(problem, horizon=horizon, noise_seed=1, **ONE),
-        one_each(problem, horizon=horizon, **ONE),
+        problem.optimizer(horizon=horizon, segments=None, noise=sv.SimulatedNoise(1), **ONE),
         segmented(problem, horizon),
     ]
     runs = [sv.lab.simulate(one, world) for one in both]
@@ -70,33 +68,7 @@ def test_an_optimizer_without_segments_plays_one_for_all_and_is_measured_alike()
         assert run.events_finished == horizon
         np.testing.assert_array_equal(run.segments.events, world.counts(horizon))
         assert run.simulation_only_best_loss[-1] == pytest.approx(runs[0].simulation_only_best_loss[-1])
-    assert len({float(run.final_regret) for run in runs}) == 3
-
-
-def test_one_each_learns_each_segment_from_its_own_events_alone():
-    problem = Editions(items=6, slots=2, segments=3, differ=1.0, power=0.0)
-    world, horizon = problem.environment, 6000
-    apart = one_each(problem, horizon=horizon, privacy=sv.NoPrivacy(), seed=1)
-    sv.lab.simulate(apart, world)
-    assert all(apart.of(name).remaining == 0 for name in world.segments.names)
-    # The same events of one segment, by themselves, teach its optimizer the same.
-    alone = one_each(problem, horizon=horizon, privacy=sv.NoPrivacy(), seed=1).of("de")
-    mine = np.flatnonzero([one == "de" for one in world.segments_of(0, horizon)])
-    done = 0
-    while alone.remaining:
-        actions = alone.ask_round()
-        where = mine[done : done + len(actions.ids)]
-        kinds = world.kinds(0, horizon)[where]
-        alone.tell(actions.ids, world.library.losses(np.asarray(actions.x), kinds))
-        done += len(where)
-    np.testing.assert_array_equal(alone.posterior().slopes, apart.of("de").posterior().slopes)
-
-
-def test_rivals_are_for_problems_with_segments():
-    with pytest.raises(ValueError, match="slate has no segments"):
-        one_each(sv.lab.problems.Slate(), horizon=100, **ONE)
-    with pytest.raises(ValueError, match="slate has no segments"):
-        one_for_all(sv.lab.problems.Slate(), horizon=100, **ONE)
+    assert runs[0].final_regret != runs[1].final_regret
 
 
 def test_an_optimizer_with_segments_needs_events_that_have_them():

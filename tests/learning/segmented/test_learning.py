@@ -8,7 +8,6 @@ from families import PEOPLE, family, play
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.lab.segment_rivals import one_for_all
 
 ALIKE = {name: np.array([0.05, 0.1, 0.4, 0.45]) for name in PEOPLE}
 APART = {"phone": np.array([0.05, 0.1, 0.4, 0.45]), "desktop": np.array([0.4, 0.05, 0.1, 0.45])}
@@ -50,7 +49,7 @@ def test_many_segments_with_few_events_lose_no_more_than_one_decision_for_all():
     for seed in range(100, 124):
         problem = sv.lab.problems.Editions(segments=21, differ=0.0, seed=seed)
         options = {"horizon": 20_000, "privacy": sv.PureDP(1.0), "seed": seed}
-        for way, make in enumerate((problem.optimizer, partial(one_for_all, problem))):
+        for way, make in enumerate((problem.optimizer, partial(problem.optimizer, segments=None))):
             run = sv.lab.simulate(make(noise=sv.SimulatedNoise(seed), **options), problem.environment)
             lost[way] += run.regret_per_event
     assert lost[0] < 1.03 * lost[1]

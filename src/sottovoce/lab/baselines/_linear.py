@@ -52,62 +52,44 @@ def hope(rows: Floats, theta: Floats, inverse: Floats, width: float) -> Floats:
     return np.asarray(rows @ theta - width * lengths)
 
 
-def climb(features: Features, theta: Floats, inverse: Floats, width: float, start: Floats) -> tuple[Floats, int]:
-    """Improve a vertex by linear oracle until nothing improves; return it and the calls that took.
+def climb(features: Features, theta: Floats, inverse: Floats, width: float, start: Floats) -> Floats:
+    """Improve a vertex by linear oracle until nothing improves.
 
     The plausible loss is concave in the action, so it lies below its linearisation: the oracle's answer to the gradient
     at a vertex is no worse than that vertex. The end is a local optimum, not always the best.
     """
     best = vertex = start
     value = math.inf
-    for calls in range(1, _CLIMB + 1):
+    for _ in range(_CLIMB):
         row = features(vertex[None])[0]
         here = float(hope(row[None], theta, inverse, width)[0])
         if here >= value - 1e-12 * (1 + abs(here)):
-            return best, calls - 1
+            break
         best, value = vertex, here
         pulled = inverse @ row
         length = math.sqrt(max(float(row @ pulled), 1e-300))
         vertex = features.domain.extreme_point(features.cost(theta - width * pulled / length))
-    return best, _CLIMB
+    return best
 
 
 def most_hopeful(
-    features: Features, vertices: Floats | None, theta: Floats, inverse: Floats, width: float, starts: Floats
-) -> tuple[Floats, int]:
-    """Return the vertex whose plausible loss is least, and how many oracle calls that took.
-
-    Exact where the vertices are listed. Otherwise the best end of climbs from the cheapest vertices of given
-    parameters, one a row of `starts`, and of `theta` itself.
-    """
-    if vertices is not None:
-        return vertices[int(np.argmin(hope(features(vertices), theta, inverse, width)))], 0
-    first = [features.domain.extreme_point(features.cost(one)) for one in (theta, *starts)]
-    ends = [climb(features, theta, inverse, width, vertex) for vertex in first]
-    rows = features(np.array([vertex for vertex, _ in ends]))
-    best = int(np.argmin(hope(rows, theta, inverse, width)))
-    return ends[best][0], len(first) + sum(calls for _, calls in ends)
-
-
-def optimistic(
     features: Features,
     vertices: Floats | None,
-    gram: Floats,
-    moment: Floats,
+    theta: Floats,
+    inverse: Floats,
     width: float,
     coins: np.random.Generator,
-) -> tuple[Floats, Floats, int]:
-    """Return the most hopeful vertex by ridge regression, the inverse of `gram`, and the oracle calls that it took.
+) -> Floats:
+    """Return the vertex whose plausible loss is least.
 
-    The parameters that climbs start from, where vertices are not listed, lie on the edge of the confidence ellipsoid.
+    Exact where the vertices are listed. Otherwise the best end of climbs from the cheapest vertices of `theta`, and of
+    parameters that are drawn on the edge of the confidence ellipsoid.
     """
-    inverse = np.linalg.inv(gram)
-    inverse = (inverse + inverse.T) / 2
-    theta = inverse @ moment
-    starts: Floats = np.empty((0, len(theta)))
     if vertices is None:
         around = coins.standard_normal((_STARTS, len(theta)))
         around /= np.linalg.norm(around, axis=1, keepdims=True)
         starts = theta + width * around @ np.linalg.cholesky(inverse).T
-    vertex, calls = most_hopeful(features, vertices, theta, inverse, width, starts)
-    return vertex, inverse, calls
+        first = (features.domain.extreme_point(features.cost(one)) for one in (theta, *starts))
+        vertices = np.array([climb(features, theta, inverse, width, vertex) for vertex in first])
+    best = int(np.argmin(hope(features(vertices), theta, inverse, width)))
+    return np.asarray(vertices[best])

@@ -5,26 +5,29 @@ from functools import lru_cache
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import ConvexHull, Domain
+from sottovoce.domains import ConvexHull, Domain, Hypersimplex, Simplex
 from sottovoce.errors import DomainError
 
 MOST_VERTICES = 1_000
+LISTED = (Simplex(4), Hypersimplex(5, 2))
+"""Sets for examples of what needs such a list."""
+
 _TRIALS = 32  # random costs whose answers must be of zeros and ones
 
 
-def vertices_of(domain: Domain, who: str) -> Floats:
+def vertices_of(domain: Domain) -> Floats:
     """Return the vertices of a set, one a row, or say why an algorithm that needs a list of them is not for this set.
 
     Examples
     --------
     >>> import sottovoce as sv
-    >>> vertices_of(sv.domains.Hypersimplex(3, 2), "dp-imed").sum(axis=0)
+    >>> vertices_of(sv.domains.Hypersimplex(3, 2)).sum(axis=0)
     array([2., 2., 2.])
     """
     found = few_vertices(domain)
     if found is None:
         raise DomainError(
-            f"{who} needs a list of at most {MOST_VERTICES:,} vertices, and {domain!r} has more, or some that are not "
+            f"it needs a list of at most {MOST_VERTICES:,} vertices, and {domain!r} has more, or some that are not "
             "of zeros and ones; use an algorithm that needs only the linear oracle, such as thompson-sampling"
         )
     return found

@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.lab.baselines._phases import Belief, Phase, PhasedAlgorithm, PrivatelyPhased
-from sottovoce.lab.baselines._vertices import vertices_of
-from sottovoce.plans.problem import Problem
+from sottovoce.lab.baselines._vertices import LISTED, vertices_of
+from sottovoce.lab.baselines.base import Baseline, Belief, Phase, Policy
+from sottovoce.privacy import PureDP
 
 SKIP = 1 - 2 ** (-1 / 3)  # of HTINF, for losses with a second moment
 _STEPS = 60  # of Newton's method, at most: it takes five
@@ -25,49 +24,27 @@ class _Batch(NamedTuple):
     odds: float
 
 
-@dataclass(frozen=True, eq=False)
-class TsallisBatches(PhasedAlgorithm):
+class TsallisBatches(Policy):
     """An arm is drawn for each batch, from the regularised leader of noisy means; regulariser -2 sum of sqrt(x).
 
     With t batches before, the step is 1/(sigma sqrt(t)), sigma^2 = 1 + 2/(batch epsilon)^2 a bound on the second moment
     of a noisy mean; one above 0.206 sigma sqrt(t x) is skipped.
-
-    Parameters
-    ----------
-    arms
-        One a row.
-    low, width
-        Of losses.
-    epsilon
-        Of the promise.
-    seed
-        Of the arms' lot.
     """
 
-    arms: Floats
-    low: float
-    width: float
-    epsilon: float
-    seed: Any
-
-    @property
-    def batch(self) -> int:
-        """The batch whose bound is least: regret grows as sqrt(batch) sigma."""
-        return max(1, math.ceil(math.sqrt(2) / self.epsilon))
-
-    @property
-    def moment(self) -> float:
-        """The root of the second moment of a noisy mean, at most: sigma."""
-        return math.sqrt(1 + 2 / (self.batch * self.epsilon) ** 2)
+    def set_up(self) -> None:
+        """Take the batch whose bound is least, as regret grows as sqrt(batch) sigma; and sigma."""
+        self.arms = vertices_of(self.problem.domain)
+        self.batch = max(1, math.ceil(math.sqrt(2) / self.epsilon))
+        self.moment = math.sqrt(1 + 2 / (self.batch * self.epsilon) ** 2)
 
     def start(self) -> Belief:
         """Draw an arm."""
         return self._drawn(np.zeros(len(self.arms)), 1)
 
-    def learn(self, belief: Belief, sums: Floats) -> Belief:
+    def learn(self, belief: Belief, sums: Floats, squares: Floats | None = None) -> Belief:
         """Add the batch's mean to what is known of its arm, weighted; draw the next one."""
         known: _Batch = belief.known
-        mean = (float(sums[0]) / self.batch - self.low) / self.width
+        mean = (float(sums[0]) / self.batch - self.problem.loss_range[0]) / self.problem.width
         totals = known.totals.copy()
         if abs(mean) <= SKIP * self.moment * math.sqrt(known.number * known.odds):
             totals[known.arm] += mean / known.odds
@@ -83,10 +60,6 @@ class TsallisBatches(PhasedAlgorithm):
     def parameters(self) -> Mapping[str, object]:
         """What the plan says."""
         return {"arms": len(self.arms), "batch": self.batch}
-
-    def bound(self, horizon: int) -> float:
-        """The source's constant could not be verified: none is stated."""
-        return math.inf
 
 
 def leader(totals: Floats, step: float) -> Floats:
@@ -110,7 +83,7 @@ def leader(totals: Floats, step: float) -> Floats:
     return np.asarray(parts**2)
 
 
-class AsiRamanTalwar(PrivatelyPhased):
+class AsiRamanTalwar(Baseline):
     """Asi, Raman & Talwar, for arms whose losses may change: a bandit algorithm that sees noisy means of batches.
 
     For arms: `Simplex`, whose corners they are, and any other set with at most 1,000 vertices. A bandit algorithm that
@@ -139,10 +112,5 @@ class AsiRamanTalwar(PrivatelyPhased):
     array([15.,  0.,  0.])
     """
 
-    name: ClassVar[str] = "asi-raman-talwar"
-    source: ClassVar[str] = "Asi, Raman & Talwar 2025"
-    order: ClassVar[str] = "sqrt(K T/epsilon)"
-
-    def _algorithm_for(self, problem: Problem, scale: float) -> TsallisBatches:
-        arms, epsilon = vertices_of(problem.domain, self.name), problem.width / scale if scale else math.inf
-        return TsallisBatches(arms, problem.loss_range[0], problem.width, epsilon, self._lot)
+    name, source, order = "asi-raman-talwar", "Asi, Raman & Talwar 2025", "sqrt(K T/epsilon)"
+    promises, linear_only, policy, sets = (PureDP,), True, TsallisBatches, LISTED

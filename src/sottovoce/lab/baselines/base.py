@@ -1,245 +1,187 @@
-"""Asking and telling, for algorithms that promise no privacy: they play through the same book as all others.
+"""Algorithms to compare with: each is `PrivateBandit` with a plan of its own, or with a policy that plays in phases.
 
-Baselines that can be written as a `Plan` are `PrivateBandit` with that plan (planned.py); private ones all are. The
-others keep losses as they are, clipped to their
-range, and learn from each round once at most, even if learning is cut short.
+A phase is a few actions, each played so often, and one released sum of losses for each of them. What is released: for
+every phase, one integer per action, with the noise that the promise needs (privacy/mechanisms/probe_sums.py, where the
+proof stands), or with none where nothing is promised. An event is in one number of one phase, so the whole run is as
+private as one number, however a phase depends on earlier ones. Which event plays which action is drawn by public coins.
+
+What a policy believes is one value, replaced as a whole, and a function of released sums: so is every phase.
+
+A phase that is not told to its end does not keep others waiting: events that are asked meanwhile play its actions, by
+lot, and are not read.
+
+Tests: tests/lab/baselines/test_contract.py, tests/lab/baselines/test_arms.py, tests/lab/baselines/test_privacy.py.
 """
 
-import copy
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple, Self, cast, overload
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array, as_float
-from sottovoce.domains import Domain
-from sottovoce.errors import InvalidLoss
-from sottovoce.lab.baselines.compared import Compared
-from sottovoce.lab.baselines.plans import BaselinePlan
-from sottovoce.learning.bandit.actions import Action, Actions, as_ids, speaking
-from sottovoce.learning.bandit.outstanding import Outstanding, outstanding_of
+from sottovoce._sums import Probed
+from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
+from sottovoce.errors import StateRefused
+from sottovoce.learning.bandit.private_bandit import PrivateBandit
+from sottovoce.oco.noisy_oco import NoisyOCO
+from sottovoce.plans.designs import DesignOptions
+from sottovoce.plans.draft import common_fields, probe_noise_of
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
+from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sphere import Sphere
-from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
-from sottovoce.privacy.statement import NO_NOISE
-from sottovoce.rounds.book import Book
-from sottovoce.rounds.lease import Lease
-from sottovoce.rounds.round import MISSING, UNUSED, Draft, Draw, Release, Round
-from sottovoce.rounds.stores.memory import MemoryStore
+from sottovoce.privacy import (
+    PROBE_SUMS,
+    ZCDP,
+    ApproxDP,
+    Guarantee,
+    NoiseSource,
+    NoPrivacy,
+    PureDP,
+    SimulatedNoise,
+)
 
-EVENTS = 4096  # of a round where nothing is learned: rounds are only there to bound the memory
-_STREAM = 0x636F696E73  # of public coins, as for `PrivateBandit`
-_AHEAD = 512  # directions drawn at once
-COMPARISON = "a comparison for simulations; no promise is made"  # of what reads no loss
-
-
-class _Clipped(NamedTuple):
-    """Losses as they are, clipped to their range: the integer of a loss is the bits of its float."""
-
-    low: float
-    high: float
-    middle: float
-
-    def quantise(self, losses: Any) -> Integers:
-        """Return losses, clipped; refuse those that are not finite, without showing them."""
-        if not np.isfinite(losses).all():
-            raise InvalidLoss(
-                "a loss is not a finite number; nothing of this block was recorded. Fix it, and tell again"
-            )
-        bits = (np.clip(losses, self.low, self.high) + 0.0).view(np.int64)
-        return np.where(bits <= UNUSED, 0, bits)  # -1e-323 is as good as 0, and no mark
-
-    def quantiser(self) -> Callable[[Any], int]:
-        """Return the same for one loss."""
-        return lambda loss: int(self.quantise(np.array([as_float(loss)]))[0])
-
-    def losses(self, slots: Integers) -> Floats:
-        """Return the losses of slots."""
-        return np.where(slots == MISSING, self.middle, slots.view(np.float64))
+_MEANWHILE = 256  # events of a round that is played while a phase waits for its losses
+_EXAMPLES: dict[type[Guarantee], Guarantee] = {PureDP: PureDP(1.0), ApproxDP: ApproxDP(1.0, 1e-6), ZCDP: ZCDP(0.5)}
 
 
-class Baseline(Compared, Book, ABC):
-    """Base of the algorithms without privacy. A subclass says how a round begins, and what is learned from it.
+class Phase(NamedTuple):
+    """Actions, one a row, and how many events play each; `reads` False: their losses are of no use."""
+
+    actions: Floats
+    counts: Integers
+    reads: bool = True
+
+    @property
+    def size(self) -> int:
+        """Its events."""
+        return int(self.counts.sum())
+
+    @property
+    def mean(self) -> Floats:
+        """The mean action."""
+        return np.asarray(self.counts @ self.actions / self.size)
+
+
+class Belief(NamedTuple):
+    """What a policy makes of all that was released: the phase to play next, and what else it knows."""
+
+    phase: Phase
+    known: Any = None
+
+
+class Policy(ABC):
+    """What is different from one baseline to the next: what it begins with, and what it makes of a phase's sums.
 
     Parameters
     ----------
-    domain, horizon, loss_range, lipschitz, seed
-        As for `PrivateBandit`.
+    problem
+        The set, the horizon, the range of losses and what is promised.
+    scale
+        Of the noise of a sum, in units of loss: Laplace, or the deviation of Gaussian noise; 0 if there is none.
+    seed
+        Of what it draws by lot between phases.
     """
 
-    plan: BaselinePlan
-    horizon: int
-    _why: ClassVar[str] = NO_NOISE  # nothing is promised
+    squares: ClassVar[bool] = False  # whether `learn` is told of squares, too
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        lipschitz: float | None = None,
-        seed: int | None = None,
-    ) -> None:
-        self._problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz=lipschitz)
-        self.domain = domain
-        self.seed = None if seed is None else whole("seed", seed, least=0)
-        self._coins = np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=(_STREAM,))))
-        self.round = 0  # rounds that were learned from
-        self.oracle_calls = 0
-        super().__init__(MemoryStore(forks=True), _BaselinePolicy(self), horizon=self._problem.horizon)
-        self._store.stream("")
-        self._refresh()
-        self._set_up()
+    def __init__(self, problem: Problem, scale: float = 0.0, seed: Any = 0) -> None:
+        self.problem, self.scale, self.seed = problem, scale, seed
+        self.set_up()
 
-    def _set_up(self) -> None:
-        """Make the plan, and what is known before any loss."""
+    def set_up(self) -> None:  # noqa: B027  # most need none
+        """Prepare what follows from these alone."""
 
     @abstractmethod
-    def _begin_round(self, most: int) -> tuple[Floats, Any]:
-        """Return the actions of the next round, `most` of them at most, and what learning from it will need."""
+    def start(self) -> Belief:
+        """Return the belief before any loss."""
 
     @abstractmethod
-    def _learn(self, memo: Any, losses: Floats) -> None:
-        """Take in the losses of a complete round, in the order of its actions, clipped to their range."""
+    def learn(self, belief: Belief, sums: Floats, squares: Floats | None = None) -> Belief:
+        """Return the belief after a phase.
+
+        Parameters
+        ----------
+        belief
+            The belief before it.
+        sums
+            Of losses, noise included, one for each of its actions.
+        squares
+            Sums of (loss - middle)^2/B likewise, where they are asked for.
+        """
 
     @property
-    @abstractmethod
-    def point(self) -> Floats:
-        """The point that actions are taken around at present."""
-
-    @overload
-    def ask(self, size: None = None) -> Action: ...
-
-    @overload
-    def ask(self, size: int) -> Actions: ...
-
-    def ask(self, size: int | None = None) -> Action | Actions:
-        """Return the next action, or a block of `size` of them.
-
-        Never blocks: while losses are outstanding, later rounds play the newest point there is.
-        """
-        if size is None:
-            with self._lock: return cast(Action, self._ask_one(0))  # noqa: E701  # fmt: skip
-        count = whole("size", size)
-        with self._lock: handed = self._ask_block(count, 0)  # noqa: E701  # fmt: skip
-        x = np.concatenate(handed.actions)
-        return Actions(handed.ids, x, handed.wanted, self.domain)
-
-    def ask_round(self, most: int | None = None) -> Actions:
-        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
-        limit = None if most is None else whole("most", most)
-        self._store.check()
-        self._check_remaining(1)
-        return self.ask(self._rest_of_round(0, limit))
-
-    def tell(self, ids: Any, losses: Any, *, late: str = "error") -> None:
-        """Report the loss of an action, or of a block of them: any order, any split, each id once, all or nothing.
-
-        Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them. A loss
-        that comes after its action was forgotten is refused (`RoundClosed`); `late="drop"` drops it.
-        """
-        choice("late", late, ("error", "drop"))
-        if type(ids) is int:
-            self._tell_one(ids, losses, late)
-            return
-        given, values = as_ids(ids), as_array(losses)
-        if values.shape != given.shape:
-            raise ValueError(f"losses must have the shape of ids, {given.shape}")
-        self._tell_block(given.ravel(), values.ravel(), late)
-
-    def forget(self, ids: Any) -> int:
-        """Close actions whose loss will never come: each counts as the middle of the range.
-
-        What is told or forgotten already is skipped. Returns how many were closed.
-        """
-        return super().forget(as_ids(ids).ravel())
-
-    def _release(self, streams: set[int]) -> None:
-        super()._release(streams)
-        self._catch_up()
-
-    def outstanding(self, limit: int | None = None) -> Outstanding:
-        """Return the actions that were asked, and whose loss is neither told nor forgotten; the oldest `limit`."""
-        most = None if limit is None else whole("limit", limit, least=0)
-        return outstanding_of(self._store, None, self.asked, most)
+    def epsilon(self) -> float:
+        """Of pure privacy, for which the scale is B/epsilon; infinite if there is no noise."""
+        return self.problem.width / self.scale if self.scale else math.inf
 
     @property
-    def privacy(self) -> PrivacyStatement:
-        """The statement: nothing is promised."""
-        return state(NoPrivacy(), mechanism="none", why=self._why, noise=None, simulated=False)
-
-    def _standing(self) -> str:
-        return f"asked={self.asked}"
-
-    def __copy__(self) -> Self:
-        return copy.deepcopy(self)  # open rounds are not to be shared
-
-
-class _BaselinePolicy:
-    """What rounds of a baseline play, and how it learns: see `Policy`."""
-
-    def __init__(self, baseline: Baseline) -> None:
-        problem = baseline._problem
-        self._baseline = baseline
-        self.grid = _Clipped(*problem.loss_range, problem.middle)
-        self._played: dict[int, tuple[Floats, Any]] = {}  # by the numbers of rounds that are not learned from
-
-    def kind(self, round: Round) -> type[Action]:
-        """What asking one by one hands out."""
-        return speaking(self._baseline.domain)
-
-    def join(self, stream: int, name: str) -> None:
-        """There is one stream."""
-
-    def start_over(self) -> None:
-        """Go on: memory is never restored."""
-
-    def begin(self, stream: int, number: int, position: int) -> Draft:
-        """Return the next round; the one that was drawn, if that was cut short."""
-        if number not in self._played:
-            actions, memo = self._baseline._begin_round(self._baseline._problem.horizon - position)
-            actions.setflags(write=False)
-            self._played[number] = actions, memo
-        return Draft(len(self._played[number][0]), {})
-
-    def draw(self, one: Round, start: int, count: int) -> Draw:
-        """Return the actions of slots."""
-        return Draw(self._played[one.number][0][start : start + count])
-
-    def compute(self, one: Round, slots: Integers) -> Floats:
-        """Return the losses."""
-        return self.grid.losses(slots)
-
-    def learn(self, release: Release) -> None:
-        """Let the baseline learn from a round, once at most."""
-        number, baseline = release.round.number, self._baseline
-        if number >= baseline.round:
-            assert release.numbers is not None
-            memo = self._played[number][1]
-            baseline.round = number + 1  # from here on it is learned from
-            baseline._learn(memo, release.numbers)
-        self._played.pop(number, None)
-
-    def to_record(self, stream: int) -> dict[str, Any]:
-        """Return nothing: nobody else learns."""
+    def parameters(self) -> Mapping[str, object]:
+        """What a plan says of it: names and values."""
         return {}
 
-    def adopt(self, stream: int, record: dict[str, Any]) -> None:
-        """Take over nothing."""
-
-    def ready(self, lease: Lease) -> Sequence[Any]:
-        """Return the actions of a lease."""
-        return list(lease.draw.actions)
+    def bound(self) -> float:
+        """Bound the expected regret; infinite if there is no bound with constants."""
+        return math.inf
 
 
-class OnePoint(Baseline):
-    """Base of the algorithms that play one event at a time, on a sphere around a point of the shrunk set.
+@dataclass(frozen=True)
+class PolicyPlan(Plan):
+    """The plan of a policy: what it prints is the policy's.
 
-    The direction of an event is what learning from its loss needs: (d/radius) (f - middle) u estimates a gradient.
+    Attributes
+    ----------
+    source, order
+        Where the algorithm comes from, and how its source says that regret grows.
+    parameters
+        Names and values.
     """
+
+    source: str = ""
+    order: str = "T"
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def what(self) -> str:
+        """The algorithm and its mechanism."""
+        return f"{self.name} with {self.mechanism}"
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it says: names and texts."""
+        values = {name: f"{one:.4g}" if isinstance(one, float) else str(one) for name, one in self.parameters.items()}
+        return (
+            ("method", f"{self.what} ({self.source})"),
+            *values.items(),
+            ("noise", self._noising()),
+            ("regret", f"{self._costing()}; grows as {self.order}"),
+        )
+
+
+class Baseline(PrivateBandit):
+    """An algorithm with a name. A subclass says its policy, or its plan.
+
+    Parameters
+    ----------
+    domain, horizon, loss_range, lipschitz, seed, noise
+        As for `PrivateBandit`.
+    privacy
+        One of `promises`; left out where there are none.
+    """
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    order: ClassVar[str]
+    promises: ClassVar[tuple[type[Guarantee], ...]] = ()  # what may be promised
+    private: ClassVar[bool]  # whether anything is
+    linear_only: ClassVar[bool] = False
+    policy: ClassVar[type[Policy]]
+    sets: ClassVar[Sequence[Domain]] = (Ball(3), Simplex(4), Hypersimplex(6, 2))  # of the examples
+
+    def __init_subclass__(cls) -> None:
+        cls.private = bool(cls.promises)
 
     def __init__(
         self,
@@ -247,35 +189,176 @@ class OnePoint(Baseline):
         *,
         horizon: int,
         loss_range: tuple[float, float],
+        privacy: Guarantee | None = None,
         lipschitz: float | None = None,
         seed: int | None = None,
-        radius_factor: float = 1.0,
+        noise: NoiseSource | None = None,
     ) -> None:
-        self._radius_factor = radius_factor
-        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
+        given: dict[str, Any] = {"lipschitz": lipschitz, "losses": "linear" if self.linear_only else "convex"}
+        self._lot = np.random.SeedSequence(seed).entropy  # of decisions that are drawn between rounds
+        self._made: Policy | None = None
+        problem = Problem(domain, horizon, loss_range, self._promised(privacy), **given)
+        super().__init__(
+            domain,
+            horizon=horizon,
+            loss_range=loss_range,
+            privacy=problem.privacy,
+            plan=self._planned(problem),
+            seed=seed,
+            noise=noise,
+            **given,
+        )
 
-    @property
-    def point(self) -> Floats:
-        """The centre of the sphere that is played, before it is pulled inwards."""
-        return self._point
+    def _promised(self, privacy: Guarantee | None) -> Guarantee:
+        """Return a guarantee that this algorithm can keep, or say why this is none."""
+        if not self.private and (privacy is None or isinstance(privacy, NoPrivacy)):
+            return NoPrivacy()
+        if not isinstance(privacy, self.promises):
+            possible = " or ".join(one.__name__ for one in self.promises) or "left out"
+            raise TypeError(f"privacy must be {possible} for {self.name}, got {privacy!r}")
+        return privacy
 
-    def _explore(self, radius: float) -> None:
-        self._sphere = Sphere(self.domain, radius)
-        self._middle = self._problem.middle
-        self._directions: Floats = np.empty((0, self.domain.dimension))
-        self._place = 0
-        self._point = self._inside = self.domain.center
+    def _planned(self, problem: Problem) -> Plan:
+        """Return the plan for a problem: that of a policy, unless there is another."""
+        noise, placement = probe_noise_of(problem), problem.placement("plain")
+        policies = [self._policy_for(problem, scale) for scale in (noise.in_loss_units, 0.0)]
+        ceiling = problem.horizon * problem.width
+        bound, without_privacy = (min(one.bound(), ceiling) for one in policies)
+        self._made = policies[0]
+        # To the planner it is a design all of whose events explore: one number for each action, released once.
+        events = policies[0].start().phase.size
+        given = {
+            **common_fields(problem, placement, PROBE_SUMS, noise),
+            "name": self.name,
+            "batch_size": min(problem.horizon, events),
+            "options": DesignOptions(rate=1.0, probe_events=events, control_variate=False),
+        }
+        return PolicyPlan(
+            **given,
+            step=1.0,
+            gap=1e-6 * placement.working.diameter**2,
+            max_calls=10_000,
+            delay=0,
+            method="auto",
+            bound=bound,
+            bound_without_privacy=without_privacy,
+            no_learning=ceiling,
+            source=self.source,
+            order=self.order,
+            parameters=policies[0].parameters,
+        )
 
-    def _begin_round(self, most: int) -> tuple[Floats, Any]:
-        if self._place == len(self._directions):
-            self._directions = self._sphere.directions(self._coins, _AHEAD)
-            self._place = 0
-        direction = self._directions[self._place]
-        self._place += 1
-        return (self._inside + self._sphere.radius * direction)[None, :], direction
+    def _policy_for(self, problem: Problem, scale: float) -> Policy:
+        return self.policy(problem, scale, self._lot)
 
-    def _move(self, point: Floats) -> None:
-        """Take actions around a point of the set from now on, pulled inwards so that the sphere fits."""
-        center = self._sphere.domain.center
-        self._point = point
-        self._inside = center + self._sphere.shrink * (point - center)
+    def _build(self, *arguments: Any) -> None:
+        """Let the policy find points and actions; how losses are noised and released stays `PrivateBandit`'s."""
+        super()._build(*arguments)
+        if self._made is not None:
+            epoch: Any = self._policy.first
+            explorer = PhasedExplorer(self._made, epoch.grid.steps if self._made.squares else 0)
+            gradient = epoch.learner.gradient
+            epoch.exchange(explorer, NoisyOCO(self.domain, gradient=gradient, step=1.0, point_map=explorer.leader))
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return a few fresh instances with fixed seeds, on which the shared tests of all baselines run."""
+        promises: Sequence[Guarantee | None] = [_EXAMPLES[one] for one in cls.promises] or [None]
+        given: dict[str, Any] = {"horizon": 60, "loss_range": (0.0, 1.0), "seed": 1}
+        return [
+            cls(domain, privacy=promises[i % len(promises)], noise=SimulatedNoise(1) if cls.private else None, **given)
+            for i, domain in enumerate(cls.sets)
+        ]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.domain!r}, horizon={self.horizon}, closed_rounds={self.round})"
+
+
+class _PhaseState(NamedTuple):
+    number: int  # phases that were taken in
+    belief: Belief
+
+
+class PhasedExplorer(Explorer):
+    """Plays the phases of a policy, one a round.
+
+    Parameters
+    ----------
+    policy
+        What is played.
+    squares
+        The steps of the losses' grid, where it learns from squares; else 0.
+    """
+
+    def __init__(self, policy: Policy, squares: int = 0) -> None:
+        self._policy, self.squares = policy, squares
+        self._known = _PhaseState(0, policy.start())
+        self._opened = -1, 0  # the phase that was begun last, and after how many events
+
+    def leader(self, dual: Floats) -> Floats:
+        """Return the mean action of the phase that comes next; a dual vector plays no part."""
+        return self._known.belief.phase.mean
+
+    def _is_due(self, passed: int) -> bool:
+        """Whether the phase is to begin here: it has not begun, or its beginning, just here, was cut short."""
+        number, place = self._opened
+        return number != self._known.number or place == passed
+
+    def round_size(self, passed: int) -> int:
+        """Return the size of the phase, or of a round that is played while it waits for its losses."""
+        return self._known.belief.phase.size if self._is_due(passed) else _MEANWHILE
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PhaseExploration":
+        """Begin the phase, unless it is begun and waits for its losses."""
+        number, belief = self._known
+        if not self._is_due(passed):
+            return PhaseExploration(self, belief.phase._replace(reads=False), number, coins)
+        self._opened = number, passed
+        return PhaseExploration(self, belief.phase, number, coins)
+
+    def resume(self, point: Floats, record: Record) -> NoReturn:
+        """Refuse: its rounds are never taken up again."""
+        raise StateRefused("a baseline is for comparisons: it has no state to save")
+
+    def learn(self, number: int, sums: Floats, squares: Floats | None) -> None:
+        """Take in the sums of a phase, once."""
+        if number == self._known.number:
+            self._known = _PhaseState(number + 1, self._policy.learn(self._known.belief, sums, squares))
+
+    def knowledge(self) -> _PhaseState:
+        """Return what was learned."""
+        return self._known
+
+    def go_back(self, knowledge: _PhaseState) -> None:
+        """Know no more than what `knowledge` returned."""
+        self._known = knowledge
+
+
+class PhaseExploration(Exploration):
+    """One phase: who plays what is a uniformly random order of exactly so many events for each action."""
+
+    def __init__(self, explorer: PhasedExplorer, phase: Phase, number: int, coins: np.random.Generator) -> None:
+        self._explorer, self._phase, self._number = explorer, phase, number
+        self.numbers, self.squares = len(phase.counts), explorer.squares
+        if phase.reads:
+            self._order = coins.permutation(np.repeat(np.arange(self.numbers), phase.counts))
+
+    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
+        """Return events."""
+        actions, counts, reads = self._phase
+        if reads:
+            index, sign = self._order[start : start + size], np.ones(size, dtype=np.int64)
+        else:
+            index, sign = coins.choice(len(counts), size=size, p=counts / counts.sum()), np.zeros(size, dtype=np.int64)
+        wanted = None if reads else sign.astype(bool)
+        return Draw(actions[index], wanted, Probed(self.numbers, index, sign, self.squares))
+
+    def estimate(self, sums: Floats, weights: Floats, squares: Floats | None = None) -> Floats:
+        """Let the policy learn; there is no gradient."""
+        if self._phase.reads:
+            self._explorer.learn(self._number, sums, squares)
+        return np.zeros(self._phase.actions.shape[1])
+
+    def record(self) -> Record:
+        """Return nothing: baselines save no state."""
+        return {}

@@ -1,16 +1,26 @@
 """One fixed point for ever: the best in hindsight, whoever knows it."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats
 from sottovoce._checks import vector
-from sottovoce.domains import Ball, Domain, Hypersimplex
-from sottovoce.lab.baselines.base import COMPARISON, EVENTS, Baseline
-from sottovoce.lab.baselines.plans import BaselinePlan
+from sottovoce.domains import Domain
+from sottovoce.lab.baselines.base import Baseline, Belief, Phase
+from sottovoce.lab.baselines.uniform_random import Unread
+from sottovoce.plans.problem import Problem
+
+
+class _OnePoint(Unread):
+    """One point for ever."""
+
+    point: Any
+
+    def start(self) -> Belief:
+        """Play the point."""
+        return Belief(Phase(self.point[None], np.array([self.problem.horizon]), reads=False))
 
 
 class BestFixed(Baseline):
@@ -18,10 +28,12 @@ class BestFixed(Baseline):
 
     Parameters
     ----------
-    domain, horizon, loss_range, lipschitz, seed
-        As for `PrivateBandit`; the losses play no part.
+    domain
+        The feasible set.
     point
         What to play: a point of the set.
+    **given
+        As for every `Baseline`; the losses play no part.
 
     Examples
     --------
@@ -33,43 +45,21 @@ class BestFixed(Baseline):
     True
     """
 
-    name: ClassVar[str] = "best-fixed"
-    _why: ClassVar[str] = COMPARISON
+    name, source, order, policy = "best-fixed", "knows the answer", "0 against the point it plays", _OnePoint
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        point: ArrayLike,
-        lipschitz: float | None = None,
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
-        self._point = vector("point", point, domain.dimension).copy()
-        if not domain.contains(self._point, 1e-5 * domain.diameter):
+    def __init__(self, domain: Domain, *, point: ArrayLike, **given: Any) -> None:
+        self._fixed = vector("point", point, domain.dimension).copy()
+        if not domain.contains(self._fixed, 1e-5 * domain.diameter):
             raise ValueError(f"point must be in {domain!r}: take environment.comparator(horizon).point, or project it")
-        self._point.setflags(write=False)
-        self.plan = BaselinePlan(self.name, "knows the answer", self.horizon, order="0 against the point it plays")
+        super().__init__(domain, **given)
+
+    def _policy_for(self, problem: Problem, scale: float) -> _OnePoint:
+        policy = _OnePoint(problem)
+        policy.point = self._fixed
+        return policy
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Return a few fresh instances with fixed seeds, on which the shared tests of all baselines run."""
-        domains = (Ball(3), Hypersimplex(6, 2))
-        corners = [domain.extreme_point(np.arange(domain.dimension) - 1.0) for domain in domains]
-        return [
-            cls(domain, horizon=60, loss_range=(0.0, 1.0), point=corner)
-            for domain, corner in zip(domains, corners, strict=True)
-        ]
-
-    def _begin_round(self, most: int) -> tuple[Floats, Any]:
-        return np.tile(self._point, (min(most, EVENTS), 1)), None
-
-    def _learn(self, memo: Any, losses: Floats) -> None:
-        """Learn nothing."""
-
-    @property
-    def point(self) -> Floats:
-        """The point."""
-        return self._point
+        """Return a few fresh instances, on which the shared tests of all baselines run."""
+        given: dict[str, Any] = {"horizon": 60, "loss_range": (0.0, 1.0)}
+        return [cls(one, point=one.extreme_point(np.linspace(-1.0, 1.0, one.dimension)), **given) for one in cls.sets]

@@ -2,15 +2,14 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.lab.baselines._phases import Belief, Phase, PhasedAlgorithm, PrivatelyPhased
-from sottovoce.lab.baselines._vertices import vertices_of
-from sottovoce.plans.problem import Problem
+from sottovoce.lab.baselines._vertices import LISTED, vertices_of
+from sottovoce.lab.baselines.base import Baseline, Belief, Phase, Policy
+from sottovoce.privacy import PureDP
 
 ALPHA = 1.1  # by which an arm's pulls grow: the bound is proportional to it, and any above 1 will do
 _HALVINGS = 50  # of an interval, in which an index is sought
@@ -47,41 +46,30 @@ class _Arms(NamedTuple):
     arm: int
 
 
-@dataclass(frozen=True, eq=False)
-class GeometricPhases(PhasedAlgorithm):
-    """The arm of the best index is played until its pulls have grown by the factor alpha; nothing is forgotten.
+class GeometricPhases(Policy):
+    """Every arm once; then the arm with the largest index, until its pulls have grown by a tenth.
 
-    Parameters
-    ----------
-    arms
-        One a row.
-    low, width
-        Of losses: rewards are 1 - (loss - low)/width.
-    epsilon
-        Of the promise.
-    optimistic
-        Whether the index is that of DP-KLUCB, max {q : n d(mean, q) <= log t}; otherwise that of DP-IMED,
-        -(n d(mean, best mean) + log n).
+    With d the private divergence, n an arm's pulls and t those of all, the index of DP-IMED is
+    -(n d(mean, best mean) + log n).
     """
 
-    arms: Floats
-    low: float
-    width: float
-    epsilon: float
-    optimistic: bool
+    def set_up(self) -> None:
+        """List the arms."""
+        self.arms = vertices_of(self.problem.domain)
 
     def start(self) -> Belief:
         """Play every arm once."""
         once = np.ones(len(self.arms), dtype=np.int64)
         return Belief(Phase(self.arms, once), _Arms(np.zeros(len(once)), np.zeros_like(once), -1))
 
-    def learn(self, belief: Belief, sums: Floats) -> Belief:
+    def learn(self, belief: Belief, sums: Floats, squares: Floats | None = None) -> Belief:
         """Add up the rewards of the arm; choose the next one."""
         known: _Arms = belief.known
+        low = self.problem.loss_range[0]
         counts = np.zeros_like(known.pulls)
         counts[np.arange(len(counts)) if known.arm < 0 else [known.arm]] = belief.phase.counts
         rewards = np.zeros(len(counts))
-        rewards[counts > 0] = counts[counts > 0] - (sums - self.low * belief.phase.counts) / self.width
+        rewards[counts > 0] = counts[counts > 0] - (sums - low * belief.phase.counts) / self.problem.width
         known = _Arms(known.sums + rewards, known.pulls + counts, known.arm)
         arm = int(np.argmax(self.index(known)))
         more = max(1, math.ceil(ALPHA * int(known.pulls[arm])) - int(known.pulls[arm]))
@@ -90,9 +78,21 @@ class GeometricPhases(PhasedAlgorithm):
     def index(self, known: _Arms) -> Floats:
         """Return the index of every arm."""
         means, pulls = np.clip(known.sums / known.pulls, 0.0, 1.0), known.pulls
-        if not self.optimistic:
-            best = np.full(len(means), means.max())
-            return -(pulls * private_divergence(means, best, self.epsilon) + np.log(pulls))
+        best = np.full(len(means), means.max())
+        return -(pulls * private_divergence(means, best, self.epsilon) + np.log(pulls))
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """What the plan says."""
+        return {"arms": len(self.arms), "alpha": ALPHA}
+
+
+class OptimisticPhases(GeometricPhases):
+    """As `GeometricPhases`, with the index of DP-KLUCB: the largest q with n d(mean, q) at most log t."""
+
+    def index(self, known: _Arms) -> Floats:
+        """Return the index of every arm, by halving an interval."""
+        means, pulls = np.clip(known.sums / known.pulls, 0.0, 1.0), known.pulls
         level, low, high = math.log(int(pulls.sum())) / pulls, means, np.ones(len(means))
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -100,17 +100,8 @@ class GeometricPhases(PhasedAlgorithm):
             low, high = np.where(fits, middle, low), np.where(fits, high, middle)
         return np.asarray(low)
 
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """What the plan says."""
-        return {"arms": len(self.arms), "alpha": ALPHA}
 
-    def bound(self, horizon: int) -> float:
-        """There is none for a finite horizon: the source's holds as it grows."""
-        return math.inf
-
-
-class DPIMED(PrivatelyPhased):
+class DPIMED(Baseline):
     """DP-IMED (Azize et al.): the arm whose being the best contradicts least what was seen of it, noise included.
 
     For arms: `Simplex`, whose corners they are, and any other set with at most 1,000 vertices. An arm of n pulls has
@@ -141,14 +132,9 @@ class DPIMED(PrivatelyPhased):
     array([1., 1., 1.])
     """
 
-    name: ClassVar[str] = "dp-imed"
-    source: ClassVar[str] = "Azize et al. 2025"
-    order: ClassVar[str] = "log(T) sum of gap/d, d between gap^2 and epsilon gap"
-    _optimistic: ClassVar[bool] = False
-
-    def _algorithm_for(self, problem: Problem, scale: float) -> GeometricPhases:
-        arms, epsilon = vertices_of(problem.domain, self.name), problem.width / scale if scale else math.inf
-        return GeometricPhases(arms, problem.loss_range[0], problem.width, epsilon, self._optimistic)
+    name, source = "dp-imed", "Azize et al. 2025"
+    order = "log(T) sum of gap/d, d between gap^2 and epsilon gap"
+    promises, linear_only, policy, sets = (PureDP,), True, GeometricPhases, LISTED
 
 
 class DPKLUCB(DPIMED):
@@ -166,5 +152,4 @@ class DPKLUCB(DPIMED):
     array([1., 1., 1.])
     """
 
-    name: ClassVar[str] = "dp-klucb"
-    _optimistic: ClassVar[bool] = True
+    name, policy = "dp-klucb", OptimisticPhases

@@ -1,17 +1,76 @@
 """LinUCB (OFUL), rarely switching."""
 
 import math
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.lab.baselines._linear import Features, optimistic
+from sottovoce.lab.baselines._linear import Features, most_hopeful
 from sottovoce.lab.baselines._vertices import few_vertices
-from sottovoce.lab.baselines.base import Baseline
-from sottovoce.lab.baselines.plans import BaselinePlan
+from sottovoce.lab.baselines.base import Baseline, Belief, Phase, Policy
 
-_NUMBERS = 2**20  # of a round's actions: what bounds the memory
+
+class _Learned(NamedTuple):
+    """V, the sum over events of phi times (loss - middle), and how many phases there were."""
+
+    gram: Floats
+    moment: Floats
+    number: int
+
+
+class Optimism(Policy):
+    """The vertex whose loss could be least is played until the determinant of V has doubled."""
+
+    def set_up(self) -> None:
+        """Bound the parameter, and list the vertices where they are few."""
+        domain, problem = self.problem.domain, self.problem
+        self.size = math.hypot(
+            problem.lipschitz_in(problem.placement("plain")) * domain.outer_radius, problem.width / 2
+        )
+        self.ridge = (problem.width / 2 / self.size) ** 2
+        self.features, self.vertices = Features(domain), few_vertices(domain)
+
+    def start(self) -> Belief:
+        """Know nothing."""
+        size = self.features.size
+        return self._chosen(_Learned(self.ridge * np.eye(size), np.zeros(size), 0))
+
+    def learn(self, belief: Belief, sums: Floats, squares: Floats | None = None) -> Belief:
+        """Add the losses of a vertex."""
+        known: _Learned = belief.known
+        row, count = self.features(belief.phase.actions)[0], belief.phase.size
+        moment = known.moment + (float(sums[0]) - count * self.problem.middle) * row
+        return self._chosen(_Learned(known.gram + count * np.outer(row, row), moment, known.number + 1))
+
+    def _chosen(self, known: _Learned) -> Belief:
+        inverse = np.linalg.inv(known.gram)
+        inverse = (inverse + inverse.T) / 2
+        width = self.width(float(np.linalg.slogdet(known.gram / self.ridge)[1]))
+        coins = np.random.default_rng([self.seed, known.number])
+        vertex = most_hopeful(self.features, self.vertices, inverse @ known.moment, inverse, width, coins)
+        row = self.features(vertex[None])[0]
+        events = min(math.ceil(1 / float(row @ inverse @ row)), self.problem.horizon)
+        return Belief(Phase(vertex[None], np.array([events])), known)
+
+    def width(self, growth: float) -> float:
+        """Return the width of the ellipsoid, with `growth` = log det(V/lambda)."""
+        deviation = self.problem.width / 2  # of a loss in its range: sub-Gaussian with this constant
+        sure = 2 * math.log(self.problem.horizon + 1)
+        return deviation * math.sqrt(sure + growth) + math.sqrt(self.ridge) * self.size
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """What the plan says."""
+        compared = "climbed to" if self.vertices is None else f"all {len(self.vertices)} compared"
+        return {"ridge": self.ridge, "switch": "when det V has doubled", "vertices": compared}
+
+    def bound(self) -> float:
+        """Bound the expected regret, as the docstring of `LinUCB` has it."""
+        horizon, dimension = self.problem.horizon, self.problem.domain.affine_dimension + 1
+        growth = dimension * math.log1p(2 * horizon / (self.ridge * dimension))
+        return 2 * math.sqrt(2) * self.width(growth) * math.sqrt(2 * horizon * growth) + self.problem.width
 
 
 class LinUCB(Baseline):
@@ -51,61 +110,5 @@ class LinUCB(Baseline):
     (True, True)
     """
 
-    name: ClassVar[str] = "linucb"
-    linear_only: ClassVar[bool] = True
-
-    def _set_up(self) -> None:
-        domain, problem = self.domain, self._problem
-        slope = problem.lipschitz_in(problem.placement("plain")) * domain.outer_radius
-        self._size = math.hypot(slope, problem.width / 2)
-        self._ridge = (problem.width / 2 / self._size) ** 2
-        self._features, self._vertices = Features(domain), few_vertices(domain)
-        self._gram: Floats = self._ridge * np.eye(self._features.size)
-        self._moment: Floats = np.zeros(self._features.size)
-        self._point: Floats | None = None
-        dimension = domain.affine_dimension + 1
-        growth = dimension * math.log1p(2 * self.horizon / (self._ridge * dimension))
-        self.plan = BaselinePlan(
-            self.name,
-            "Abbasi-Yadkori, Pal & Szepesvari 2011",
-            self.horizon,
-            2 * math.sqrt(2) * self._width(growth) * math.sqrt(2 * self.horizon * growth) + problem.width,
-            "d sqrt(T) log T",
-            {
-                "ridge": self._ridge,
-                "switch": "when det V has doubled",
-                "vertices": "climbed to" if self._vertices is None else f"all {len(self._vertices)} compared",
-            },
-            order_only=problem.lipschitz is None,
-        )
-
-    def _width(self, growth: float) -> float:
-        """Return the width of the ellipsoid, with `growth` = log det(V/lambda)."""
-        deviation = self._problem.width / 2  # of a loss in its range: sub-Gaussian with this constant
-        return deviation * math.sqrt(2 * math.log(self.horizon + 1) + growth) + math.sqrt(self._ridge) * self._size
-
-    def _choose(self) -> tuple[Floats, Floats, float]:
-        """Return the most hopeful vertex, its features, and their squared length in the inverse of V."""
-        width = self._width(float(np.linalg.slogdet(self._gram / self._ridge)[1]))
-        vertex, inverse, calls = optimistic(
-            self._features, self._vertices, self._gram, self._moment, width, self._coins
-        )
-        self.oracle_calls += calls
-        row = self._features(vertex[None])[0]
-        return vertex, row, float(row @ inverse @ row)
-
-    def _begin_round(self, most: int) -> tuple[Floats, Any]:
-        vertex, row, square = self._choose()
-        self._point = vertex
-        size = min(most, math.ceil(1 / square), max(1, _NUMBERS // len(vertex)))
-        return np.tile(vertex, (size, 1)), row
-
-    def _learn(self, memo: Any, losses: Floats) -> None:
-        deviations = losses - self._problem.middle
-        self._gram = self._gram + len(losses) * np.outer(memo, memo)
-        self._moment = self._moment + deviations.sum() * memo
-
-    @property
-    def point(self) -> Floats:
-        """The vertex that is played; the centre before there is one."""
-        return self.domain.center if self._point is None else self._point
+    name, source, order = "linucb", "Abbasi-Yadkori, Pal & Szepesvari 2011", "d sqrt(T) log T"
+    linear_only, policy = True, Optimism

@@ -2,16 +2,15 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.design import optimal_weights
-from sottovoce.lab.baselines._phases import Belief, Phase, PhasedAlgorithm, PrivatelyPhased
-from sottovoce.lab.baselines._vertices import vertices_of
-from sottovoce.plans.problem import Problem
+from sottovoce.lab.baselines._vertices import LISTED, vertices_of
+from sottovoce.lab.baselines.base import Baseline, Belief, Phase, Policy
+from sottovoce.privacy import PureDP
 
 _TOLERANCE = 0.01  # of designs: no leverage is above 1.01 times the dimension
 
@@ -25,8 +24,7 @@ class _Left(NamedTuple):
     played: Integers  # of `active`, those with events of their own
 
 
-@dataclass(frozen=True, eq=False)
-class DesignElimination(PhasedAlgorithm):
+class DesignElimination(Policy):
     """Phases of a G-optimal design over the vertices that may be the best; what is clearly worse leaves.
 
     In phase i, with p a design of r = the dimension of what is left, vertex a has n_a = ceil(p_a q^i) events; from the
@@ -36,24 +34,12 @@ class DesignElimination(PhasedAlgorithm):
 
     with ||x||^2 = x' V^-1 x at most 1.01 r/q^i, V = sum of n_a a a', w_a = x' V^-1 a, b the scale of a sum's Laplace
     noise, and m the number of vertices. A vertex leaves if it is worse than another by more than both errors.
-
-    Parameters
-    ----------
-    vertices
-        One a row.
-    horizon
-        T.
-    middle, width
-        Of the range of losses: its middle, and B.
-    scale
-        Of the Laplace noise of a sum, in units of loss.
     """
 
-    vertices: Floats
-    horizon: int
-    middle: float
-    width: float
-    scale: float
+    def set_up(self) -> None:
+        """List the vertices."""
+        self.vertices = vertices_of(self.problem.domain)
+        self.horizon, self.width = self.problem.horizon, self.problem.width
 
     @property
     def growth(self) -> float:
@@ -67,7 +53,7 @@ class DesignElimination(PhasedAlgorithm):
         """Begin with all vertices."""
         return self._belief(1, np.arange(len(self.vertices)))
 
-    def learn(self, belief: Belief, sums: Floats) -> Belief:
+    def learn(self, belief: Belief, sums: Floats, squares: Floats | None = None) -> Belief:
         """Drop the vertices that are clearly worse."""
         left: _Left = belief.known
         means, errors = self.estimate(left, belief.phase.counts, sums)
@@ -80,7 +66,7 @@ class DesignElimination(PhasedAlgorithm):
         weights = left.rows @ np.linalg.solve((played.T * counts) @ played, played.T)
         logarithm = self._log(left.number)
         own = self.width * np.sqrt(weights**2 @ counts * logarithm / 2)
-        return weights @ (sums - self.middle * counts), own + self.scale * self._tail(weights, logarithm)
+        return weights @ (sums - self.problem.middle * counts), own + self.scale * self._tail(weights, logarithm)
 
     def _tail(self, weights: Floats, logarithm: float) -> Floats:
         """Return how far sums of noises of scale 1, weighted by rows, may be from 0."""
@@ -108,7 +94,7 @@ class DesignElimination(PhasedAlgorithm):
         """What the plan says."""
         return {"vertices": len(self.vertices), "growth": self.growth}
 
-    def bound(self, horizon: int) -> float:
+    def bound(self) -> float:
         """Bound the expected regret for every sequence of independent losses.
 
         With probability 1 - 1/T no estimate errs by more than it may, in any phase: each of 4 m events of phase i fails
@@ -117,7 +103,7 @@ class DesignElimination(PhasedAlgorithm):
         """
         rank = _spanned(self.vertices).shape[1]
         most_played = min(len(self.vertices), rank * (rank + 1) // 2)
-        left, cost, number, each = float(horizon), 0.0, 1, self.width
+        left, cost, number, each = float(self.horizon), 0.0, 1, self.width
         while left > 0:
             events = min(left, self.growth**number + most_played)
             cost, left = cost + events * min(each, self.width), left - events
@@ -136,7 +122,7 @@ def _spanned(vertices: Floats) -> Floats:
     return np.column_stack([np.ones(len(vertices)), math.sqrt(len(vertices)) * left[:, :rank]])
 
 
-class PhasedElimination(PrivatelyPhased):
+class PhasedElimination(Baseline):
     """Private phased elimination (Hanna and others), for linear losses on small sets: a G-optimal design per phase.
 
     For sets with at most 1,000 vertices (an arm each, but all are learned from each other's losses). See
@@ -176,10 +162,6 @@ class PhasedElimination(PrivatelyPhased):
     (6, (6, 9))
     """
 
-    name: ClassVar[str] = "phased-elimination"
-    source: ClassVar[str] = "Hanna, Girgis, Fragouli & Diggavi 2022"
-    order: ClassVar[str] = "sqrt(d T log T) + d^2 log(T)^2/epsilon"
-
-    def _algorithm_for(self, problem: Problem, scale: float) -> DesignElimination:
-        vertices = vertices_of(problem.domain, self.name)
-        return DesignElimination(vertices, problem.horizon, problem.middle, problem.width, scale)
+    name, source = "phased-elimination", "Hanna, Girgis, Fragouli & Diggavi 2022"
+    order = "sqrt(d T log T) + d^2 log(T)^2/epsilon"
+    promises, linear_only, policy, sets = (PureDP,), True, DesignElimination, LISTED

@@ -1,18 +1,16 @@
 """Smith & Thakurta: private bandit optimisation with exact projections."""
 
 from dataclasses import replace
-from typing import ClassVar
 
-from sottovoce.domains import Domain
-from sottovoce.lab.baselines.planned import PrivatelyPlanned
-from sottovoce.lab.baselines.plans import least_bound_radius
+from sottovoce.lab.baselines.base import Baseline
+from sottovoce.lab.baselines.garber_kretzu import least_bound_radius
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import SphereDraft
-from sottovoce.privacy import TREE, Guarantee, NoiseSource
+from sottovoce.privacy import TREE, ZCDP, ApproxDP, PureDP
 
 
-class SmithThakurta(PrivatelyPlanned):
+class SmithThakurta(Baseline):
     """Follow the regularised leader on a private tree of one-point estimates, one event per round, exact projections.
 
     After every event, (d/delta) (f_t(x_t) - middle) u_t enters a binary tree whose nodes carry Laplace noise (PureDP)
@@ -33,8 +31,6 @@ class SmithThakurta(PrivatelyPlanned):
     ----------
     domain, horizon, loss_range, privacy, lipschitz, seed, noise
         As for `PrivateBandit`.
-    radius_factor
-        The radius is this times the one with the least bound: for looking up the best constant in hindsight.
 
     Examples
     --------
@@ -46,27 +42,10 @@ class SmithThakurta(PrivatelyPlanned):
     (1, 'tree', 'epsilon = 1, pure differential privacy')
     """
 
-    name: ClassVar[str] = "smith-thakurta"
-
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        privacy: Guarantee,
-        lipschitz: float | None = None,
-        seed: int | None = None,
-        noise: NoiseSource | None = None,
-        radius_factor: float = 1.0,
-    ) -> None:
-        self._radius_factor = radius_factor
-        super().__init__(
-            domain, horizon=horizon, loss_range=loss_range, privacy=privacy, lipschitz=lipschitz, seed=seed, noise=noise
-        )
+    name, promises = "smith-thakurta", (PureDP, ApproxDP, ZCDP)
 
     def _planned(self, problem: Problem) -> Plan:
         draft = SphereDraft(problem, problem.placement("plain"), 1, problem.domain.inner_radius / 2, TREE)
         draft = replace(draft, noised=draft.finest())  # the same at every radius
-        radius = least_bound_radius(problem, lambda radius: replace(draft, radius=radius).bound, self._radius_factor)
+        radius = least_bound_radius(problem, lambda radius: replace(draft, radius=radius).bound)
         return replace(draft, name=self.name, radius=radius).finish()

@@ -1,30 +1,90 @@
 """Linear Thompson sampling, in batches that grow."""
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.lab.baselines._linear import Features
-from sottovoce.lab.baselines.base import Baseline
-from sottovoce.lab.baselines.plans import BaselinePlan
+from sottovoce.lab.baselines.base import Baseline, Belief, Phase, Policy
 
 SAMPLES = 12  # of a batch
 GROWTH = 0.1  # a batch, relative to what was learned before
-_NUMBERS = 2**23  # of a round's actions: what bounds the memory
 _DIRECTIONS = 64  # that the prior's scale is taken from
 
 
-class _Variance(NamedTuple):
-    """Squares within groups of events that played one vertex in one batch, and their degrees of freedom."""
+class _Learned(NamedTuple):
+    """Sums over events of phi phi' and (loss - middle) phi; squares around a batch's means, their degrees; events."""
 
+    gram: Floats
+    moment: Floats
     squares: float
     degrees: float
+    events: int
 
-    def value(self, width: float) -> float:
+
+class PosteriorSamples(Policy):
+    """Batches play the cheapest vertices of parameters that are drawn from the posterior, equally often."""
+
+    squares = True
+
+    def set_up(self) -> None:
+        """Make the prior so wide that the losses of random vertices deviate by a quarter of their range."""
+        domain, spread = self.problem.domain, self.problem.width / 4
+        self.features = Features(domain)
+        costs = np.random.default_rng(0).standard_normal((_DIRECTIONS, domain.dimension))
+        rows = self.features(np.array([domain.extreme_point(cost) for cost in costs]))[:, :-1]
+        deviation = spread / math.sqrt(float((rows**2).sum(axis=1).mean()))
+        self.prior: Floats = np.append(np.full(domain.dimension, deviation**-2), spread**-2)
+
+    def start(self) -> Belief:
+        """Draw from the prior."""
+        size = self.features.size
+        return self._drawn(_Learned(np.zeros((size, size)), np.zeros(size), 6 * self.problem.width**2 / 8, 6.0, 0))
+
+    def learn(self, belief: Belief, sums: Floats, squares: Floats | None = None) -> Belief:
+        """Add a batch's sums, and how far losses of one vertex were from their mean."""
+        assert squares is not None
+        known: _Learned = belief.known
+        counts, rows = belief.phase.counts, self.features(belief.phase.actions)
+        sums = sums - self.problem.middle * counts
+        within = self.problem.width * squares.sum() - (sums**2 / counts).sum()
+        learned = _Learned(
+            known.gram + (rows.T * counts) @ rows,
+            known.moment + sums @ rows,
+            known.squares + float(within),
+            known.degrees + float((counts - 1).sum()),
+            known.events + belief.phase.size,
+        )
+        return self._drawn(learned)
+
+    def variance(self, known: _Learned) -> float:
         """Return the variance of a loss, within reason."""
-        return min(max(self.squares / self.degrees, width**2 / 400), width**2 / 4)
+        width = self.problem.width
+        return min(max(known.squares / known.degrees, width**2 / 400), width**2 / 4)
+
+    def posterior(self, known: _Learned) -> tuple[Floats, Floats]:
+        """Return the mean, and the lower triangular root of the precision matrix."""
+        variance = self.variance(known)
+        root = np.linalg.cholesky(known.gram / variance + np.diag(self.prior))
+        half = np.linalg.solve(root, known.moment / variance)
+        return np.asarray(np.linalg.solve(root.T, half), dtype=np.float64), np.asarray(root, dtype=np.float64)
+
+    def _drawn(self, known: _Learned) -> Belief:
+        coins, domain = np.random.default_rng([self.seed, known.events]), self.problem.domain
+        mean, root = self.posterior(known)
+        samples = mean + np.linalg.solve(root.T, coins.standard_normal((len(mean), SAMPLES))).T
+        vertices = np.array([domain.extreme_point(self.features.cost(one)) for one in samples])
+        played, group = np.unique(vertices, axis=0, return_inverse=True)
+        size = max(SAMPLES, math.ceil(GROWTH * known.events))
+        return Belief(Phase(played, np.bincount(np.resize(np.ravel(group), size), minlength=len(played))), known)
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """What the plan says."""
+        return {"batch": f"{SAMPLES} samples; a tenth of the events before it"}
 
 
 class ThompsonSampling(Baseline):
@@ -33,8 +93,8 @@ class ThompsonSampling(Baseline):
     A batch draws 12 parameters from the Gaussian posterior given all batches before it, and asks the linear oracle for
     the cheapest vertex of each; its events play them equally often, in random order. It has a tenth of the events
     before it, 12 at least: so 10^6 events take some 120 updates, and seconds. Regret: of order d sqrt(T log T) on
-    average over the prior (Russo & Van Roy 2014); no bound with constants is known for this form, so `plan.bound` is
-    NaN. Batches that grow by a constant factor keep the order (Karbasi, Mirrokni & Shadravan 2021, for arms).
+    average over the prior (Russo & Van Roy 2014); no bound with constants is known for this form. Batches that grow by
+    a constant factor keep the order (Karbasi, Mirrokni & Shadravan 2021, for arms).
 
     Source: Agrawal & Goyal, "Thompson sampling for contextual bandits with linear payoffs" (ICML 2013), whose posterior
     is wider by a factor of sqrt(9 d log(T)) for the sake of the proof; that factor is left out, as is usual, and helps
@@ -60,61 +120,5 @@ class ThompsonSampling(Baseline):
     (True, True)
     """
 
-    name: ClassVar[str] = "thompson-sampling"
-    linear_only: ClassVar[bool] = True
-
-    def _set_up(self) -> None:
-        domain = self.domain
-        self._features, spread = Features(domain), self._problem.width / 4
-        costs = np.random.default_rng(0).standard_normal((_DIRECTIONS, domain.dimension))
-        rows = self._features(np.array([domain.extreme_point(cost) for cost in costs]))[:, :-1]
-        deviation = spread / math.sqrt(float((rows**2).sum(axis=1).mean()))
-        self._prior: Floats = np.append(np.full(domain.dimension, deviation**-2), spread**-2)
-        self._gram: Floats = np.zeros((self._features.size, self._features.size))
-        self._moment: Floats = np.zeros(self._features.size)
-        self._variance = _Variance(6 * self._problem.width**2 / 8, 6.0)
-        self._learned = 0
-        self.plan = BaselinePlan(
-            self.name,
-            "Agrawal & Goyal 2013",
-            self.horizon,
-            order="d sqrt(T log T)",
-            parameters={"batch": f"{SAMPLES} samples; a tenth of the events before it"},
-        )
-
-    def _posterior(self) -> tuple[Floats, Floats]:
-        """Return the mean, and the lower triangular root of the precision matrix."""
-        variance = self._variance.value(self._problem.width)
-        root = np.linalg.cholesky(self._gram / variance + np.diag(self._prior))
-        half = np.linalg.solve(root, self._moment / variance)
-        return np.asarray(np.linalg.solve(root.T, half), dtype=np.float64), np.asarray(root, dtype=np.float64)
-
-    def _begin_round(self, most: int) -> tuple[Floats, Any]:
-        mean, root = self._posterior()
-        largest = max(SAMPLES, _NUMBERS // self.domain.dimension)
-        size = min(most, max(SAMPLES, math.ceil(GROWTH * self._learned)), largest)
-        samples = mean + np.linalg.solve(root.T, self._coins.standard_normal((len(mean), min(SAMPLES, size)))).T
-        vertices = np.array([self.domain.extreme_point(self._features.cost(one)) for one in samples])
-        self.oracle_calls += len(samples)
-        played, group = np.unique(vertices, axis=0, return_inverse=True)
-        index = self._coins.permutation(np.resize(np.ravel(group), size))
-        return played[index], (self._features(played), index)
-
-    def _learn(self, memo: Any, losses: Floats) -> None:
-        rows, index = memo
-        deviations = losses - self._problem.middle
-        counts = np.bincount(index, minlength=len(rows))
-        sums = np.bincount(index, deviations, minlength=len(rows))
-        squares = float(deviations @ deviations) - float((sums**2 / np.maximum(counts, 1)).sum())
-        freedom = float(np.maximum(counts - 1, 0).sum())
-        self._variance = _Variance(self._variance.squares + squares, self._variance.degrees + freedom)
-        self._gram = self._gram + (rows.T * counts) @ rows
-        self._moment = self._moment + sums @ rows
-        self._learned += len(losses)
-
-    @property
-    def point(self) -> Floats:
-        """The best vertex of the posterior's mean; the centre before there is one."""
-        if not self._learned:
-            return self.domain.center
-        return self.domain.extreme_point(self._features.cost(self._posterior()[0]))
+    name, source, order = "thompson-sampling", "Agrawal & Goyal 2013", "d sqrt(T log T)"
+    linear_only, policy = True, PosteriorSamples

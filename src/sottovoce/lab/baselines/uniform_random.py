@@ -1,19 +1,35 @@
 """Random vertices: never learning, and never choosing either."""
 
-from typing import Any, ClassVar
-
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.lab.baselines.base import COMPARISON, EVENTS, Baseline
-from sottovoce.lab.baselines.plans import BaselinePlan
+from sottovoce.lab.baselines.base import Baseline, Belief, Phase, Policy
+
+_VERTICES = 1024  # that are drawn, once
+
+
+class Unread(Policy):
+    """One phase for ever, whose losses are of no use: here, of random vertices."""
+
+    def start(self) -> Belief:
+        """Draw the vertices."""
+        domain, coins = self.problem.domain, np.random.default_rng([self.seed, 0])
+        costs = coins.standard_normal((_VERTICES, domain.dimension))
+        vertices = np.stack([domain.extreme_point(cost) for cost in costs])
+        each = -(-self.problem.horizon // _VERTICES)
+        return Belief(Phase(vertices, np.full(_VERTICES, each), reads=False))
+
+    def learn(self, belief: Belief, sums: Floats, squares: Floats | None = None) -> Belief:
+        """Learn nothing."""
+        return belief
 
 
 class UniformRandom(Baseline):
     """A random vertex for every event, whatever the losses are: the oracle's answer to a standard normal cost.
 
-    So a vertex is drawn with probability the share of directions in which it is best (the solid angle of its normal
-    cone); on a ball that is the uniform law on the sphere, on a simplex the uniform law on its corners.
+    1,024 of these are drawn once, and then played by lot. So a vertex is drawn with probability the share of directions
+    in which it is best (the solid angle of its normal cone); on a ball that is the uniform law on the sphere, on a
+    simplex the uniform law on its corners.
 
     Parameters
     ----------
@@ -28,21 +44,4 @@ class UniformRandom(Baseline):
     array([1., 1., 1.])
     """
 
-    name: ClassVar[str] = "uniform-random"
-    _why: ClassVar[str] = COMPARISON
-
-    def _set_up(self) -> None:
-        self.plan = BaselinePlan(self.name, "never learns", self.horizon, self.horizon * self._problem.width, "T")
-
-    def _begin_round(self, most: int) -> tuple[Floats, Any]:
-        costs = self._coins.standard_normal((min(most, EVENTS), self.domain.dimension))
-        self.oracle_calls += len(costs)
-        return np.stack([self.domain.extreme_point(cost) for cost in costs]), None
-
-    def _learn(self, memo: Any, losses: Floats) -> None:
-        """Learn nothing."""
-
-    @property
-    def point(self) -> Floats:
-        """The centre, which stands for no preference."""
-        return self.domain.center
+    name, source, order, policy = "uniform-random", "never learns", "T", Unread

@@ -1,21 +1,17 @@
 """Elimination by optimal designs with Gaussian noise, after Azize & Basu's AdaC-GOPE."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
 
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.lab.baselines._phases import PrivatelyPhased
-from sottovoce.lab.baselines._vertices import vertices_of
+from sottovoce.lab.baselines._vertices import LISTED
+from sottovoce.lab.baselines.base import Baseline
 from sottovoce.lab.baselines.phased_elimination import DesignElimination
-from sottovoce.plans.problem import Problem
-from sottovoce.privacy import ZCDP, Guarantee
+from sottovoce.privacy import ZCDP
 
 
-@dataclass(frozen=True, eq=False)
 class GaussianElimination(DesignElimination):
     """As `DesignElimination`, with Gaussian noise, and phase i so long that no mean loss errs by more than B/2^i.
 
@@ -37,14 +33,14 @@ class GaussianElimination(DesignElimination):
         """What the plan says."""
         return {"vertices": len(self.vertices)}
 
-    def bound(self, horizon: int) -> float:
+    def bound(self) -> float:
         """Bound the expected regret: what outlives phase i is worse by at most 4 B/2^i, as in `DesignElimination`.
 
         The design is optimal to 1%, so errors are at most 1.01 times what a phase aims at.
         """
         rank = self.vertices.shape[1] + 1
         played = min(len(self.vertices), rank * (rank + 1) // 2)
-        left, cost, number, each = float(horizon), self.width, 1, self.width
+        left, cost, number, each = float(self.horizon), self.width, 1, self.width
         while left > 0:
             events = min(left, self._events(number, rank, played) + played)
             cost, left = cost + events * min(each, self.width), left - events
@@ -52,7 +48,7 @@ class GaussianElimination(DesignElimination):
         return cost
 
 
-class ZCDPElimination(PrivatelyPhased):
+class ZCDPElimination(Baseline):
     """Phased elimination under zCDP, after AdaC-GOPE (Azize & Basu), for linear losses on small sets.
 
     For sets with at most 1,000 vertices. Each phase plays a G-optimal design of the vertices that are left, releases
@@ -83,12 +79,5 @@ class ZCDPElimination(PrivatelyPhased):
     (6, 336)
     """
 
-    name: ClassVar[str] = "zcdp-elimination"
-    source: ClassVar[str] = "after Azize & Basu 2024"
-    order: ClassVar[str] = "sqrt(d T log T) + d^2 log(T)/sqrt(rho)"
-    promise: ClassVar[type[Guarantee]] = ZCDP
-    _guarantees: ClassVar[Sequence[Guarantee]] = (ZCDP(0.5), ZCDP(0.5))
-
-    def _algorithm_for(self, problem: Problem, scale: float) -> GaussianElimination:
-        vertices = vertices_of(problem.domain, self.name)
-        return GaussianElimination(vertices, problem.horizon, problem.middle, problem.width, scale)
+    name, source, order = "zcdp-elimination", "after Azize & Basu 2024", "sqrt(d T log T) + d^2 log(T)/sqrt(rho)"
+    promises, linear_only, policy, sets = (ZCDP,), True, GaussianElimination, LISTED

@@ -1,18 +1,16 @@
 """Thompson sampling that takes noise for uncertainty, after Riyazat & Ukwatta's AdaPrivate-TS."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import Domain, Hypersimplex, Simplex
 from sottovoce.lab.baselines._linear import Features
-from sottovoce.lab.baselines._phases import Belief, Phase, PhasedAlgorithm, PrivatelyPhased
-from sottovoce.plans.problem import Problem
-from sottovoce.privacy import ZCDP, Guarantee
+from sottovoce.lab.baselines._vertices import LISTED
+from sottovoce.lab.baselines.base import Baseline, Belief, Phase, Policy
+from sottovoce.privacy import ZCDP
 
 SAMPLES = 64  # of a batch
 GROWTH = 0.3  # a batch, relative to what was learned before
@@ -29,47 +27,33 @@ class _Learned(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True, eq=False)
-class NoisyPosterior(PhasedAlgorithm):
+class NoisyPosterior(Policy):
     """Batches play the cheapest vertices of parameters drawn from N(A^-1 b, v^2 A^-1 + A^-1 N A^-1), equally often.
 
     A = I + sum of phi phi', b = sum of phi (loss - middle) with its noise, v = B/2, and N the covariance of b's noise.
-
-    Parameters
-    ----------
-    features
-        Of actions.
-    middle, width
-        Of the range of losses: its middle, and B.
-    deviation
-        Of the noise of a sum, in units of loss.
-    seed
-        Of the parameters' lot.
     """
 
-    features: Features
-    middle: float
-    width: float
-    deviation: float
-    seed: Any
+    def set_up(self) -> None:
+        """Take the features of actions."""
+        self.features = Features(self.problem.domain)
 
     def start(self) -> Belief:
         """Draw from the prior."""
         size = self.features.size
         return self._drawn(_Learned(np.zeros((size, size)), np.zeros(size), np.zeros((size, size)), 0, 0))
 
-    def learn(self, belief: Belief, sums: Floats) -> Belief:
+    def learn(self, belief: Belief, sums: Floats, squares: Floats | None = None) -> Belief:
         """Add a batch's sums."""
         known: _Learned = belief.known
         counts, rows = belief.phase.counts, self.features(belief.phase.actions)
-        moment = known.moment + (sums - self.middle * counts) @ rows
+        moment = known.moment + (sums - self.problem.middle * counts) @ rows
         gram, noised = known.gram + (rows.T * counts) @ rows, known.noised + rows.T @ rows
         return self._drawn(_Learned(gram, moment, noised, known.events + int(counts.sum()), known.number + 1))
 
     def posterior(self, known: _Learned) -> tuple[Floats, Floats]:
         """Return the mean and the covariance of what parameters are drawn from."""
         inverse = np.linalg.inv(known.gram + RIDGE * np.eye(len(known.moment)))
-        spread = self.width**2 / 4 * inverse + self.deviation**2 * inverse @ known.noised @ inverse
+        spread = self.problem.width**2 / 4 * inverse + self.scale**2 * inverse @ known.noised @ inverse
         return inverse @ known.moment, np.asarray(spread, dtype=np.float64)
 
     def _drawn(self, known: _Learned) -> Belief:
@@ -84,12 +68,8 @@ class NoisyPosterior(PhasedAlgorithm):
         """What the plan says."""
         return {"batch": f"{SAMPLES} samples; 0.3 times the events before it", "ridge": RIDGE}
 
-    def bound(self, horizon: int) -> float:
-        """The source's constant could not be verified: none is stated."""
-        return math.inf
 
-
-class ZCDPThompsonSampling(PrivatelyPhased):
+class ZCDPThompsonSampling(Baseline):
     """Linear Thompson sampling under zCDP, after AdaPrivate-TS (Riyazat & Ukwatta): noise counts as uncertainty.
 
     Source: "AdaPrivate-TS: private Thompson sampling for contextual bandits with privacy amplification" (PMLR 318,
@@ -121,12 +101,6 @@ class ZCDPThompsonSampling(PrivatelyPhased):
     True
     """
 
-    name: ClassVar[str] = "zcdp-thompson-sampling"
-    source: ClassVar[str] = "after Riyazat & Ukwatta 2026"
-    order: ClassVar[str] = "d sqrt(T log T) + sqrt(d) log(T)/sqrt(rho)"
-    promise: ClassVar[type[Guarantee]] = ZCDP
-    _sets: ClassVar[Sequence[Domain]] = (Simplex(4), Hypersimplex(5, 2))
-    _guarantees: ClassVar[Sequence[Guarantee]] = (ZCDP(0.5), ZCDP(0.5))
-
-    def _algorithm_for(self, problem: Problem, scale: float) -> NoisyPosterior:
-        return NoisyPosterior(Features(problem.domain), problem.middle, problem.width, scale, self._lot)
+    name, source = "zcdp-thompson-sampling", "after Riyazat & Ukwatta 2026"
+    order = "d sqrt(T log T) + sqrt(d) log(T)/sqrt(rho)"
+    promises, linear_only, policy, sets = (ZCDP,), True, NoisyPosterior, LISTED

@@ -1,9 +1,8 @@
 """The paper's claims: what is run for them, and how they are judged."""
 
+from sottovoce.lab.reproduction.claims import PaperClaim, claims
 from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN, Evidence
-from sottovoce.lab.reproduction.extent import LARGE, SMALL, Extent, judge, reproduction_grid
-from sottovoce.lab.reproduction.lemmas import Base
-from sottovoce.lab.reproduction.paper_claims import PaperClaim, claims
+from sottovoce.lab.reproduction.extent import LARGE, SMALL, Base, Extent, reproduction_grid
 
 __all__ = [
     "FAILS",
@@ -16,6 +15,5 @@ __all__ = [
     "Extent",
     "PaperClaim",
     "claims",
-    "judge",
     "reproduction_grid",
 ]

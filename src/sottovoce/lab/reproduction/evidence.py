@@ -1,17 +1,14 @@
 """What runs say about a claim: a row of numbers, and a verdict that follows from them."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from sottovoce._arrays import Vector
-from sottovoce.lab.grouping import seed_table
-from sottovoce.lab.slopes import Fit, fit
+from sottovoce.lab.grouping import SeedTable, gather, seed_table
+from sottovoce.lab.slopes import Fit, fit, mean_fit
 from sottovoce.lab.summary import standard_error
 from sottovoce.lab.sweeps.cell import Result
 
@@ -24,84 +21,6 @@ FAILS = "does not hold here"
 UNSEEN = "cannot be seen here"
 """The verdict where nothing is learned: regret is then about as large as it can be."""
 
-BestBySeed = Mapping[int, Mapping[int, float]]
-"""By horizon and seed: a regret per event."""
-
-AXES: dict[str, Callable[[Result], float]] = {
-    "horizon": lambda result: float(result.cell.horizon),
-    "dimension": lambda result: float(result.dimension),
-    "1/epsilon": lambda result: 1 / result.cell.epsilon,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Regret of one algorithm along one axis: a row per seed, a column per value.
-
-    Attributes
-    ----------
-    who, group
-        The algorithm, in words; and "paper", "here" or nothing: on which side of the verdict it counts.
-    axis, values
-        "horizon", "dimension" or "1/epsilon", and its values, ascending.
-    seeds, regrets, never, bounds
-        Seeds; for each and each value the cumulative regret, that of never learning, and the plan's bound on it.
-
-    Examples
-    --------
-    >>> regrets = np.array([[9.0, 30.0], [11.0, 34.0]])
-    >>> found = Series("it", "", "horizon", np.array([1e2, 1e3]), (0, 1), regrets, 4 * regrets, 8 * regrets)
-    >>> found.learns, found.level, judge_power(found, 0.75, claimed=0.75).verdict
-    ([True, True], '0.25 to 0.25', 'holds here')
-    """
-
-    who: str
-    group: str
-    axis: str
-    values: Vector
-    seeds: tuple[int, ...]
-    regrets: Vector
-    never: Vector
-    bounds: Vector
-
-    @property
-    def learns(self) -> list[bool]:
-        """Whether, at each value, regret is below that of never learning by two standard errors or more."""
-        saved = self.never - self.regrets
-        return [bool(column.mean() > 2 * (standard_error(column) if len(column) > 1 else 0.0)) for column in saved.T]
-
-    @property
-    def level(self) -> str:
-        """Regret in units of that of never learning, at the first value and the last."""
-        return self._span(self.never)
-
-    @property
-    def share_of_bound(self) -> str:
-        """Regret in units of the plan's bound, at the first value and the last; nothing where there is no bound."""
-        return self._span(self.bounds)
-
-    def _span(self, unit: Vector) -> str:
-        if not self.regrets.size or np.isnan(unit).any():
-            return ""
-        ratios = self.regrets.mean(axis=0) / unit.mean(axis=0)
-        return f"{ratios[0]:.2g} to {ratios[-1]:.2g}" if len(ratios) > 1 else f"{ratios[0]:.2g}"
-
-    def level_at(self, place: int) -> str:
-        """Regret in units of that of never learning, at one value."""
-        return f"{self.regrets[:, place].mean() / self.never[:, place].mean():.2g}"
-
-    def where(self, kept: list[bool]) -> "Series":
-        """Return the series at some of its values."""
-        return self._cut(lambda table: table[:, kept], values=self.values[kept])
-
-    def among(self, seeds: set[int]) -> "Series":
-        """Return the series of some of its seeds."""
-        rows = [seed in seeds for seed in self.seeds]
-        return self._cut(lambda table: table[rows], seeds=tuple(seed for seed in self.seeds if seed in seeds))
-
-    def _cut(self, cut: Callable[[Vector], Vector], **changed: Any) -> "Series":
-        return replace(self, regrets=cut(self.regrets), never=cut(self.never), bounds=cut(self.bounds), **changed)
-
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -109,8 +28,8 @@ class Evidence:
 
     Attributes
     ----------
-    who, group
-        As in `Series`.
+    who
+        The algorithm, in words.
     level, share_of_bound
         Regret in units of that of never learning, and of the plan's bound, at the first value and the last.
     measured
@@ -122,12 +41,11 @@ class Evidence:
 
     Examples
     --------
-    >>> Evidence("it", "", "0.5 to 0.2", "", "0.60 [0.55, 0.65]", HOLDS, "the power is below 0.75").verdict
+    >>> Evidence("it", "0.5 to 0.2", "", "0.60 [0.55, 0.65]", HOLDS, "the power is below 0.75").verdict
     'holds here'
     """
 
     who: str
-    group: str
     level: str
     share_of_bound: str
     measured: str
@@ -135,63 +53,97 @@ class Evidence:
     why: str
 
 
-def series(
-    results: Iterable[Result],
-    who: str,
-    axis: str,
-    fits: Callable[[Result], bool],
-    *,
-    group: str = "",
-    every: bool = False,
-) -> Series:
-    """Gather the finished runs that `fits` picks, along an axis; seeds that lack a value are left out.
-
-    Values with no more than half as many seeds as others have are left out themselves, unless `every` value is wanted.
-    """
-    picked = [result for result in results if fits(result) and result.status == "done"]
-    if not every:
-        counts = Counter(AXES[axis](result) for result in picked)
-        picked = [result for result in picked if 2 * counts[AXES[axis](result)] > max(counts.values())]
-    table = seed_table(picked, AXES[axis])
-    return Series(
-        who,
-        group,
-        axis,
-        np.array(table.values),
-        table.seeds,
-        table.of(lambda result: result.regret),
-        table.of(lambda result: result.never_learning),
-        table.of(lambda result: result.predicted),
-    )
-
-
-def judge_power(found: Series, allowed: float, *, claimed: float, far: Series | None = None) -> Evidence:
+def judge_power(who: str, table: SeedTable, allowed: float, *, claimed: float) -> Evidence:
     """Judge a claim that regret grows no faster than a power: by the fit, where something is learned.
 
     Parameters
     ----------
-    found
+    who
+        The algorithm, in words.
+    table
         What was measured.
     allowed
         The power that the bound has over the measured range, its logarithms included.
     claimed
         The power that the claim names.
-    far
-        The same with values beyond, which have too few seeds for an interval: they are reported, not judged.
     """
-    if far is not None and not (found.values.size and far.regrets.size and far.values[-1] > found.values[-1]):
-        far = None
-    level = found.level if far is None else f"{found.level}; {far.level_at(-1)} at {far.values[-1]:,.0f}"
-    unseen = _unseen(found)
-    if unseen is not None:
-        return replace(unseen, level=level)
-    kept = found.where(found.learns)
-    slope = fit(kept.values, kept.regrets)
+    reason = _unseen(table)
+    if reason:
+        return _evidence(who, table, "", UNSEEN, reason)
+    learned = _where_it_learns(table)
+    slope = fit(np.array(learned.values), learned.regrets)
     bound = f"{claimed:g}" if abs(allowed - claimed) < 0.005 else f"{claimed:g} ({allowed:.2f} here, with logarithms)"
     verdict, why = _compare(slope, allowed, bound)
-    if len(kept.values) < len(found.values):
-        why += f", over the {len(kept.values)} of {len(found.values)} values at which it learns"
-    return replace(_evidence(found, power_in_words(slope), verdict, why + _beyond(far)), level=level)
+    if len(learned.values) < len(table.values):
+        why += f", over the {len(learned.values)} of {len(table.values)} values at which it learns"
+    return _evidence(who, table, power_in_words(slope), verdict, why)
+
+
+def judge_match(who: str, ours: SeedTable, whose: str, theirs: SeedTable, *, allowed: float) -> Evidence:
+    """Judge a claim that one algorithm matches the order of another: their ratio must not grow with the horizon.
+
+    Parameters
+    ----------
+    who, ours, whose, theirs
+        Both, in words, and what was measured of them against the horizon.
+    allowed
+        The power of the horizon that logarithms may add to the ratio over the measured range.
+    """
+    both = f"{who}, against {whose}"
+    ours = ours.only(theirs.values, theirs.seeds)
+    reason = _unseen(ours)
+    learned = ours if reason else _where_it_learns(ours)
+    theirs = theirs.only(learned.values, learned.seeds)
+    if not reason and (theirs.regrets <= 0).any():
+        reason = f"the regret of {whose} is not positive"
+    if reason:
+        return _evidence(both, ours, "", UNSEEN, reason)
+    ratios = learned.regrets / theirs.regrets
+    growth, last = fit(np.array(learned.values), ratios), mean_fit(np.log(ratios[:, -1]))
+    low, mean, high = (math.exp(one) for one in (last.low, last.slope, last.high))
+    begin = f"at {learned.values[-1]:,.0f} events; the ratio grows as T to the power of {power_in_words(growth)},"
+    verdict, why = _compare(growth, allowed, f"{allowed:.2f}", begin)
+    if not learning(theirs)[-1]:
+        why += f"; {whose}, does not learn there"
+    return _evidence(both, ours, f"{mean:.2f} [{low:.2f}, {high:.2f}] times", verdict, why)
+
+
+def judge_calls(who: str, results: Sequence[Result]) -> Evidence:
+    """Judge the claim that each oracle call can be charged to one event: in no run are there more calls than events.
+
+    Parameters
+    ----------
+    who
+        The algorithm, in words.
+    results
+        Of one algorithm on one problem, at several horizons.
+
+    Examples
+    --------
+    >>> from sottovoce.lab import Cell
+    >>> results = [Result(Cell("ball", "it", 1.0, T, 0), "done", oracle_calls=T // 10) for T in (1_000, 10_000)]
+    >>> row = judge_calls("it", results)
+    >>> row.measured, row.verdict
+    ('0.1 to 0.1 calls an event', 'holds here')
+    """
+    done = [result for result in results if result.status == "done"]
+    if not done:
+        return Evidence(who, "", "", "", UNSEEN, "no runs were finished")
+    each = {
+        horizon: [one.oracle_calls / horizon for one in runs]
+        for horizon, runs in sorted(gather(done, lambda one: one.cell.horizon).items())
+    }
+    worst = max(each, key=lambda horizon: max(each[horizon]))
+    most = max(each[worst])
+    measured = f"{_ends([float(np.mean(one)) for one in each.values()])} calls an event"
+    why = f"at most {most:.2g} calls an event in any run, of {worst:,} events"
+    table = seed_table(done, lambda result: float(result.cell.horizon))
+    calls = table.of(lambda result: float(result.oracle_calls))
+    if len(each) > 1 and calls.size and (calls > 0).all():
+        why += f"; they grow as T to the power of {power_in_words(fit(np.array(table.values), calls))}"
+    elif not most:
+        why = "the point of this set has a formula, and the oracle is not asked"
+    return Evidence(who, "", "", measured, HOLDS if most <= 1 else FAILS, why)
 
 
 def power_in_words(slope: Fit) -> str:
@@ -206,89 +158,41 @@ def power_in_words(slope: Fit) -> str:
     return f"{slope.slope:.3f}{spread}"
 
 
-def _beyond(far: Series | None) -> str:
-    """Say what the fit is with values that have few seeds; its standard error rests on these."""
-    if far is None:
+def learning(table: SeedTable) -> list[bool]:
+    """Say whether, at each value, regret is below that of never learning by two standard errors or more."""
+    saved = table.never - table.regrets
+    return [bool(column.mean() > 2 * (standard_error(column) if len(column) > 1 else 0.0)) for column in saved.T]
+
+
+def _where_it_learns(table: SeedTable) -> SeedTable:
+    return table.only([value for value, learns in zip(table.values, learning(table), strict=True) if learns])
+
+
+def _evidence(who: str, table: SeedTable, measured: str, verdict: str, why: str) -> Evidence:
+    level, share = _level(table, table.never), _level(table, table.of(lambda result: result.predicted))
+    return Evidence(who, level, share, measured, verdict, why)
+
+
+def _level(table: SeedTable, unit: Vector) -> str:
+    """Regret in some unit, at the first value and the last; nothing where there is no unit."""
+    if not unit.size or np.isnan(unit).any():
         return ""
-    kept = far.where(far.learns)
-    if len(kept.values) < 2 or kept.values[-1] < far.values[-1] or (kept.regrets <= 0).any():
-        return ""
-    slope = fit(kept.values, kept.regrets)
-    spread = "" if math.isnan(slope.error) else f" ± {slope.error:.3f}"
-    return f"; to {far.values[-1]:,.0f}, on {len(far.seeds)} seeds, {slope.slope:.3f}{spread}"
+    return _ends((table.regrets.mean(axis=0) / unit.mean(axis=0)).tolist())
 
 
-def judge_match(ours: Series, theirs: Series, *, allowed: float, best: BestBySeed | None = None) -> Evidence:
-    """Judge a claim that one algorithm matches the order of another: their ratio must not grow with the horizon.
-
-    Parameters
-    ----------
-    ours, theirs
-        Both against the horizon, with the same seeds.
-    allowed
-        The power of the horizon that logarithms may add to the ratio over the measured range.
-    best
-        By horizon and seed, the other's regret per event with its best constant in hindsight.
-    """
-    who, (ours, theirs) = f"{ours.who}, against {theirs.who}", _in_common(ours, theirs)
-    unseen = _unseen(ours)
-    if unseen is not None:
-        return replace(unseen, who=who)
-    whole, kept = ours, ours.learns
-    ours, theirs = ours.where(kept), theirs.where(kept)
-    if (theirs.regrets <= 0).any():
-        return replace(_evidence(whole, "", UNSEEN, f"the regret of {theirs.who} is not positive"), who=who)
-    ratios = ours.regrets / theirs.regrets
-    growth = fit(ours.values, ratios)
-    low, mean, high = _geometric_mean(ratios[:, -1])
-    measured = f"{mean:.2f} [{low:.2f}, {high:.2f}] times"
-    begin = f"at {ours.values[-1]:,.0f} events; the ratio grows as T to the power of {power_in_words(growth)},"
-    verdict, why = _compare(growth, allowed, f"{allowed:.2f}", begin)
-    if not theirs.learns[-1]:
-        why += f"; {theirs.who}, does not learn there"
-    why += _in_hindsight(ours, best or {})
-    return replace(_evidence(whole, measured, verdict, why), who=who)
+def _ends(values: Sequence[float]) -> str:
+    return f"{values[0]:.2g} to {values[-1]:.2g}" if len(values) > 1 else f"{values[0]:.2g}"
 
 
-def _in_hindsight(ours: Series, best: BestBySeed) -> str:
-    """Compare with the other's best constant, at the longest horizon where that was looked up, on the seeds of both."""
-    known = [(place, int(value)) for place, value in enumerate(ours.values.tolist()) if int(value) in best]
-    if not known:
-        return ""
-    place, horizon = known[-1]
-    rows = [row for row, seed in enumerate(ours.seeds) if seed in best[horizon]]
-    if not rows:
-        return ""
-    others = sum(best[horizon][ours.seeds[row]] for row in rows)
-    ratio = float(ours.regrets[rows, place].sum()) / horizon / others
-    return f"; {ratio:.2f} times its best constant in hindsight, at {horizon:,} events"
-
-
-def _evidence(found: Series, measured: str, verdict: str, why: str) -> Evidence:
-    return Evidence(found.who, found.group, found.level, found.share_of_bound, measured, verdict, why)
-
-
-def _in_common(ours: Series, theirs: Series) -> tuple[Series, Series]:
-    values = set(ours.values.tolist()) & set(theirs.values.tolist())
-    seeds = set(ours.seeds) & set(theirs.seeds)
-    ours, theirs = (
-        one.where([value in values for value in one.values.tolist()]).among(seeds) for one in (ours, theirs)
-    )
-    return ours, theirs
-
-
-def _unseen(found: Series) -> Evidence | None:
-    """Return the verdict where fewer than two values say anything."""
-    if not found.regrets.size:
-        return _evidence(found, "", UNSEEN, "no runs were finished")
-    learns = found.learns
+def _unseen(table: SeedTable) -> str:
+    """Return why a claim cannot be seen, where fewer than two values say anything."""
+    if not table.seeds:
+        return "no runs were finished"
+    learns = learning(table)
     if sum(learns) < 2:
-        count = "none" if not any(learns) else "one"
-        why = f"it learns at {count} of {len(learns)} values"
-        return _evidence(found, "", UNSEEN, why)
-    if (found.where(learns).regrets <= 0).any():
-        return _evidence(found, "", UNSEEN, "regret is not positive in some runs, so it has no logarithm")
-    return None
+        return f"it learns at {'one' if any(learns) else 'none'} of {len(learns)} values"
+    negative = (_where_it_learns(table).regrets <= 0).any()
+    return "regret is not positive in some runs, so it has no logarithm" if negative else ""
 
 
 def _compare(slope: Fit, allowed: float, bound: str, begin: str = "the power is") -> tuple[str, str]:
@@ -296,14 +200,4 @@ def _compare(slope: Fit, allowed: float, bound: str, begin: str = "the power is"
     low, high = (slope.slope, slope.slope) if math.isnan(slope.low) else (slope.low, slope.high)
     if low > allowed:
         return FAILS, f"{begin} above {bound}"
-    if high < allowed:
-        return HOLDS, f"{begin} below {bound}"
-    return HOLDS, f"{begin} not to be told apart from {bound}"
-
-
-def _geometric_mean(ratios: Vector) -> tuple[float, float, float]:
-    logs = np.log(ratios)
-    error = standard_error(logs)
-    reach = float(stdtrit(len(logs) - 1, 0.975)) * error if len(logs) > 1 else math.nan
-    middle = float(logs.mean())
-    return math.exp(middle - reach), math.exp(middle), math.exp(middle + reach)
+    return HOLDS, f"{begin} below {bound}" if high < allowed else f"{begin} not to be told apart from {bound}"

@@ -4,18 +4,49 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sottovoce.lab.algorithms import DELTA
-from sottovoce.lab.reproduction.hindsight import FACTORS, with_factor
-from sottovoce.lab.reproduction.lemmas import Base
-from sottovoce.lab.reproduction.oracle_calls import OPEN_LOOP, POLYTOPE
-from sottovoce.lab.reproduction.paper_claims import PaperClaim, claims
-from sottovoce.lab.sweeps.cell import Cell, Result
+from sottovoce.lab.sweeps.cell import Cell
 from sottovoce.lab.sweeps.grids import grid
 
-_PAPER = ("paper-laplace", "paper-gaussian")
-_NEEDED = ("paper-needed-laplace", "paper-needed-gaussian")
-_MANY = ("default", *_PAPER, *_NEEDED, "no-privacy", "paper-no-noise", "garber-kretzu")
-_SLOW = ("smith-thakurta", f"smith-thakurta:delta={DELTA:g}")  # a round per event
-_OTHERS = ("fkm", "chen-zhang-karbasi")  # a round per event, and no claim is about them
+PAPER = ("paper-laplace", "paper-gaussian")
+"""Algorithm 1 with the noise of the paper's lemmas."""
+
+NEEDED = ("paper-needed-laplace", "paper-needed-gaussian")
+"""The same with the least noise that privacy needs."""
+
+THEIRS = ("smith-thakurta", f"smith-thakurta:delta={DELTA:g}")
+"""What the paper matches under pure and under approximate privacy; each has a round per event, and is slow."""
+
+OPEN_LOOP = "paper-no-noise:method=open-loop"
+"""Conditional gradient with the steps 2/(k + 2) of its textbook proof, which the paper cites."""
+
+POLYTOPE = "slate:items=20,slots=5"
+"""A set of vertices, as the paper has in mind: oracle calls on a ball are few."""
+
+_MANY = ("default", *PAPER, *NEEDED, "no-privacy", "paper-no-noise", "garber-kretzu")
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What is fixed while one quantity varies.
+
+    Parameters
+    ----------
+    dimension
+        Of the ball.
+    horizon
+        Events of a run.
+    epsilon
+        Of pure privacy.
+
+    Examples
+    --------
+    >>> Base(dimension=8, horizon=100_000, epsilon=1.0).dimension
+    8
+    """
+
+    dimension: int
+    horizon: int
+    epsilon: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +68,7 @@ class Extent:
     seeds
         How many.
     longest, longest_seeds
-        Horizons above all others, which have fewer seeds.
-    hindsight_horizons, slow_hindsight_horizons
-        Some of `horizons`, and of `slow_horizons`, at which the baselines' best constants in hindsight are looked up.
+        Horizons above all others, which have fewer seeds: they are among all numbers, and no claim is judged by them.
 
     Examples
     --------
@@ -56,8 +85,6 @@ class Extent:
     seeds: int
     longest: tuple[int, ...] = ()
     longest_seeds: int = 2
-    hindsight_horizons: tuple[int, ...] = ()
-    slow_hindsight_horizons: tuple[int, ...] = ()
     approximate_horizons: tuple[int, ...] = ()
 
 
@@ -69,8 +96,6 @@ SMALL = Extent(
     huge_epsilons=(30.0, 100.0, 300.0, 1_000.0),
     slow_horizons=(10_000, 30_000),
     seeds=8,
-    hindsight_horizons=(10_000, 300_000),
-    slow_hindsight_horizons=(10_000,),
 )
 LARGE = Extent(
     Base(dimension=8, horizon=1_000_000, epsilon=1.0),
@@ -81,9 +106,6 @@ LARGE = Extent(
     slow_horizons=(10_000, 30_000),
     seeds=4,
     longest=(100_000_000,),
-    longest_seeds=2,
-    hindsight_horizons=(10_000, 300_000, 1_000_000),
-    slow_hindsight_horizons=(30_000,),
     approximate_horizons=(100_000, 300_000),
 )
 
@@ -105,62 +127,21 @@ def reproduction_grid(scale: Extent) -> tuple[Cell, ...]:
     return tuple(dict.fromkeys(_cells(scale)))
 
 
-def problem_of(dimension: int) -> str:
-    """Return the setting of the page, which is ours: distances in the unit ball, played around the point."""
-    return f"ball:dimension={dimension},play=around"
-
-
 def _cells(scale: Extent) -> Iterator[Cell]:
-    base, seeds = scale.base, range(scale.seeds)
-    here = problem_of(base.dimension)
-    yield from grid([here], _MANY, epsilons=[base.epsilon], horizons=scale.horizons, seeds=seeds)
-    yield from grid([here], _SLOW, epsilons=[base.epsilon], horizons=scale.slow_horizons, seeds=seeds)
+    base, seeds, budget = scale.base, range(scale.seeds), [scale.base.epsilon]
+    sizes = [f"ball:dimension={one},play=around" for one in scale.dimensions]  # the setting is ours
+    here = [f"ball:dimension={base.dimension},play=around"]
+    yield from grid(here, _MANY, epsilons=budget, horizons=scale.horizons, seeds=seeds)
+    yield from grid(here, THEIRS, epsilons=budget, horizons=scale.slow_horizons, seeds=seeds)
+    yield from grid(sizes, _MANY, epsilons=budget, horizons=[base.horizon], seeds=seeds)
+    yield from grid(here, ("default", *PAPER, *NEEDED), epsilons=scale.epsilons, horizons=[base.horizon], seeds=seeds)
+    yield from grid(here, PAPER[:1], epsilons=scale.huge_epsilons, horizons=[base.horizon], seeds=seeds)
     if scale.approximate_horizons:
-        yield from grid([here], _SLOW[1:], epsilons=[base.epsilon], horizons=scale.approximate_horizons, seeds=seeds)
-    sizes = [problem_of(dimension) for dimension in scale.dimensions]
-    yield from grid(sizes, _MANY, epsilons=[base.epsilon], horizons=[base.horizon], seeds=seeds)
-    private = ("default", *_PAPER, *_NEEDED)
-    yield from grid([here], private, epsilons=scale.epsilons, horizons=[base.horizon], seeds=seeds)
-    yield from grid([here], _PAPER[:1], epsilons=scale.huge_epsilons, horizons=[base.horizon], seeds=seeds)
+        yield from grid(here, THEIRS[1:], epsilons=budget, horizons=scale.approximate_horizons, seeds=seeds)
     if scale.longest:
-        few = range(scale.longest_seeds)
-        yield from grid([here], _MANY, epsilons=[base.epsilon], horizons=scale.longest, seeds=few)
-    yield from _hindsight_cells(scale)
-    yield from _oracle_cells(scale)
-
-
-def _oracle_cells(scale: Extent) -> Iterator[Cell]:
-    """Conditional gradient as its proof has it, where it is not too slow; and on a set that has no formula."""
-    epsilons, short = [scale.base.epsilon], [one for one in scale.horizons if one <= scale.base.horizon]
-    here, ends = problem_of(scale.base.dimension), (scale.slow_horizons[0], scale.slow_horizons[-1])
-    yield from grid([here], [OPEN_LOOP], epsilons=epsilons, horizons=short, seeds=range(scale.seeds))
-    yield from grid([POLYTOPE], ["paper-no-noise", OPEN_LOOP], epsilons=epsilons, horizons=ends, seeds=range(2))
-
-
-def _hindsight_cells(scale: Extent) -> Iterator[Cell]:
-    """Baselines with other constants than their bounds ask for; those with a round per event on half of the seeds."""
-    here, epsilons, half = problem_of(scale.base.dimension), [scale.base.epsilon], range(max(2, scale.seeds // 2))
-    if scale.hindsight_horizons:
-        several = [with_factor("garber-kretzu", factor) for factor in FACTORS]
-        yield from grid([here], several, epsilons=epsilons, horizons=scale.hindsight_horizons, seeds=range(scale.seeds))
-    if scale.slow_hindsight_horizons:
-        several = [with_factor(name, factor) for name in (*_SLOW, *_OTHERS) for factor in FACTORS]
-        yield from grid([here], several, epsilons=epsilons, horizons=scale.slow_hindsight_horizons, seeds=half)
-
-
-def judge(results: tuple[Result, ...], scale: Extent) -> tuple[PaperClaim, ...]:
-    """Judge the claims by what the grid gave.
-
-    Parameters
-    ----------
-    results
-        Of the cells of `reproduction_grid`.
-    scale
-        `SMALL` or `LARGE`.
-
-    Examples
-    --------
-    >>> judge((), SMALL)[0].verdict.startswith("With the noise of the paper's lemmas it cannot be seen")
-    True
-    """
-    return claims(results, scale.base)
+        yield from grid(here, _MANY, epsilons=budget, horizons=scale.longest, seeds=range(scale.longest_seeds))
+    # Conditional gradient as its proof has it, where it is not too slow; and on a set that has no formula.
+    short = [one for one in scale.horizons if one <= base.horizon]
+    yield from grid(here, [OPEN_LOOP], epsilons=budget, horizons=short, seeds=seeds)
+    ends = scale.slow_horizons[0], scale.slow_horizons[-1]
+    yield from grid([POLYTOPE], ["paper-no-noise", OPEN_LOOP], epsilons=budget, horizons=ends, seeds=range(2))

@@ -10,16 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sottovoce._arrays import Vector
-from sottovoce.lab.reproduction.evidence import Evidence, Series
+from sottovoce.lab.grouping import SeedTable
+from sottovoce.lab.reproduction.claims import WORDS, PaperClaim, along
+from sottovoce.lab.reproduction.evidence import Evidence
 from sottovoce.lab.reproduction.extent import Extent
-from sottovoce.lab.reproduction.paper_claims import WORDS, PaperClaim, along
 from sottovoce.lab.summary import Summary, summarise
 from sottovoce.lab.sweeps.cell import Result
 from sottovoce.lab.sweeps.swept import Sweep
 from sottovoce.report._canvas import canvas, headed
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
 from sottovoce.report._palette import algorithm_colours
-from sottovoce.report.numbers import short
 
 _TITLES = {
     "horizon": ("Regret against the number of events", "events"),
@@ -73,17 +73,15 @@ def draw(results: Sequence[Result], scale: Extent, axis: str) -> Figure:
     figure = canvas(10, 5.6, dpi=120)
     axes = figure.add_subplot()
     found = {name: along(results, name, axis, scale.base) for name in WORDS}
-    found = {name: one for name, one in found.items() if len(one.values) > 1 and one.regrets.size}
+    found = {name: one for name, one in found.items() if len(one.values) > 1 and one.seeds}
     numbers = algorithm_colours(WORDS)
     curves = [
-        _curve(one, along(results, name, axis, scale.base, every=True), scale, numbers[name])
+        Curve(WORDS[name], *_per_event(one, one.regrets, scale, axis), numbers[name], markers=True)
         for name, one in found.items()
     ]
     if found:
-        far = (along(results, name, axis, scale.base, every=True) for name in found)
-        longest = max(far, key=lambda one: len(one.values) if one.regrets.size else 0)
-        x, mean, _ = _per_event(longest, longest.never, scale)
-        curves.append(Curve("never learning", x, mean, colour=-1))
+        longest = max(found.values(), key=lambda one: len(one.values))
+        curves.append(Curve("never learning", *_per_event(longest, longest.never, scale, axis)[:2], colour=-1))
     ticks = tuple((float(n), str(n)) for n in scale.dimensions) if axis == "dimension" else ()
     draw_lines(axes, curves, Axis(_TITLES[axis][1], log=True, ticks=ticks), Axis("regret per event", log=True))
     _dress(axes, scale, axis)
@@ -91,24 +89,14 @@ def draw(results: Sequence[Result], scale: Extent, axis: str) -> Figure:
     return figure
 
 
-def _per_event(one: Series, regrets: Vector, scale: Extent) -> tuple[Vector, Vector, Vector]:
+def _per_event(one: SeedTable, regrets: Vector, scale: Extent, axis: str) -> tuple[Vector, Vector, Vector]:
     """Return places, means and standard errors, from left to right."""
-    events = one.values if one.axis == "horizon" else float(scale.base.horizon)
-    per_event = regrets / events
+    values = np.array(one.values)
+    per_event = regrets / (values if axis == "horizon" else float(scale.base.horizon))
     spread = per_event.std(axis=0, ddof=1) / np.sqrt(len(per_event)) if len(per_event) > 1 else 0 * per_event[0]
-    x = 1 / one.values if one.axis == "1/epsilon" else one.values
+    x = 1 / values if axis == "1/epsilon" else values
     order = np.argsort(x)
     return x[order], per_event.mean(axis=0)[order], spread[order]
-
-
-def _curve(one: Series, far: Series, scale: Extent, number: int) -> Curve:
-    """Return an algorithm's line; values that have fewer seeds than the others follow at its end."""
-    x, mean, spread = _per_event(one, one.regrets, scale)
-    if one.axis == "horizon" and far.regrets.size:
-        beyond = far.where([value > one.values[-1] for value in far.values.tolist()])
-        more = _per_event(beyond, beyond.regrets, scale)
-        x, mean, spread = (np.concatenate(pair) for pair in zip((x, mean, spread), more, strict=True))
-    return Curve(one.who, x, mean, spread, number, markers=True)
 
 
 def _dress(axes: Axes, scale: Extent, axis: str) -> None:
@@ -119,8 +107,5 @@ def _dress(axes: Axes, scale: Extent, axis: str) -> None:
         "1/epsilon": f"epsilon = {base.epsilon:g}",
     }
     caption = ", ".join(words for name, words in fixed.items() if name != axis)
-    fewer = (
-        f" ({scale.longest_seeds} at {short(scale.longest[0])} events)" if axis == "horizon" and scale.longest else ""
-    )
-    words = f"{caption}; {scale.seeds} seeds{fewer}, mean ± standard error; simulated noise: NOT PRIVATE"
+    words = f"{caption}; {scale.seeds} seeds, mean ± standard error; simulated noise: NOT PRIVATE"
     headed(axes, _TITLES[axis][0], words, letters=120)
