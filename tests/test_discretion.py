@@ -129,7 +129,7 @@ def minimise(loss, **options):
     )
 
 
-CHANNELS = {kind: sv.local.CHANNELS[kind]((0.0, 1.0), epsilon=1.0) for kind in sv.local.CHANNELS}
+CHANNEL = sv.local.OneBitChannel((0.0, 1.0), epsilon=1.0)
 CALLS = {
     "tell": lambda bad: tell(asked(), 1, bad),
     "tell a plan for the worst case": lambda bad: tell(asked(plan="worst-case"), 1, bad),
@@ -138,14 +138,14 @@ CALLS = {
     "tell in place of a block": lambda bad: tell(asked(), 3, bad),
     "a raw loss under LocalDP": lambda bad: tell(asked(sv.LocalDP(1.0)), 1, bad),
     "report": lambda bad: report(asked(sv.LocalDP(1.0)), 1, bad),
-    "reports": lambda bad: report(asked(sv.LocalDP(1.0), channel="laplace"), 2, [1, bad]),
+    "reports": lambda bad: report(asked(sv.LocalDP(1.0)), 2, [1, bad]),
     "minimize": lambda bad: minimise(lambda x: bad),
     "minimize in blocks": lambda bad: minimise(lambda x: [bad] * len(x), vectorized=True),
     "a loss grid": lambda bad: LossGrid(0.0, 1.0).quantise([bad]),
-    **{f"privatise by {kind}": lambda bad, c=c: sv.local.privatise(bad, c) for kind, c in CHANNELS.items()},
-    **{f"{kind}.privatise": lambda bad, c=c: c.privatise(bad) for kind, c in CHANNELS.items()},
-    **{f"a grid of {kind}": lambda bad, c=c: ReportGrid(c).quantise([bad]) for kind, c in CHANNELS.items()},
-    "simulated reports": lambda bad: sv.local.simulate_reports([bad], CHANNELS["one-bit"], np.random.default_rng(0)),
+    "privatise": lambda bad: sv.local.privatise(bad, CHANNEL),
+    "privatise by the channel": CHANNEL.privatise,
+    "a grid of reports": lambda bad: ReportGrid(CHANNEL).quantise([bad]),
+    "simulated reports": lambda bad: sv.local.simulate_reports([bad], CHANNEL, np.random.default_rng(0)),
 }
 
 

@@ -74,7 +74,6 @@ OPTIONS: dict[str, Option] = {
     "delta": Option(_PRIVACY, "With epsilon: approximate differential privacy. 0 is pure.", float),
     "rho": Option(_PRIVACY, "Zero-concentrated differential privacy instead of epsilon.", float),
     "local": Option(_PRIVACY, "Owners privatise their losses and send reports.", bool),
-    "channel": Option(_PRIVACY, "With local: one-bit or laplace reports.", choices=CHOICES["channel"]),
     "no_privacy": Option(_PRIVACY, "Learn without any promise.", bool),
     "contributions": Option(_PRIVACY, "Events that one person is in, at most; 1 by default.", int),
     "plan": Option(_PLAN, f"{' or '.join(CHOICES['plan'])}; a study refuses paper.", choices=CHOICES["plan"]),

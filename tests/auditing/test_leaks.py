@@ -15,10 +15,10 @@ import sottovoce as sv
 from sampling import sampled
 from sottovoce.auditing import Configuration, EvaluationConfiguration, StudyConfiguration, align, audit, shipped
 from sottovoce.auditing.subjects.evaluated import Evaluated, evaluations_shipped
-from sottovoce.evaluations import Evaluation, _setting, _stored
+from sottovoce.evaluations import Evaluation, _stored
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.models import linear
-from sottovoce.privacy import LossGrid, local
+from sottovoce.privacy import LossGrid
 from sottovoce.service import audited
 from sottovoce.service.endpoints import studies
 
@@ -31,7 +31,7 @@ SEGMENTED_STUDY = SHIPPED["study of posterior, segments, probe-sums"]
 LARGE = SHIPPED["evaluations of 5,000 events, probe-sums"]
 ONE = EvaluationConfiguration(sv.PureDP(1.0), batches=2)
 STORED = SHIPPED["stored evaluations, probe-sums, 2 events a person"]
-OWNERS = replace(SHIPPED["evaluations, local, one-bit, 4 events a person"], batches=1, schedules=("block",))
+OWNERS = replace(SHIPPED["evaluations, local, 4 events a person"], batches=1, schedules=("block",))
 SERVICE = SHIPPED["service, probe-sums"]
 BY_ITEM = SHIPPED["service by item, item-sums"]
 OFTEN = ["single"]  # so that there are looks in the middle of a round
@@ -172,10 +172,7 @@ def test_an_evaluation_under_other_noise_of_the_same_source_at_each_look(monkeyp
 
 def test_local_channels_that_ignore_contributions(monkeypatch):
     """Four reports that each spend all of epsilon = 1 are told apart far better than epsilon = 1 allows."""
-    right = local.channel_for
-    monkeypatch.setattr(
-        _setting.local, "channel_for", lambda privacy, *rest: right(replace(privacy, contributions=1), *rest)
-    )
+    monkeypatch.setattr(sv.LocalDP, "per_report", property(lambda self: self.epsilon))
     assert not audit(OWNERS, runs=1600).passed
 
 

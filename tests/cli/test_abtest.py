@@ -307,7 +307,7 @@ def test_missing_losses_count_as_the_middle_if_that_is_said(command, events):
 
 
 def test_reports_of_local_privacy_are_told_as_such(command, events):
-    channel = sv.local.channel_for(sv.LocalDP(1.0), (0.0, 1.0))
+    channel = sv.local.OneBitChannel((0.0, 1.0), 1.0)
     reports = sv.local.simulate_reports(np.full(400, 0.5), channel, np.random.default_rng(0))
     write(events, [("AB"[i % 2], int(one)) for i, one in enumerate(reports)], head="arm,report")
     plain = found(command, *RUN[:-2], "--local")

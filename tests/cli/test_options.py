@@ -70,7 +70,6 @@ SMALL = ("--domain", "box:2", "--horizon", "400")
         ((*SMALL, "--epsilon", "1", "--rho", "1"), "--epsilon and --rho exclude each other"),
         ((*SMALL, "--local", "--delta", "1e-6"), "--delta and --local exclude each other"),
         ((*SMALL, "--no-privacy", "--contributions", "2"), "--contributions and --no-privacy exclude each other"),
-        ((*SMALL, "--channel", "laplace"), "it needs --local"),
         ((*SMALL, "--losses", "cubic"), "losses must be one of 'convex', 'linear', got 'cubic'"),
         ((*SMALL, "--plan", "best"), "plan must be one of 'auto'"),
         ((*SMALL, "--mechanism", "magic"), "mechanism must be one of 'probe-sums'"),
@@ -96,7 +95,7 @@ def test_errors_are_the_same_everywhere_and_nothing_is_done(words, options, erro
 
 CHOICES = [
     (("--rho", "0.5"), "rho = 0.5"),
-    (("--local", "--epsilon", "2", "--channel", "laplace"), "epsilon = 2, local differential privacy"),
+    (("--local", "--epsilon", "2"), "epsilon = 2, local differential privacy"),
     (("--delta", "1e-6", "--contributions", "2"), "delta = 1e-06, approximate"),
     (("--no-privacy",), "no privacy"),
 ]

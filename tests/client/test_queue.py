@@ -225,7 +225,7 @@ def test_who_insists_on_local_privacy_delivers_nobodys_raw_losses(connected, sta
 
 def test_reports_wait_as_they_are(connected, stand_in, path):
     """A report that was drawn anew at delivery would spend the budget of the loss a second time."""
-    channel = sv.local.LaplaceChannel((0.0, 1.0), epsilon=1.0)
+    channel = sv.local.OneBitChannel((0.0, 1.0), epsilon=1.0)
     stand_in.channels["spring"] = channel.to_dict()
     remote = connected(queue=path)
     actions = remote.ask(20)

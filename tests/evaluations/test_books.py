@@ -392,7 +392,7 @@ def test_what_was_passed_is_compared_with_what_is_stored(sqlite_url, opened, pla
     ):
         with pytest.raises(ConfigurationMismatch, match=words):
             opened(sqlite_url, **change)
-    for change in ({"privacy": 1.0}, {"loss_range": 3}, {"patience": "soon"}, {"variance": "yes"}, {"channel": "post"}):
+    for change in ({"privacy": 1.0}, {"loss_range": 3}, {"patience": "soon"}, {"variance": "yes"}):
         with pytest.raises((TypeError, ValueError), match=f"^{next(iter(change))} must be"):  # whatever is stored
             opened(sqlite_url, **change)
     opened(sqlite_url, **plain)
@@ -500,16 +500,12 @@ def test_a_ledger_is_charged_once_for_all_evaluations(evaluate, storage, opened,
         sv.PrivateEvaluations(RANGE, PURE, ledger=ledger)
 
 
-@every(
-    "privacy", [PURE, sv.ApproxDP(2.0, 1e-6), sv.ZCDP(0.5), *((sv.LocalDP(2.0), one) for one in ("one-bit", "laplace"))]
-)
+@every("privacy", [PURE, sv.ApproxDP(2.0, 1e-6), sv.ZCDP(0.5), sv.LocalDP(2.0)])
 def test_all_guarantees_give_a_mean_that_holds(evaluate, storage, privacy):
     """False alarms have a probability of 1e-7. Owners send reports, and nothing else."""
-    privacy, channel = privacy if isinstance(privacy, tuple) else (privacy, None)
-    options = {} if channel is None else {"channel": channel}
-    evaluations = evaluate(privacy=privacy, seed=1, name=f"{privacy} {channel}", **options)
+    evaluations = evaluate(privacy=privacy, seed=1, name=f"{privacy}")
     one, losses = evaluations.open(events=4000), np.full(4000, 0.25)
-    if channel is None:
+    if evaluations.channel is None:
         one.tell(losses)
     else:
         with pytest.raises(WrongReport, match="raw loss"):
@@ -519,7 +515,7 @@ def test_all_guarantees_give_a_mean_that_holds(evaluate, storage, privacy):
         one.tell(report=sv.local.privatise(losses, evaluations.channel))
     low, high = one.interval(1 - 1e-7)
     assert low < 0.25 < high
-    assert (one.result.noise_error > 0) == (channel is None)
+    assert (one.result.noise_error > 0) == (evaluations.channel is None)
     assert ("database" in str(evaluations.privacy)) == (storage is not None)
     json.dumps(evaluations.export())
 

@@ -20,7 +20,6 @@ WAYS = {
     "items that count for 1": {"losses": "linear", "feedback": "items", "most": 1.0},
     "segments": {"losses": "linear", "segments": ["x", "y"]},
     "one bit": {"losses": "linear", "privacy": sv.LocalDP(2.0)},
-    "laplace": {"losses": "linear", "privacy": sv.LocalDP(2.0), "channel": "laplace"},
     "no horizon": {"losses": "linear", "horizon": None},
 }
 
@@ -39,9 +38,8 @@ def played(optimizer):
         actions = optimizer.ask(120, **segment)
         costs = np.linspace(0.1, 0.9, actions.x.shape[1])
         if optimizer._local:
-            channel = optimizer.channel
-            reports = people.choice([-1, 1], 120) if channel.kind == "one-bit" else people.integers(0, 2**16, 120)
-            optimizer.tell(actions.ids, report=reports if sign > 0 else 2 * channel.middle - reports)
+            reports = people.choice([-1, 1], 120)
+            optimizer.tell(actions.ids, report=reports if sign > 0 else -reports)
         elif optimizer._itemised:
             rows = actions.x.astype(bool)
             optimizer.tell(actions.ids, sign * np.array([costs[row] for row in rows]))

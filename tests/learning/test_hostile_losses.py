@@ -58,17 +58,6 @@ def test_one_event_moves_one_released_mean_by_its_worth_over_the_events_behind_i
     assert moved.max() == pytest.approx(4.0 * worth / weights[moved.argmax()], rel=1e-4)  # all of it, and no more
 
 
-@every("epsilon", [0.5, 1.0, 2.0])
-def test_a_report_by_laplace_is_worth_up_to_forty_scales_of_its_noise(epsilon):
-    """So it is the wrong channel for strangers: one of them weighs as much as 1 + 80/epsilon honest losses."""
-    channel = sv.LocalDP(epsilon)  # of the budget of one report
-    laplace = sv.local.LaplaceChannel((0.0, 1.0), channel.per_report)
-    reach = laplace.decode(laplace.most_report) - laplace.decode(laplace.least_report)
-    assert reach == pytest.approx(1 + 80 / epsilon, rel=1e-3)
-    one_bit = sv.local.OneBitChannel((0.0, 1.0), channel.per_report)
-    assert one_bit.decode(1) - one_bit.decode(-1) == pytest.approx(1 / math.tanh(epsilon / 2), rel=1e-9)
-
-
 def attacked(means, share, lie, *, domain, horizon, seed, local=None):
     """Let a share of events lie, play a private bandit to its end, and return how much its recommendation is worse.
 

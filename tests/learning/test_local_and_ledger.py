@@ -42,11 +42,10 @@ class TestLocal:
         with pytest.raises(AttributeError, match="LocalDP only"):
             _ = optimizer.channel
 
-    @every("channel", ["one-bit", "laplace"])
     @every("options", [{}, {"losses": "linear"}, {"exploration": "sphere"}])
-    def test_it_learns_from_reports_alone(self, channel, options):
+    def test_it_learns_from_reports_alone(self, options):
         """Linear loss on the disc; 10 standard errors away from never learning."""
-        optimizer = local(horizon=60_000, channel=channel, privacy=sv.LocalDP(4.0), **options)
+        optimizer = local(horizon=60_000, privacy=sv.LocalDP(4.0), **options)
         cost = np.array([1.0, 0.0])
         rng = np.random.default_rng(0)
         lost = []

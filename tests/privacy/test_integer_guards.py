@@ -65,9 +65,9 @@ def test_tiny_and_huge_ranges_keep_their_losses_on_the_grid(loss_range, bits):
     assert 0 == integers.min() < integers.max() == grid.steps
 
 
-@given(report=FLOATS | st.integers(-(2**70), 2**70), kind=st.sampled_from(sorted(sv.local.CHANNELS)))
-def test_only_what_a_channel_sends_is_a_report(report, kind):
-    channel = sv.local.CHANNELS[kind]((0.0, 1.0), epsilon=1.0)
+@given(report=FLOATS | st.integers(-(2**70), 2**70))
+def test_only_what_a_channel_sends_is_a_report(report):
+    channel = sv.local.OneBitChannel((0.0, 1.0), epsilon=1.0)
     try:
         integer = int(ReportGrid(channel).quantise([report])[0])
     except InvalidLoss:

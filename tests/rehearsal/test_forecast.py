@@ -129,7 +129,6 @@ class TestKinds:
                 (sv.ApproxDP(1.0, 1e-6), {}),
                 (sv.ZCDP(0.5), {}),
                 (sv.LocalDP(2.0), {}),
-                (sv.LocalDP(2.0), {"channel": "laplace"}),
                 (sv.PureDP(1.0, contributions=3), {}),
                 (ONE, {"integral": False, "losses": "convex"}),
                 (ONE, {"plan": "worst-case"}),

@@ -169,7 +169,7 @@ def attacked(label, kind, seen):
 
 def test_the_figure_of_an_audit_is_that_of_studies_like_this_one(tmp_path):
     url = make(tmp_path)
-    local = attacked("frames, local, one-bit", "optimizer", 1.46)
+    local = attacked("frames, local", "optimizer", 1.46)
     own = attacked("study of frames, probe-sums", "study", None)
     for attacks, words in (
         ([local, own], "of studies like this one, 600 runs, which could have noticed only values without noise"),

@@ -235,7 +235,7 @@ def test_a_forecast_is_played_once_for_each_release(spring, monkeypatch):
 
 def test_local_privacy_wants_reports(served):
     served.create(privacy={"epsilon": 1.0, "local": True})
-    channel = sv.local.channel_from_dict(served.look("channel"))
+    channel = sv.local.OneBitChannel.from_dict(served.look("channel"))
     one = served.ask()["id"]
     problem(served.tell(id=one, loss=0.5), "wrong-report")
     assert served.tell(id=one, report=sv.local.privatise(0.5, channel)).json()["recorded"] == 1

@@ -169,7 +169,7 @@ def test_reports_of_owners(serve, sqlite_url):
     assert create(service, privacy={"epsilon": 2.0, "local": True}).status_code == 201
     done(post(service, "open", events=3))
     ids = [one["id"] for one in done(post(service, "assign", size=3))["assigned"]]
-    channel = sv.local.channel_from_dict(done(look(service, "channel")))
+    channel = sv.local.OneBitChannel.from_dict(done(look(service, "channel")))
     assert kind(post(service, "tell", id=ids[0], loss=0.5)) == "wrong-report"
     reports = [int(sv.local.privatise(0.5, channel)) for _ in ids]
     assert done(post(service, "tell", ids=ids, reports=reports))["recorded"] == 3

@@ -30,7 +30,6 @@ PRIVACY = {
     "zCDP": sv.ZCDP(0.02),
     "none": sv.NoPrivacy(),
     "one bit": sv.LocalDP(1.0),
-    "Laplace reports": sv.LocalDP(1.0),
 }
 CASES = [
     *((one, "all or nothing", (0.5, 0.5), (200, 200)) for one in PRIVACY),
@@ -38,7 +37,7 @@ CASES = [
     *((one, "all or nothing", (0.98, 0.9), (80, 400)) for one in ("pure, 1", "pure, 0.05", "zCDP")),
     ("pure, 1", "all or nothing", (0.5, 0.2), (60, 1000)),
     ("pure, 0.05", "all or nothing", (0.3, 0.3), (1000, 50)),
-    *((one, "beta", (0.3, 0.35), (150, 300)) for one in ("pure, 1", "none", "Laplace reports")),
+    *((one, "beta", (0.3, 0.35), (150, 300)) for one in ("pure, 1", "none", "one bit")),
     ("pure, 1", "alike", (0.0, 0.0), (100, 100)),
     ("pure, 0.05", "alike", (1.0, 0.02), (100, 100)),
 ]
@@ -49,8 +48,7 @@ def totals(privacy, scale, people, mean, events, seed):
     coins = np.random.default_rng(seed)
     losses = RANGE[0] + 4.0 * PEOPLE[people](coins, mean, (RUNS, events))
     if isinstance(PRIVACY[privacy], sv.LocalDP):
-        kind = "laplace" if privacy == "Laplace reports" else "one-bit"
-        return sv.local.simulate_reports(losses, sv.local.channel_for(PRIVACY[privacy], RANGE, kind), coins).sum(axis=1)
+        return sv.local.simulate_reports(losses, sv.local.OneBitChannel(RANGE, 1.0), coins).sum(axis=1)
     sums = np.rint((losses - scale.low) / scale.step).astype(np.int64).sum(axis=1)
     if scale.noise is None:
         return sums
@@ -64,7 +62,7 @@ def deviations(scale, means, events):
     low, high = scale.ends
 
     def spread(at):
-        return np.maximum((high - at) * (at - low), 0.0) + scale.variance
+        return np.maximum((high - at) * (at - low), 0.0)
 
     middle = sum(RANGE) / 2
     worth = spread(middle) / (spread(middle) / events + noise**2)
@@ -84,8 +82,7 @@ def reaches(normals, scales, level):
 @functools.cache
 def simulated(privacy, people, means, sizes):
     """What many tests release, their differences, and a function from levels to how far their intervals reach."""
-    channel = "laplace" if privacy == "Laplace reports" else "one-bit"
-    scale = scale_for(RANGE, PRIVACY[privacy], channel=channel)
+    scale = scale_for(RANGE, PRIVACY[privacy])
     sums = [totals(privacy, scale, people, m, n, seed) for seed, (m, n) in enumerate(zip(means, sizes, strict=True))]
     found = [scale.low + scale.step * (one / n) for one, n in zip(sums, sizes, strict=True)]
     normals = np.hypot(*(deviations(scale, one, n) for one, n in zip(found, sizes, strict=True)))

@@ -22,7 +22,7 @@ CASES = {  # of random histories, over a longer time
         *("probes of an oracle", "probes on a ball", "probes on a simplex", "probes, unknown horizon"),
         *("probes on a ball, unknown horizon", "integral"),
     )
-} | {"local laplace": ball(privacy=sv.LocalDP(1.0), channel="laplace")}
+}
 # Restarts are exact where the nearest point of the domain is a formula; elsewhere the projection is solved afresh.
 # Probes are exact everywhere: all that is believed follows from released numbers, which are kept as they are.
 FORMULA = {

@@ -20,7 +20,7 @@ from sottovoce.auditing.subjects.studied import StudyConfiguration
 from sottovoce.domains import Box, Simplex
 from sottovoce.errors import ForkRefused
 from sottovoce.privacy import Noise, PureDP, SecureNoise, local
-from sottovoce.privacy.local import LaplaceChannel, OneBitChannel
+from sottovoce.privacy.local import OneBitChannel
 
 _THREADS, _FORKED = 4, 200
 _FINE = 2.0**40  # of so many values no two draws are equal, but for once in millions of runs
@@ -76,14 +76,10 @@ def _samplers(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
 
 
 def _threads(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
-    """One sampler, and one channel, that several threads draw from: nothing may be handed out twice."""
+    """One sampler that several threads draw from: nothing may be handed out twice."""
     noise = Noise("laplace", _FINE)
     sampler = _source(make_source).sampler(noise)
-    channel = LaplaceChannel((0.0, 1.0), 1e-6, bits=20)
-    return [
-        NoiseStream("noise drawn by threads", _at_once(lambda: int(sampler.draw(1)[0]), draws), noise),
-        NoiseStream("reports made by threads", _at_once(lambda: local.privatise(0.0, channel), draws), channel.noise),
-    ]
+    return [NoiseStream("noise drawn by threads", _at_once(lambda: int(sampler.draw(1)[0]), draws), noise)]
 
 
 def _at_once(draw: Callable[[], int], draws: int) -> Integers:
@@ -133,12 +129,9 @@ def _own_draws(sampler: Any, source: Any, noise: Noise) -> Integers:
 
 def _channels(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     """Reports of the lowest loss."""
-    laplace, one_bit = LaplaceChannel((0.0, 1.0), 1.0), OneBitChannel((0.0, 1.0), 1.0)
-    reports = [[local.privatise(0.0, channel) for _ in range(draws)] for channel in (laplace, one_bit)]
-    return [
-        NoiseStream("laplace channel", np.array(reports[0])[:, None], laplace.noise),
-        NoiseStream("one-bit channel", np.array(reports[1])[:, None], None, one_bit.threshold(0.0) / 2**64),
-    ]
+    channel = OneBitChannel((0.0, 1.0), 1.0)
+    reports = np.array([local.privatise(0.0, channel) for _ in range(draws)])
+    return [NoiseStream("one-bit channel", reports[:, None], None, channel.threshold(0.0) / 2**64)]
 
 
 def _optimizers(name: str, make_source: Any, draws: int) -> list[NoiseStream]:

@@ -18,7 +18,7 @@ from sottovoce.privacy import Ledger, PrivacyStatement, SimulatedNoise, read_led
 from sottovoce.stats import ABTestResult, ReleasedMean, ab_test, events_needed
 from sottovoce.stats.scale import scale_for
 
-_OURS = ("loss_range", "channel", *PRIVACY)
+_OURS = ("loss_range", *PRIVACY)
 _ELSE = tuple(name for name in SHARED if name not in _OURS)  # for a plan, which knows no direction
 
 abtest_app = typer.Typer(
@@ -68,7 +68,6 @@ def plan_command(
         power=power,
         looks=looks,
         deviation=deviation,
-        channel=options.channel or "one-bit",
     )
     show(as_json, found.to_dict(), str(found))
 
@@ -108,7 +107,6 @@ def run_command(
             raise ValueError(f"report must be a file in a folder that is there, got {report}")
         load("matplotlib", "a report")
     where = released or file.with_name(f"{file.name}.released.json")
-    making: dict[str, Any] = {"variance": variance, "channel": options.channel or "one-bit"}
     settings: dict[str, Any] = {
         "arms": _names(arms),
         "loss_range": options.clipping or (0.0, 1.0),
@@ -116,7 +114,7 @@ def run_command(
         "missing": missing,
         "simulated_noise": simulated_noise,
         "charge": None if ledger is None else name or file.name,
-        **making,
+        "variance": variance,
     }
 
     def evaluations(charged: Path | None = None) -> PrivateEvaluations:
@@ -127,13 +125,13 @@ def run_command(
             patience=None,  # all that is there is told at once
             ledger=None if charged is None else Ledger(read_ledger(charged).budget, charged),
             name=settings["charge"],
-            **making,
+            variance=variance,
         )
 
     uncharged = evaluations()
     losses = read_losses(file, settings["arms"], uncharged.channel, middle=missing == "middle")
     numbers = release_once(where, settings, losses, lambda: evaluations(ledger))
-    scale = scale_for(settings["loss_range"], options.guarantee, **making)
+    scale = scale_for(settings["loss_range"], options.guarantee, variance=variance)
     means = [ReleasedMean(place, scale=scale, **one) for place, one in enumerate(numbers.values())]
     found = ab_test(
         dict(zip(numbers, means, strict=True)),

@@ -72,8 +72,6 @@ class Options:
             self._given[name] = parsing.one_number(name, self._given[name])
         if self.contributions is not None:
             self._given["contributions"] = parsing.count("contributions", self.contributions)
-        if self.channel is not None and not self.local:
-            raise ValueError("--channel is how owners privatise their losses: it needs --local")
         if self.seed is not None:
             whole("seed", self.seed, least=0)
         _ = self.guarantee, self.events, self.clipping, self.waiting, self.arguments  # each says what is wrong with it

@@ -16,7 +16,7 @@ from sottovoce.client.retries import BRIEFLY, Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
 from sottovoce.errors import ConfigurationMismatch, ServiceError, StorageError, WrongReport
 from sottovoce.privacy import LocalDP
-from sottovoce.privacy.local import Channel, channel_from_dict
+from sottovoce.privacy.local import OneBitChannel
 
 NO_CHANNEL = "no-channel"
 """The kind of problem that says so: other refusals must never be taken for it, or raw losses would be sent."""
@@ -52,7 +52,7 @@ class Accepts:
         if self.raw_losses and self.privacy is not None:
             raise ValueError("privacy= and raw_losses= contradict each other: under LocalDP no raw loss is sent")
 
-    def check(self, channel: Channel | None) -> None:
+    def check(self, channel: OneBitChannel | None) -> None:
         """Refuse a channel that spends more than was agreed on, or none at all where one was."""
         wanted = self.privacy
         if wanted is None:
@@ -67,7 +67,7 @@ class Accepts:
 
 
 class _FoundChannel(NamedTuple):
-    channel: Channel | None
+    channel: OneBitChannel | None
     confirmed: bool  # by the service; otherwise from the queue
 
 
@@ -95,7 +95,7 @@ class ChannelInfo:
         self._retries, self._where = retries, where
         self._known: _FoundChannel | None = None
 
-    def channel(self, *, confirmed: bool = False) -> Channel | None:
+    def channel(self, *, confirmed: bool = False) -> OneBitChannel | None:
         """Return what owners privatise their losses with; None if the study wants the losses themselves.
 
         Parameters
@@ -116,7 +116,7 @@ class ChannelInfo:
         """Whether the caller has said what a report may spend."""
         return self._accepts.privacy is not None
 
-    def agreed(self, privacy: LocalDP | None = None) -> Channel | None:
+    def agreed(self, privacy: LocalDP | None = None) -> OneBitChannel | None:
         """Return the same to privatise with: only to a caller who has said what may be spent, or does with `privacy`.
 
         Parameters
@@ -160,5 +160,5 @@ class ChannelInfo:
             return None
 
 
-def _channel(plain: Any) -> Channel | None:
-    return None if plain is None else read("a channel", channel_from_dict, plain)
+def _channel(plain: Any) -> OneBitChannel | None:
+    return None if plain is None else read("a channel", OneBitChannel.from_dict, plain)

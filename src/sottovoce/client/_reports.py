@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from sottovoce import _fork
 from sottovoce.client.tell_queue import Destination, TellQueue
-from sottovoce.privacy.local import Channel, privatise
+from sottovoce.privacy.local import OneBitChannel, privatise
 
 _MOST = 100_000
 
@@ -43,7 +43,7 @@ class KeptReports:
         self._lock = threading.Lock()
         self._fork_count = _fork.fork_count()
 
-    def of(self, ids: Sequence[str], losses: Sequence[float], channel: Channel) -> tuple[int, ...]:
+    def of(self, ids: Sequence[str], losses: Sequence[float], channel: OneBitChannel) -> tuple[int, ...]:
         """Return the report of each loss: the one that was made before, if there is one.
 
         Parameters

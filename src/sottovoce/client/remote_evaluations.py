@@ -14,7 +14,7 @@ from sottovoce.client._wire import checked_ids
 from sottovoce.errors import NotReleased
 from sottovoce.evaluations.evaluation import Counts, Evaluation
 from sottovoce.evaluations.private_evaluations import Assignment
-from sottovoce.privacy.local import Channel
+from sottovoce.privacy.local import OneBitChannel
 from sottovoce.rounds.people import people_for, plain_people
 from sottovoce.stats.released_mean import ReleasedMean
 from sottovoce.stats.scale import Scale
@@ -115,7 +115,7 @@ class RemoteEvaluations(Remote):
         return tuple(read("a result", self._mean_of, one) for one in self._call("GET", "results").results)
 
     @property
-    def channel(self) -> Channel | None:
+    def channel(self) -> OneBitChannel | None:
         """Under `LocalDP`: what owners privatise with, once they have said what it may spend; None otherwise."""
         return self._channel_info.agreed()
 

@@ -37,7 +37,7 @@ from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import NOT_PASSED
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, PrivacyStatement
-from sottovoce.privacy.local import Channel
+from sottovoce.privacy.local import OneBitChannel
 from sottovoce.rounds.people import people_of, plain_people
 
 Found = TypeVar("Found")
@@ -341,11 +341,11 @@ class RemoteStudy(Remote):
         return write_atomically(path, self._look("report", "a page", _answers.page))
 
     @property
-    def channel(self) -> Channel:
+    def channel(self) -> OneBitChannel:
         """Under `LocalDP`: what owners privatise their losses with, once they have said what it may spend."""
         return self._channel()
 
-    def _channel(self, privacy: LocalDP | None = None) -> Channel:
+    def _channel(self, privacy: LocalDP | None = None) -> OneBitChannel:
         found = self._channel_info.agreed(privacy)
         if found is None:
             raise AttributeError("there is a channel under LocalDP only; this study wants the losses themselves")

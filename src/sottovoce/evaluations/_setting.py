@@ -26,24 +26,23 @@ class EvaluationSetting:
         privacy: Guarantee,
         *,
         noise: NoiseSource | None = None,
-        channel: str = "one-bit",
         patience: int | str | None = "auto",
         variance: bool = False,
     ) -> None:
-        self.privacy, self._channel = privacy, channel
+        self.privacy = privacy
         self.variance = _check_variance(variance, privacy)
         self.source = noise_source(noise)
         self.patience = check_patience(patience)
-        self.scale = scale_for(loss_range, privacy, channel=channel, variance=self.variance)
+        self.scale = scale_for(loss_range, privacy, variance=self.variance)
         losses, ends = LossGrid(*self.scale.loss_range), self.scale.loss_range
-        self.channel = local.channel_for(privacy, ends, channel) if isinstance(privacy, LocalDP) else None
+        self.channel = local.OneBitChannel(ends, privacy.per_report) if isinstance(privacy, LocalDP) else None
         self.grid: Any = losses if self.channel is None else ReportGrid(self.channel)
         self._sensitivity = sensitivity_of(losses, self.variance)
 
     @property
     def arguments(self) -> dict[str, Any]:
         """What it was made with, each in one way of saying it."""
-        plain = {"channel": self._channel, "patience": self.patience, "variance": self.variance}
+        plain = {"patience": self.patience, "variance": self.variance}
         return {"loss_range": self.scale.loss_range, "privacy": self.privacy, **plain}
 
     @property

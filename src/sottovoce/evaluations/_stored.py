@@ -81,7 +81,7 @@ def _guarantee(made: Record) -> Guarantee:
 
 def _made_with(made: Record) -> dict[str, Any]:
     """Return the arguments that evaluations were made with."""
-    plain = {one: made[one] for one in ("channel", "patience", "variance")}
+    plain = {one: made[one] for one in ("patience", "variance")}
     return {"loss_range": tuple(made["loss_range"]), "privacy": _guarantee(made), **plain}
 
 

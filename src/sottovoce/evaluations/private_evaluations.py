@@ -112,8 +112,6 @@ class PrivateEvaluations:
         it lacks, which then count as the middle of the range. "auto" (a tenth of its events up to 10,000, and never
         less than 1,000 or a hundredth), a whole number, or None to wait for ever. Nothing private decides when one
         closes.
-    channel
-        For `LocalDP`: how owners privatise their losses, "one-bit" or "laplace".
     variance
         Whether each evaluation releases a second number, the noisy sum of squares of its losses: for intervals that are
         as narrow as losses vary, where those are not one end of the range or the other. It costs no privacy and no
@@ -152,7 +150,6 @@ class PrivateEvaluations:
         noise: NoiseSource | None = None,
         seed: int | None = None,
         patience: int | str | None = NOT_PASSED,
-        channel: str = NOT_PASSED,
         variance: bool = NOT_PASSED,
         repeat: str = "error",
         restored: bool = False,
@@ -162,7 +159,7 @@ class PrivateEvaluations:
         if feedback != "decision":
             raise ValueError(f"feedback must be 'decision' here: evaluations take one number a person, {ONE_NUMBER}")
         self.seed = None if seed is None else whole("seed", seed, least=0)
-        passed = {"loss_range": loss_range, "privacy": privacy, "patience": patience, "channel": channel}
+        passed = {"loss_range": loss_range, "privacy": privacy, "patience": patience}
         given = {one: value for one, value in {**passed, "variance": variance}.items() if value is not NOT_PASSED}
         self._handles: dict[int, Evaluation] = {}
         self._stored: Any = None

@@ -90,4 +90,4 @@ def _known_of_one(loss_range: Any, privacy: Any, variance: float | None) -> tupl
     chance = (high - low) ** 2 / 4
     if variance is not None and scale.ends == scale.loss_range:  # reports of one bit vary as they do, whatever is lost
         chance = min(number("variance", variance, above=0), chance)
-    return chance + scale.variance, one.result.noise_error, width
+    return chance, one.result.noise_error, width

@@ -33,7 +33,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "plan": PLANS,
     "play": ("inside", "around"),
     "losses": ("convex", "linear"),
-    "channel": ("one-bit", "laplace"),
     "accept_prior": ("not private",),
     "feedback": ("decision", "items"),
     "direction": ("minimize", "maximize"),
@@ -60,7 +59,6 @@ class DecisionFacts:
     losses: str = "convex"
     integral: bool = False
     lipschitz: float | None = None
-    channel: str = "one-bit"
     features: Any = None
     prior: Posterior | None = None
     accept_prior: str | None = None
@@ -70,7 +68,7 @@ class DecisionFacts:
     direction: str = "minimize"
 
     def __post_init__(self) -> None:
-        for name in ("play", "losses", "channel", "feedback", "direction"):
+        for name in ("play", "losses", "feedback", "direction"):
             choice(name, getattr(self, name), CHOICES[name])
         object.__setattr__(self, "integral", boolean("integral", self.integral))
         if self.lipschitz is not None:
@@ -173,7 +171,6 @@ class OptimizerOptions(PlanChoices, total=False):
     losses: str
     integral: bool
     lipschitz: float | None
-    channel: str
     features: Any
     prior: Posterior | None
     accept_prior: str | None

@@ -36,7 +36,6 @@ from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, Mechanism
-from sottovoce.privacy.local import LaplaceChannel
 
 
 class PosteriorProbes(Explorer):
@@ -337,9 +336,6 @@ def _largest_variance(problem: Problem) -> float:
     """The largest variance of one loss; of one report, where losses are privatised, which is known."""
     if not isinstance(problem.privacy, LocalDP):
         return (problem.width / 2) ** 2
-    channel = problem.channel_of_owners
-    if isinstance(channel, LaplaceChannel):
-        return (problem.width / 2) ** 2 + (channel.noise.standard_deviation * channel.grid.step) ** 2
     return loss_deviation(problem) ** 2
 
 

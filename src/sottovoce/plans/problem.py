@@ -169,9 +169,9 @@ class Problem(DecisionFacts):
         """Under `LocalDP`: what the losses' owners privatise them with."""
         if not isinstance(self.privacy, LocalDP):
             raise AttributeError(f"there is a channel under LocalDP only; the guarantee is {self.privacy}")
-        kind = local.OneBitChannel if self.channel == "one-bit" else local.LaplaceChannel
         low, high = self.loss_range
-        return kind((low, high) if self.sign > 0 else (0.0 - high, 0.0 - low), self.privacy.per_report)
+        ends = (low, high) if self.sign > 0 else (0.0 - high, 0.0 - low)
+        return local.OneBitChannel(ends, self.privacy.per_report)
 
     def loss_grid(self, bits: int) -> LossGrid:
         """Where the integers of losses live."""

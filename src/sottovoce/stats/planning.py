@@ -119,7 +119,6 @@ def events_needed(
     power: float = 0.8,
     looks: int = 1,
     deviation: float | None = None,
-    channel: str = "one-bit",
 ) -> EventsNeeded:
     """Return how many events each arm of a test needs, privacy noise included.
 
@@ -148,8 +147,6 @@ def events_needed(
     deviation
         Standard deviation of a loss, if it is about known, for evaluations with `variance=True`; otherwise the largest
         that losses of such means can have, which those have that are one end of the range or the other.
-    channel
-        For `LocalDP`: "one-bit" or "laplace".
 
     Returns
     -------
@@ -186,7 +183,7 @@ def events_needed(
         deviation=None if deviation is None else number("deviation", deviation, above=0),
     )
     _check_deviation(deviation, test.means, (low, high), privacy)
-    scale = scale_for(loss_range, privacy, channel=channel)
+    scale = scale_for(loss_range, privacy)
     events = test.least(scale)
     return EventsNeeded(
         events=events,

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce._checks import choice
 from sottovoce.plans.problem import check_loss_range
 from sottovoce.privacy import (
     PROBE_SUMS,
@@ -37,9 +36,7 @@ class Scale:
     low, step
         An integer is worth low + step * integer.
     ends
-        The least and the largest value that a place can be worth, the noise of its owner aside.
-    variance
-        What the noise of its owner adds to the variance of each.
+        The least and the largest value that a place can be worth.
     noise
         Of the released sum, in steps; None if it has none.
     """
@@ -48,14 +45,13 @@ class Scale:
     low: float
     step: float
     ends: tuple[float, float]
-    variance: float
     noise: Noise | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON; `from_dict` reads it back."""
         plain = {"loss_range": list(self.loss_range), "low": self.low, "step": self.step, "ends": list(self.ends)}
         noise = None if self.noise is None else {"family": self.noise.family, "scale": self.noise.scale}
-        return {**plain, "variance": self.variance, "noise": noise}
+        return {**plain, "noise": noise}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Scale":
@@ -68,13 +64,13 @@ class Scale:
 
         Examples
         --------
-        >>> scale = Scale((0.0, 1.0), 0.0, 0.25, (0.0, 1.0), 0.0, Noise("laplace", 4.0))
+        >>> scale = Scale((0.0, 1.0), 0.0, 0.25, (0.0, 1.0), Noise("laplace", 4.0))
         >>> Scale.from_dict(scale.to_dict()) == scale
         True
         """
         (low, high), (least, most) = plain["loss_range"], plain["ends"]
         noise = None if plain["noise"] is None else Noise(plain["noise"]["family"], plain["noise"]["scale"])
-        return cls((low, high), plain["low"], plain["step"], (least, most), plain["variance"], noise)
+        return cls((low, high), plain["low"], plain["step"], (least, most), noise)
 
     def spread(self, means: Floats) -> Floats:
         """Return the largest variance that one place can have, for each mean that there may be.
@@ -85,7 +81,7 @@ class Scale:
             Of losses.
         """
         low, high = self.ends
-        return np.asarray(np.maximum((high - means) * (means - low), 0.0) + self.variance)
+        return np.asarray(np.maximum((high - means) * (means - low), 0.0))
 
     def pulled(self, mean: float, events: float, noise_error: float) -> float:
         """Return a mean pulled towards the middle, as if a few more events had told: where to take the variance.
@@ -106,14 +102,12 @@ class Scale:
         return (worth * within + MORE_EVENTS * middle) / (worth + MORE_EVENTS)
 
 
-def scale_for(
-    loss_range: tuple[float, float], privacy: Guarantee, *, channel: str = "one-bit", variance: bool = False
-) -> Scale:
+def scale_for(loss_range: tuple[float, float], privacy: Guarantee, *, variance: bool = False) -> Scale:
     """Return what the numbers of evaluations would be worth, and their noise.
 
     Parameters
     ----------
-    loss_range, privacy, channel, variance
+    loss_range, privacy, variance
         As for `PrivateEvaluations`.
 
     Examples
@@ -124,18 +118,14 @@ def scale_for(
     2.0
     """
     mechanism, losses = mechanism_of(privacy), _loss_grid(loss_range)
-    choice("channel", channel, ("one-bit", "laplace"))
     ends = (losses.low, losses.high)
     if isinstance(privacy, LocalDP):
-        owners: Any = local.channel_for(privacy, ends, channel)
-        low, step = float(owners.low), float(owners.step)
-        if channel == "one-bit":
-            return Scale(ends, low, step, (low - step, low + step), 0.0, None)
-        return Scale(ends, low, step, ends, (owners.noise.standard_deviation * step) ** 2, None)
+        owners = local.OneBitChannel(ends, privacy.per_report)
+        return Scale(ends, owners.low, owners.step, (owners.low - owners.step, owners.low + owners.step), None)
     drawn = mechanism.noise(privacy, sensitivity_of(losses, variance))
     if variance and drawn is not None:  # one event is in two numbers, which together move as one does
         drawn = least_probe_noise(privacy, losses.steps, reached=2)
-    return Scale(ends, losses.low, losses.step, ends, 0.0, drawn)
+    return Scale(ends, losses.low, losses.step, ends, drawn)
 
 
 def sensitivity_of(losses: LossGrid, variance: bool) -> Sensitivity:

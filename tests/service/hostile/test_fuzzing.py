@@ -95,7 +95,7 @@ VALID = {
     "patience": 100,
     "seed": 1,
 }
-OTHERS = ("choices", "play", "lipschitz", "channel", "plan", "exploration", "mechanism", "deadline")
+OTHERS = ("choices", "play", "lipschitz", "plan", "exploration", "mechanism", "deadline")
 MARK = "qzKxR7v"  # whatever is refused, it is not repeated
 ODD = (
     *(None, True, -1, 0, 1, 2, 0.5, -0.0, 1e308, 5e-324, 2**31, 2**63, 10**30, 10**400, 1e-300),
@@ -143,7 +143,6 @@ def test_a_study_is_created_or_refused_whatever_is_asked_for(service):
             "choices",
             "play",
             "lipschitz",
-            "channel",
             "plan",
             "exploration",
             "mechanism",

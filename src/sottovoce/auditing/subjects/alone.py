@@ -107,8 +107,6 @@ class OwnersChannel:
 
     Parameters
     ----------
-    channel
-        "one-bit" or "laplace".
     privacy
         The guarantee; with K contributions an owner sends K reports.
     chunk
@@ -117,18 +115,13 @@ class OwnersChannel:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> OwnersChannel("one-bit", sv.LocalDP(1.0, contributions=2)).observe(None, 5, sv.SecureNoise()).released.shape
+    >>> OwnersChannel(sv.LocalDP(1.0, contributions=2)).observe(None, 5, sv.SecureNoise()).released.shape
     (5, 2, 1)
     """
 
-    channel: str
     privacy: LocalDP
     chunk: int = 2500
-
-    @property
-    def name(self) -> str:
-        """The channel's name."""
-        return f"{self.channel} channel"
+    name = "one-bit channel"
 
     @property
     def noise(self) -> Noise:
@@ -142,7 +135,7 @@ class OwnersChannel:
 
     def observe(self, person: tuple[int, ...] | None, runs: int, source: NoiseSource) -> Observations:
         """Run one world. Owners have their own randomness, whatever the source."""
-        channel = local.channel_for(self.privacy, (0.0, 1.0), self.channel)
+        channel = local.OneBitChannel((0.0, 1.0), self.privacy.per_report)
         loss = -FAR if person is None else FAR
         count = self.privacy.contributions
         reports = [[local.privatise(loss, channel) for _ in range(count)] for _ in range(runs)]

@@ -79,7 +79,7 @@ def mechanisms_alone(
     Examples
     --------
     >>> [one.name for one in mechanisms_alone(mechanism="local")]
-    ['one-bit channel', 'laplace channel']
+    ['one-bit channel']
     """
     _check_names(None, mechanism)
     found: list[MechanismAlone | OwnersChannel] = []
@@ -88,7 +88,7 @@ def mechanisms_alone(
             served = (privacy for privacy in _guarantees(epsilon, delta, contributions) if one.serves(privacy))
             found += [MechanismAlone(one.name, privacy) for privacy in served if one.noised]
     if not delta:
-        found += [OwnersChannel(channel, LocalDP(epsilon)) for channel in ("one-bit", "laplace")]
+        found.append(OwnersChannel(LocalDP(epsilon)))
     kinds = {"local": OwnersChannel}
     return [
         one for one in found if mechanism is None or one.name == mechanism or isinstance(one, kinds.get(mechanism, ()))
@@ -129,13 +129,12 @@ def _all(epsilon: float, delta: float) -> Iterator[_Made]:
     segmented = replace(_believing(central, None), segments=["phone", "desktop"], horizon=6)
     yield _Made("posterior", "probe-sums", StudyConfiguration(segmented, "study of posterior, segments, probe-sums"))
     if not delta:  # owners keep pure privacy
-        for channel in ("one-bit", "laplace"):
-            yield _Made("frames", "local", _local(LocalDP(epsilon), channel))
-        owners = _believing(LocalDP(epsilon), "posterior, local, one-bit")
-        yield _Made("posterior", "local", replace(owners, channel="one-bit"))
-        several = replace(owners, channel="one-bit", label="posterior, segments, local, one-bit")
-        yield _Made("posterior", "local", replace(several, segments=["phone", "desktop"]))
-        yield _Made("frames", "local", _local(LocalDP(epsilon, contributions=2), "one-bit"))
+        yield _Made("frames", "local", _local(LocalDP(epsilon)))
+        owners = _believing(LocalDP(epsilon), "posterior, local")
+        yield _Made("posterior", "local", owners)
+        several = replace(owners, label="posterior, segments, local", segments=["phone", "desktop"])
+        yield _Made("posterior", "local", several)
+        yield _Made("frames", "local", _local(LocalDP(epsilon, contributions=2)))
 
 
 def _central(epsilon: float, delta: float, contributions: int = 1) -> Guarantee:
@@ -291,8 +290,6 @@ def _sphere(privacy: Guarantee, mechanism: str) -> Configuration:
     return Configuration(Box(0.0, 1.0, 2), privacy, 5 * size, choices, label=label_of(f"sphere, {mechanism}", privacy))
 
 
-def _local(privacy: LocalDP, channel: str) -> Configuration:
+def _local(privacy: LocalDP) -> Configuration:
     choices = {"exploration": "frames", "batch_size": 4}
-    return Configuration(
-        Box(0.0, 1.0, 1), privacy, 8, choices, channel=channel, label=label_of(f"frames, local, {channel}", privacy)
-    )
+    return Configuration(Box(0.0, 1.0, 1), privacy, 8, choices, label=label_of("frames, local", privacy))

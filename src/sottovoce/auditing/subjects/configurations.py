@@ -18,7 +18,7 @@ class Configuration(DecisionFacts):
 
     Parameters
     ----------
-    domain, privacy, horizon, loss_range, losses, integral, channel, play
+    domain, privacy, horizon, loss_range, losses, integral, play
         As for `PrivateBandit`.
     lipschitz, features, prior, accept_prior, segments, feedback, most, direction, ...
         As for `PrivateBandit`: all that `sottovoce.plans.options.DecisionFacts` lists.

@@ -53,8 +53,8 @@ class EvaluationConfiguration:
         How many are open at once; people are then assigned to them by coins.
     batches
         How many times so many are opened.
-    patience, channel
-        As for `PrivateEvaluations`, but patience is for ever by default: audits tell late.
+    patience
+        As for `PrivateEvaluations`, but for ever by default: audits tell late.
     variance
         Whether squares are released as well.
     stored
@@ -77,7 +77,6 @@ class EvaluationConfiguration:
     together: int = 1
     batches: int = 3
     patience: int | str | None = None
-    channel: str = "one-bit"
     variance: bool = False
     label: str = "evaluations"
     stored: bool = False
@@ -122,7 +121,7 @@ class Evaluated(Harness):
 
     def __init__(self, configuration: EvaluationConfiguration, seed: int, source: NoiseSource) -> None:
         self._configuration, self._source = configuration, source
-        chosen = {name: getattr(configuration, name) for name in ("privacy", "patience", "channel", "variance")}
+        chosen = {name: getattr(configuration, name) for name in ("privacy", "patience", "variance")}
         if configuration.stored:
             self._folder = scratch_folder()
         self._evaluations = self._opened_with(loss_range=(0.0, 1.0), seed=seed, **chosen)
@@ -263,7 +262,7 @@ def evaluations_shipped(
     Examples
     --------
     >>> [one.label for one in evaluations_shipped(mechanism="local")][:2]
-    ['evaluations, local, one-bit', 'evaluations, local, one-bit, 4 events a person']
+    ['evaluations, local', 'evaluations, local, 4 events a person']
     """
     return [one for one in _all(epsilon, delta) if mechanism in (None, one.plan.mechanism)]
 
@@ -291,8 +290,6 @@ def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration | Cou
         alone, 5000, 1, 1, schedules=("block",), label="evaluations of 5,000 events, probe-sums"
     )
     if not delta:  # owners keep pure privacy
-        for channel in ("one-bit", "laplace"):
-            for count in (1, 4):
-                several, words = LocalDP(epsilon, count), f", {count} events a person" * (count > 1)
-                label = f"evaluations, local, {channel}{words}"
-                yield EvaluationConfiguration(several, 4, 1, 2, channel=channel, label=label)
+        for count in (1, 4):
+            several, words = LocalDP(epsilon, count), f", {count} events a person" * (count > 1)
+            yield EvaluationConfiguration(several, 4, 1, 2, label=f"evaluations, local{words}")

@@ -74,8 +74,6 @@ class PrivateBandit(Optimizer):
         Seeds the public coins (directions) only. Operating-system entropy by default.
     noise
         `SecureNoise()` by default. `SimulatedNoise(seed)` for simulations: reproducible, and NOT PRIVATE.
-    channel
-        For `LocalDP`: how owners privatise their losses, "one-bit" or "laplace".
     patience
         How many later positions are asked before a round closes without the losses that it lacks, which then count as
         the middle of the range. "auto" (a tenth of the horizon up to 10,000 events, and never less than a hundredth of

@@ -113,15 +113,15 @@ class OneBitChannel:
         return self.least + (spread * int(fraction * 2**_LOSS_BITS) >> _LOSS_BITS)
 
     def privatise(self, loss: float) -> int:
-        """Return the report of a loss: all that may leave its owner's hands. Send one report per loss, once."""
+        """Return the report of a `loss`: all that may leave its owner's hands. Send one report per loss, once."""
         return 1 if secrets.randbits(_RANDOM_BITS) < self.threshold(loss) else -1
 
     def decode(self, report: Any) -> Any:
-        """Return the unbiased estimate of the loss behind a report, or behind each of an array of them."""
+        """Return the unbiased estimate of the loss behind a `report`, or behind each of an array of them."""
         return self.low + self.step * report
 
     def valid(self, reports: Any) -> bool:
-        """Whether this is a report, or an array of reports, that the channel can send."""
+        """Whether `reports` is a report, or an array of them, that the channel can send."""
         if hasattr(reports, "dtype"):
             return reports.dtype.kind == "i" and bool((abs(reports) == 1).all())
         if isinstance(reports, int):

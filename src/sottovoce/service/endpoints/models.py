@@ -201,7 +201,6 @@ class CreateEvaluations(Body):
     name: str
     privacy: Privacy
     loss_range: Range
-    channel: Literal["one-bit", "laplace"] = "one-bit"
     patience: int | Literal["auto"] | None = "auto"
     variance: bool = False
     seed: Seed | None = None
