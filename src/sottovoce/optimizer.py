@@ -100,6 +100,7 @@ class Optimizer(Book):
         policy.refresh, policy.read_changes = self._refresh, self._read_changes
         horizon = None if configuration.horizon is None else problem.horizon
         super().__init__(store(policy.shape), policy, horizon=horizon)
+        self._alone = configuration.segments is None and not self._store.shared
         self._pooling = isinstance(policy, PooledPolicy)  # whether events of several segments may be of one stream
         self._streams: dict[Any, int] = {None: 0} if configuration.segments is None else {}
         if configuration.segments is None:
@@ -136,6 +137,10 @@ class Optimizer(Book):
             False, and what is told is dropped unread. A keyed hash is kept, and never the string. From the first event
             on, all calls say it, or none does.
         """
+        if size is None and person is None and segment is None:
+            action = next(self._at_hand, None)  # one step, which needs no lock
+            if action is not None:
+                return action  # type: ignore[no-any-return]
         if size is None and person is None and (segment is None or type(segment) is str):
             stream = self._streams.get(segment)
             if stream is not None:
@@ -210,6 +215,7 @@ class Optimizer(Book):
         with self._lock: return self._ask_round(limit, segment, people_of(person))  # noqa: E701  # fmt: skip
 
     def _ask_round(self, most: int | None, segment: Any, person: list[str] | None) -> Actions:
+        self._poll_next()
         self._store.check()
         if self._incarnation != self._store.incarnation:
             self._refresh()
@@ -384,8 +390,8 @@ class Optimizer(Book):
         late
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
-        plain = report is None and late == "error" and not self._attentive
-        if plain and type(ids) is int and self._texts is None:  # the usual case in memory, at once
+        attentive = self._attentive or report is not None or late != "error"
+        if type(ids) is int and self._texts is None and not attentive:  # the usual case in memory, at once
             try:
                 with self._lock: left = self._record_one(ids, self._quantise(losses))  # noqa: E701  # fmt: skip
             except InvalidLoss:
@@ -394,7 +400,7 @@ class Optimizer(Book):
                 if left <= 0:
                     with self._lock: self._release({self._store.stream_of(ids)})  # noqa: E701  # fmt: skip
                 return
-        if not plain:
+        if attentive:
             losses = self._reported(losses, report, late)
         if self._itemised:
             self._tell_items(ids, losses, late)

@@ -192,6 +192,7 @@ def test_a_round_that_was_cut_short_after_its_noise_was_drawn_keeps_that_noise(n
 
 
 @pytest.mark.skipif(not SOAK, reason="real signals at random moments: with SOTTOVOCE_SOAK=1")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a signal may meet a collector's call
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_real_signals_at_random_moments(name: str) -> None:
     rng, cut = random.Random(name), 0

@@ -119,7 +119,7 @@ def test_a_database_that_fails_between_the_draw_and_its_record(
 
 
 @KINDS
-@pytest.mark.parametrize("place", [(memory, "Release"), (memory.MemoryStore, "_finish")], ids=["drawn", "kept"])
+@pytest.mark.parametrize("place", [(memory, "Release"), (memory.MemoryStore, "_close")], ids=["drawn", "kept"])
 def test_an_interrupt_between_the_draw_and_its_record_in_memory(
     kind: Callable[..., Any], place: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,8 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
+from operator import length_hint
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -39,14 +41,13 @@ from sottovoce.errors import (
     StudyDamaged,
     UnknownAction,
 )
-from sottovoce.rounds.lease import Lease, Piece
+from sottovoce.rounds.lease import NOTHING, Lease, Piece
 from sottovoce.rounds.people import Askers, hashed, missing_person, people_of
 from sottovoce.rounds.round import Draft, Draw, Release, Round
 from sottovoce.rounds.store import BEHIND, CONSEQUENCES, EARLIER, LATE, TOLD, UNASKED, UNKNOWN, WAITING, Store
 
 _FAR = 2**62
 _ATTEMPTS = 100  # at a block that others tell at the same time
-_new = tuple.__new__
 Streams = TypeVar("Streams", int, Integers | int)
 
 
@@ -161,6 +162,8 @@ class Book:
 
     _releases = True  # or it only looks
 
+    _alone = False  # whether there is one stream, and nobody else who asks: then actions come straight from a lease
+
     _counted = False  # whether calls have to say for whom they ask, as far as is known here
     _person_key: bytes | None = None  # that people are hashed with, where they are counted
     _most_losses = 1  # that a person gives, where they are counted
@@ -181,6 +184,9 @@ class Book:
         _living.add(self)
         self._left = 0  # events that may be asked one by one before somebody has to poll
         self._until: float | None = None  # when somebody has to, however few were asked
+        # Where it is `_alone`, these but for the first, and for the last of a lease. Whoever has the lock takes it away
+        # before handing out otherwise, for others take from it without the lock.
+        self._at_hand = NOTHING
 
     # ------------------------------------------------------------------ asking
 
@@ -189,22 +195,21 @@ class Book:
         lease = self._store.leases.get(stream)
         if (
             lease is None
-            or lease.at >= lease.stop
             or self._left <= 0
+            or lease.actions is NOTHING
+            or not length_hint(lease.ids)
             or (self._until is not None and time.monotonic() > self._until)
         ):
             lease = self._poll(stream)
-        at, wants = lease.at, lease.wants
-        # Made one by one: thousands of them at once would be gone through again and again by the garbage collector.
-        action = _new(lease.kind, (lease.first + at, lease.ready[at], True if wants is None else wants[at]))
-        at += 1
-        if at == lease.size:  # at its end a round may be full
-            self._left = 0
+        self._left -= 1
+        if length_hint(lease.ids) == 1:  # at its end a round may be full
+            self._poll_next()
             self._store.drained.add(stream)
-        else:
-            self._left -= 1
-        lease.at = at  # now it is handed out
-        return action
+        return next(lease.actions)  # now it is handed out
+
+    def _poll_next(self) -> None:
+        """Let the next call that asks one by one poll first."""
+        self._left, self._at_hand = 0, NOTHING
 
     def _ask_block(self, size: int, streams: Integers | int, people: Sequence[bytes] | None = None) -> HandedOut:
         """Return the next actions.
@@ -212,6 +217,7 @@ class Book:
         Events of one call do not count against the rounds that it asks to their end. Where people are counted, each
         event is for one of the hashed `people`.
         """
+        self._poll_next()  # rounds may be full after it
         streams = self._checked(streams)
         self._refuse_unnamed(people)
         self._check_remaining(size)
@@ -226,12 +232,11 @@ class Book:
             counts = dict(zip(found.tolist(), numbers[found].tolist(), strict=True))
         askers = None if people is None else self._askers(counts, order, people)
         held = zip(counts.items(), map(self._store.leases.get, counts), strict=True)
-        ending = [(one, count) for (one, count), lease in held if lease is None or lease.size - lease.at < count]
+        ending = [(one, count) for (one, count), lease in held if lease is None or length_hint(lease.ids) < count]
         short = {one: lacking for one, count in ending if (lacking := count - self._store.left(one)) > 0}
         if short and not self._lease(short, size, self._store.ahead(size), askers):
             return self._ask_block(size, streams, people)
         handed, pieces = self._next(counts, order)
-        self._left = 0  # rounds may be full now: asking one by one has to poll first
         self._store.hand_out(pieces)
         return handed
 
@@ -315,10 +320,10 @@ class Book:
         """Return the next slots of streams, which are leased; and the pieces of leases that they are."""
         pieces = list[Piece]()
         for (stream, count), lease in zip(counts.items(), map(self._store.leases.get, counts), strict=True):
-            if lease is None or (end := (at := lease.at) + count) > lease.size:
+            if lease is None or (left := length_hint(lease.ids)) < count:
                 self._gather(stream, count, pieces)
             else:
-                pieces.append((lease, at, end))
+                pieces.append((lease, lease.size - left, lease.size - left + count))
         return _handed_out(pieces, order), pieces
 
     def _lease(self, orders: dict[int, int], handed: int, ahead: int = 0, askers: Askers | None = None) -> bool:
@@ -374,15 +379,11 @@ class Book:
 
     def _gather(self, stream: int, count: int, pieces: list[Piece]) -> None:
         """Find the next slots of a stream, which several leases have."""
-        lease = self._store.leases.get(stream)
-        at = 0 if lease is None else lease.at
-        while lease is None or lease.size - at < count:
-            if lease is not None and lease.size > at:
-                pieces.append((lease, at, lease.size))
-                count -= lease.size - at
-            lease, at = self._store.after(stream, lease), 0
-            assert lease is not None
-        pieces.append((lease, at, at + count))
+        for lease in self._store.held(stream):
+            taken = min(count, lease.left)
+            if taken:
+                pieces.append((lease, lease.at, lease.at + taken))
+                count -= taken
 
     def _begin(self, stream: int, number: int, position: int) -> Draft:
         """Begin a round, with all that was released by now; where others ask as well, store what it follows from."""
@@ -404,21 +405,16 @@ class Book:
         The next one is begun by leasing its first slot: for a hashed `person`, where people are counted.
         """
         self._refuse_unnamed(person)
-        lease = self._store.leases.get(stream)
-        if lease is None or (not lease.left and lease.start + lease.size == lease.round.size):
+        left = self._left_of_begun(stream)
+        if not left:
             askers = None if person is None else Askers({stream: [person]}, self._policy.draw, self._store.count)
-            if self._store.after(stream, lease) is None and not self._lease({stream: 1}, 1, 0, askers):
-                return self._rest_of_round(stream, most, person)
-            lease = self._store.after(stream, lease)
-            assert lease is not None
-        left = lease.round.size - lease.start - lease.at
+            self._lease({stream: 1}, 1, 0, askers)
+            return self._rest_of_round(stream, most, person)
         return left if most is None else min(left, most)
 
     def _left_of_begun(self, stream: int) -> int:
         """Return how many actions are left of the round of a `stream`: 0, if the next one must be begun to know."""
-        lease = self._store.leases.get(stream)
-        if lease is None or (not lease.left and lease.start + lease.size == lease.round.size):
-            lease = self._store.after(stream, lease)
+        lease = self._store.current(stream) or self._store.newest(stream)
         return 0 if lease is None else lease.round.size - lease.start - lease.at
 
     def _poll(self, stream: int) -> Lease:
@@ -426,20 +422,21 @@ class Book:
         stream = self._checked(stream)
         self._refuse_unnamed(None)
         remaining, patience = self._check_remaining(1), self.patience
+        self._store.drained.add(stream)
         self._release(self._store.close_overdue(patience, self.deadline))
-        lease = self._store.leases.get(stream)
-        if lease is None or not lease.left:
-            if self._store.after(stream, lease) is None and not self._lease({stream: 1}, 1, self._store.ahead(1)):
-                return self._poll(stream)
-            lease = self._store.after(stream, lease)
-            assert lease is not None
-            self._store.drained.add(stream)
-        if not lease.stop:
-            lease.make_ready(self._policy.ready(lease), self._policy.kind(lease.round))
+        if self._store.current(stream) is None and not self._lease({stream: 1}, 1, self._store.ahead(1)):
+            return self._poll(stream)
+        lease = self._store.current(stream)
+        assert lease is not None
+        if lease.actions is NOTHING:
+            lease.line_up(self._policy)
         self._store.leases[stream] = lease
         due = self._store.until_due(patience)
         self._left = max(1, min(one for one in (due, remaining, _FAR) if one is not None))
         self._until = None if self._store.fresh is None else time.monotonic() + self._store.fresh
+        if self._alone:
+            self._at_hand = islice(lease.actions, max(0, min(self._left, lease.left - 1) - 1))
+            self._left = 0
         return lease
 
     def _check_remaining(self, size: int) -> int | None:
@@ -637,13 +634,14 @@ class Book:
     # ------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
-        dropped = ("_lock", "_queue", "_record_one", "_quantise")
+        dropped = ("_lock", "_queue", "_record_one", "_quantise", "_at_hand")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._record_one, self._quantise = self._store.record_one, self._policy.grid.quantiser()
-        self._lock, self._queue, self._left = threading.RLock(), [], 0
+        self._lock, self._queue = threading.RLock(), []
+        self._poll_next()
         _living.add(self)
 
 
@@ -653,7 +651,8 @@ _living: "weakref.WeakSet[Book]" = weakref.WeakSet()
 def _unlock_in_child() -> None:
     """Give books new locks, and no calls that wait, in a forked child: the threads of both are not there."""
     for book in list(_living):
-        book._lock, book._queue, book._left = threading.RLock(), [], 0  # and let asking poll
+        book._lock, book._queue = threading.RLock(), []
+        book._poll_next()
 
 
 _fork.in_child(_unlock_in_child)

@@ -1,13 +1,22 @@
 """Leases: slots of a round that one process may hand out, without asking anybody."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice, repeat, starmap
+from operator import call, length_hint
 from typing import Any
 
 from sottovoce.rounds.round import Draw, Round
 
+NOTHING: Iterator[Any] = iter(())
+"""Of actions: none are lined up."""
+
+_new = tuple.__new__
+
 
 class Lease:
-    """Consecutive slots of one round; those before `at` are handed out.
+    """Consecutive slots of one round, some of which are handed out.
 
     Parameters
     ----------
@@ -22,53 +31,71 @@ class Lease:
 
     Attributes
     ----------
-    at
-        How many are handed out. To raise it is to hand them out: one assignment.
-    ready, wants, kind
-        What each plays and whether its loss is wanted (None: always), quick to look up one at a time; and what is
-        handed out one by one.
-    stop
-        How many may be handed out one by one: none, until that is made ready.
+    first, end
+        The id of its first slot, and the id after its last.
+    ids
+        Those that are not handed out. To take one from it is to hand it out.
+    actions
+        The same as what asking one by one hands out, once that is lined up: to take one is one step, which no
+        interrupt and no other thread divides.
     next
         The lease after this one, if there is one already.
     """
 
-    __slots__ = ("at", "before", "draw", "first", "kind", "next", "ready", "round", "size", "start", "stop", "wants")
+    __slots__ = ("_ready", "actions", "before", "draw", "end", "first", "ids", "next", "round", "size", "start")
 
     def __init__(self, round: Round, start: int, draw: Draw, before: int) -> None:
         self.round, self.start, self.draw, self.before = round, start, draw, before
-        self.first = round.first + start  # the id of its first slot
         self.size = len(draw.actions)
-        self.at = self.stop = 0
-        self.ready: Sequence[Any] = ()
-        self.wants: list[bool] | None = None
-        self.kind: type[tuple[Any, ...]] = tuple
+        self.first = round.first + start
+        self.end = self.first + self.size
+        self.ids = iter(range(self.first, self.end))
+        self.actions = NOTHING
+        self._ready: tuple[Sequence[Any], type[tuple[Any, ...]]] | None = None
         self.next: Lease | None = None
 
     @property
     def left(self) -> int:
         """How many are not handed out."""
-        return self.size - self.at
+        return length_hint(self.ids)
 
-    def make_ready(self, plays: Sequence[Any], kind: type[tuple[Any, ...]]) -> None:
-        """Let slots be handed out one by one, as a kind of tuple, now that what each of them plays is at hand."""
-        self.ready, self.kind = plays, kind
-        self.wants = None if self.draw.wanted is None else self.draw.wanted.tolist()
-        self.stop = self.size
+    @property
+    def at(self) -> int:
+        """How many are handed out."""
+        return self.size - length_hint(self.ids)
 
-    def moved_to(self, at: int) -> "Lease":
-        """Return the same lease with so many handed out, to be put in its place."""
-        moved = Lease(self.round, self.start, self.draw, self.before)
-        moved.at, moved.next = at, self.next
-        return moved
+    @at.setter
+    def at(self, at: int) -> None:
+        self.actions, self.ids = NOTHING, self.ids_from(at)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__ if name not in ("kind", "ready", "wants", "stop")}
+    def ids_from(self, at: int) -> Any:
+        """Return the ids that are left when so many are handed out."""
+        return iter(range(self.first + at, self.end))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
-        self.ready, self.wants, self.stop, self.kind = (), None, 0, tuple
+    @property
+    def ends_round(self) -> bool:
+        """Whether its last slot is the last of its round."""
+        return self.start + self.size == self.round.size
+
+    def line_up(self, policy: Any) -> None:
+        """Let slots be handed out one by one, as tuples of an id, what it plays, and whether its loss is wanted.
+
+        These are made as they are taken: thousands at once would be gone through again and again by the garbage
+        collector.
+        """
+        if self._ready is None:
+            self._ready = policy.ready(self), policy.kind(self.round)
+        (plays, kind), at = self._ready, self.at
+        wants = repeat(True) if self.draw.wanted is None else iter(self.draw.wanted[at:].tolist())
+        self.actions = map(partial(_new, kind), zip(self.ids, islice(plays, at, None), wants, strict=False))
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.round, self.start, self.draw, self.before, self.at, self.next
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        *made, at, following = state
+        self.__init__(*made)  # type: ignore[misc]
+        self.at, self.next = at, following
 
     def __repr__(self) -> str:
         return f"Lease(stream={self.round.stream}, round={self.round.number}, size={self.size}, at={self.at})"
@@ -76,6 +103,8 @@ class Lease:
 
 Piece = tuple[Lease, int, int]
 """Slots of a lease that one call hands out: from so many on, and before so many."""
+
+_set_ids = Lease.__dict__["ids"].__set__
 
 
 class Leases:
@@ -92,34 +121,35 @@ class Leases:
     def __init__(self) -> None:
         self.leases: dict[int, Lease] = {}
         self.drained = set[int]()
-        self._waiting: dict[int, Lease] = {}  # of streams that nothing was handed out of, the first one
-
-    def after(self, stream: int, lease: Lease | None) -> Lease | None:
-        """Return the lease of a stream that follows another one, or is its first."""
-        return self._waiting.get(stream) if lease is None else lease.next
+        self._tails: dict[int, Lease] = {}  # of each stream the newest, or one before it
 
     def held(self, stream: int) -> Iterator[Lease]:
         """Go through the leases of a stream that are not handed out to their end, or are the newest."""
-        lease = self.leases.get(stream) or self._waiting.get(stream)
+        lease = self.leases.get(stream)
         while lease is not None:
             yield lease
             lease = lease.next
 
+    def current(self, stream: int) -> Lease | None:
+        """Return the lease that the next slot of a stream is of, if that is leased."""
+        return next((lease for lease in self.held(stream) if lease.left), None)
+
     def newest(self, stream: int) -> Lease | None:
-        """Return the newest lease of a stream."""
-        last = None
-        for last in self.held(stream):  # noqa: B007
-            pass
-        return last
+        """Return the newest lease of a stream: a block may lease thousands of rounds."""
+        lease = self._tails.get(stream) or self.leases.get(stream)
+        while lease is not None and lease.next is not None:
+            lease = lease.next
+        if lease is not None:
+            self._tails[stream] = lease
+        return lease
 
     def hold(self, stream: int, lease: Lease) -> None:
         """Add a lease, with those that follow it, to those of a stream: one assignment."""
         last = self.newest(stream)
         if last is None:
-            self._waiting[stream] = lease
+            self.leases[stream] = lease
         else:
             last.next = lease
-        self._let_go()
 
     def rest(self, stream: int) -> int:
         """How many slots of a stream's newest round are not leased, as far as is known here."""
@@ -128,18 +158,18 @@ class Leases:
 
     def left(self, stream: int) -> int:
         """How many slots of a stream are leased, and not handed out."""
-        lease, left = self.leases.get(stream) or self._waiting.get(stream), 0
-        while lease is not None:
-            left += lease.size - lease.at
-            lease = lease.next
-        return left
+        return sum([lease.left for lease in self.held(stream)])
 
     def hand_out(self, pieces: Sequence[Piece]) -> None:
         """Hand out slots of several streams, of each in order: all of these pieces, or none."""
-        self.leases = self.leases | {lease.round.stream: lease.moved_to(end) for lease, _, end in pieces}
-        self._let_go()
+        self.drained.update([lease.round.stream for lease, _, end in pieces if end == lease.size])
+        for lease, _, _ in pieces:
+            lease.actions = NOTHING
+        steps: list[Any] = [(_set_ids, lease, lease.ids_from(end)) for lease, _, end in pieces]
+        steps.append((dict.update, self.leases, {lease.round.stream: lease for lease, _, _ in pieces}))
+        deque(starmap(call, steps), maxlen=0)  # one call that runs no Python: no interrupt comes in between
 
-    def _let_go(self) -> None:
-        """Let go of leases that were handed out to their end: the first one holds all that follow."""
-        for stream in self._waiting.keys() & self.leases.keys():
-            del self._waiting[stream]
+    def give_up_leases(self, *streams: int) -> None:
+        """Let go of the leases of some streams; of all, if none are named."""
+        kept = {one: lease for one, lease in self.leases.items() if streams and one not in streams}
+        self.leases, self._tails = kept, {}

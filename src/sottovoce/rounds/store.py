@@ -124,8 +124,11 @@ class Store(Protocol):
         read and write `note`.
         """
 
-    def after(self, stream: int, lease: Lease | None) -> Lease | None:
-        """Return the lease of a stream that follows another one, or is its first."""
+    def current(self, stream: int) -> Lease | None:
+        """Return the lease that the next slot of a stream is of, if that is leased."""
+
+    def newest(self, stream: int) -> Lease | None:
+        """Return the newest lease of a stream."""
 
     def held(self, stream: int) -> Iterator[Lease]:
         """Go through the leases of a stream that are not handed out to their end, or are the newest."""
@@ -180,15 +183,6 @@ class Store(Protocol):
 
     def releases(self, stream: int, known: int) -> Sequence[Release]:
         """Return what was released of a stream, from round `known` on; without numbers, where a round was dropped."""
-
-    def erase(self) -> int:
-        """Try again to empty logs in which losses linger that were erased; return how many releases that concerns."""
-
-    def settings(self) -> tuple[int | None, float | None]:
-        """Return patience and deadline, as all who share the store have them."""
-
-    def set_patience(self, patience: int | None, deadline: float | None) -> None:
-        """Change both, for all who share the store."""
 
     def let_go(self, stream: int) -> None:
         """Let go of what was released of a stream long ago, and learned from, where nobody else may want it."""

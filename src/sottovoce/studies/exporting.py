@@ -13,14 +13,14 @@ from sottovoce.learning.bandit.segment_policy import SegmentPolicy
 from sottovoce.learning.status import Status
 from sottovoce.models import Posterior
 from sottovoce.rounds.round import Release
-from sottovoce.rounds.store import Store
+from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.studies.opening import in_words
 
 FORMAT = "sottovoce study, exported"
 VERSION = 1
 
 
-def exported(study: Any, status: Status, made: Record, store: Store, policy: BanditPolicy) -> dict[str, Any]:
+def exported(study: Any, status: Status, made: Record, store: SqlStore, policy: BanditPolicy) -> dict[str, Any]:
     """Return a study as plain data that JSON can hold: what it was made with, where it stands, every closed round.
 
     Open rounds are left out: they hold losses that are not released. A closed round has its number, its first event

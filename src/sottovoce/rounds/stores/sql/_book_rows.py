@@ -302,7 +302,8 @@ class BookRows(Leases):
     def _follow(self, counters: BookCounters) -> None:
         """Note how far the book has come; what was leased in an earlier incarnation is worth nothing in this one."""
         if counters.incarnation != self.incarnation:
-            self.leases, self._waiting, self._newest, self._last, self._erased = {}, {}, {}, LastTold(), 0
+            self.give_up_leases()
+            self._newest, self._last, self._erased = {}, LastTold(), 0
             self.incarnation = counters.incarnation
         self._seen, self.changes = counters, counters.changes
 
@@ -405,7 +406,7 @@ class BookRows(Leases):
 
     def _own(self) -> list[Lease]:
         """The leases of this process that are not handed out to their end."""
-        return [lease for stream in {**self._waiting, **self.leases} for lease in self.held(stream) if lease.left]
+        return [lease for stream in self.leases for lease in self.held(stream) if lease.left]
 
     def _round(self, stream: int, number: int) -> Round:
         ((first, size, position, public),) = self._base.run(

@@ -311,7 +311,7 @@ class Leasing(People):
         """Give back what was leased and not handed out: whoever asks next takes it. Return how many slots."""
         own = self._own()
         count = sum(lease.left for lease in own)
-        self.leases, self._waiting = {}, {}  # first: nobody may hand out what another one has taken
+        self.give_up_leases()  # first: nobody may hand out what another one has taken
         if own or self._erased > self._seen.erased:
             self._locked(lambda counters, steps: self._give_back(counters, steps, own))
         return count

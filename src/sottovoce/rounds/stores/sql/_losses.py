@@ -151,13 +151,7 @@ class Losses(Leasing):
 
     def _is_leased(self, one: int, chunk: int) -> bool:
         """Whether an id is leased here, and not handed out."""
-        stream = self._leased[chunk]
-        lease = self.leases.get(stream) or self._waiting.get(stream)
-        while lease is not None:
-            if lease.first + lease.at <= one < lease.first + lease.size:
-                return True
-            lease = lease.next
-        return False
+        return any(lease.end - lease.left <= one < lease.end for lease in self.held(self._leased[chunk]))
 
     def _are_leased(self, places: Integers, chunk: int) -> NDArray[np.bool_]:
         """Which of these places in a chunk are leased here, and not handed out."""

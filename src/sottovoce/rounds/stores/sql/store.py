@@ -345,5 +345,4 @@ class SqlStore(Losses):
 
     def retire(self, stream: int) -> None:
         """Let go of the leases of a stream whose round is closed."""
-        self._waiting.pop(stream, None)
-        self.leases = {one: lease for one, lease in self.leases.items() if one != stream}
+        self.give_up_leases(stream)
