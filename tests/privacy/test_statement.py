@@ -3,10 +3,10 @@
 import pytest
 
 from sampling import every
-from sottovoce.privacy import GDP, ZCDP, ApproxDP, LocalDP, NoPrivacy, PureDP, guarantee_from_dict, state
+from sottovoce.privacy import ZCDP, ApproxDP, LocalDP, NoPrivacy, PureDP, guarantee_from_dict, state
 from sottovoce.privacy.promise import cautions_of
 
-PROMISES = [PureDP(1.0), ApproxDP(1.0, 1e-6), ZCDP(0.5), GDP(0.5), LocalDP(1.0, contributions=3), NoPrivacy()]
+PROMISES = [PureDP(1.0), ApproxDP(1.0, 1e-6), ZCDP(0.5), LocalDP(1.0, contributions=3), NoPrivacy()]
 
 
 def statement_of(guarantee, simulated=False):
@@ -67,10 +67,10 @@ def test_promises_that_protect_nobody_or_teach_nothing_are_cautioned_against(gua
     assert [one[: len(words)] for one in found] == [words] if words else found == ()
 
 
-@every("make", [PureDP, ZCDP, GDP, LocalDP, lambda epsilon: ApproxDP(epsilon, 1e-6)])
+@every("make", [PureDP, ZCDP, LocalDP, lambda epsilon: ApproxDP(epsilon, 1e-6)])
 @every("budget", [0, -1.0, float("nan"), float("inf")])
 def test_a_budget_is_positive_and_finite(make, budget):
-    with pytest.raises(ValueError, match=r"(epsilon|rho|mu) must be"):
+    with pytest.raises(ValueError, match=r"(epsilon|rho) must be"):
         make(budget)
 
 

@@ -130,7 +130,7 @@ def test_the_ledger_is_stated_with_what_is_left(tmp_path):
     assert "(nothing was told yet)" in alone
     assert "(losses were told)" in alone
     other = sv.Ledger(sv.PureDP(1.0))
-    assert "The study is not on record in this ledger" in shown(url, ledger=sv.privacy.state_ledger(other))
+    assert "The study is not on record in this ledger" in shown(url, ledger=other)
     assert "was charged to a ledger" in shown(url)
 
 

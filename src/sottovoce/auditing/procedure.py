@@ -73,7 +73,7 @@ def audit(
     claimed
         The guarantee to test; by default that of the optimizer's own statement.
     delta
-        Where an epsilon is stated for a claim of zCDP or GDP; a millionth by default.
+        Where an epsilon is stated for a claim of zCDP; a millionth by default.
     runs
         All together, unless the claim looks wrong after them.
     workers

@@ -3,8 +3,6 @@
 from sottovoce.privacy import local as local
 from sottovoce.privacy.accounting import (
     Composition as Composition,
-    as_approximate as as_approximate,
-    as_zcdp as as_zcdp,
     compose as compose,
 )
 from sottovoce.privacy.calibration import noise_for as noise_for
@@ -14,7 +12,6 @@ from sottovoce.privacy.grid import (
     grids_for as grids_for,
 )
 from sottovoce.privacy.guarantees import (
-    GDP as GDP,
     ZCDP as ZCDP,
     ApproxDP as ApproxDP,
     Guarantee as Guarantee,
@@ -24,14 +21,11 @@ from sottovoce.privacy.guarantees import (
     guarantee_from_dict as guarantee_from_dict,
 )
 from sottovoce.privacy.item_grid import ItemGrid as ItemGrid
-from sottovoce.privacy.ledger import (
-    Entry as Entry,
-    Ledger as Ledger,
-)
+from sottovoce.privacy.ledger import Ledger as Ledger
 from sottovoce.privacy.ledger_statement import (
+    Entry as Entry,
     LedgerStatement as LedgerStatement,
     read_ledger as read_ledger,
-    state_ledger as state_ledger,
 )
 from sottovoce.privacy.mechanisms.exact_sum import ExactSum as ExactSum
 from sottovoce.privacy.mechanisms.fresh import (

@@ -7,11 +7,10 @@ Exact where exact is known:
 - Pure epsilon: randomised response is the worst case (Kairouz, Oh & Viswanath 2015), so delta(epsilon') =
   (e^epsilon - e^epsilon')/(1 + e^epsilon), and the Renyi curve is its own; as concentrated privacy, rho = epsilon^2/2.
 - (epsilon, delta): randomised response that shows everything with probability delta.
-- Gaussian mu: the curve of gaussian.py; composes to the root of the sum of squares; rho = mu^2/2, Renyi alpha*rho.
 - zCDP rho: Renyi alpha*rho by definition. Its delta is the best that *any* mechanism with this Renyi curve is known to
   keep (Canonne, Kamath & Steinke 2020), a bound.
-Several guarantees: the least of basic composition (epsilons and deltas add up), exact Gaussian composition, and the sum
-of Renyi curves. Each of them is a valid bound, so the least is.
+Several guarantees: the lesser of basic composition (epsilons and deltas add up) and the sum of Renyi curves. Both are
+valid bounds, so the lesser is.
 
 Tests: tests/privacy/test_accounting.py (against dp-accounting).
 """
@@ -24,8 +23,7 @@ from fractions import Fraction
 import scipy
 
 from sottovoce._checks import number
-from sottovoce.privacy import gaussian
-from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP
+from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, LocalDP, PureDP
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,6 @@ class Composition:
     >>> together = compose(PureDP(0.5), PureDP(0.25))
     >>> together.epsilon(0.0), together.rho
     (0.75, 0.15625)
-    >>> round(compose(GDP(0.6), GDP(0.8)).epsilon(1e-6), 3)  # as one GDP(1.0)
-    4.887
     """
 
     guarantees: tuple[Guarantee, ...]
@@ -57,11 +53,6 @@ class Composition:
     def rho(self) -> float:
         """The zero-concentrated parameter; infinite if there is none."""
         return decimal_sum(_rho(guarantee) for guarantee in self.guarantees)
-
-    @property
-    def mu(self) -> float:
-        """The Gaussian parameter, if all are Gaussian; infinite otherwise."""
-        return math.hypot(*(guarantee.mu if isinstance(guarantee, GDP) else math.inf for guarantee in self.guarantees))
 
     def renyi(self, alpha: float) -> float:
         """Renyi divergence of order alpha > 1 between neighbours, at most; infinite if there is no bound.
@@ -89,7 +80,7 @@ class Composition:
             return math.inf
         discrete, smooth = self._split(PureDP, LocalDP, ApproxDP)
         if smooth.guarantees:
-            basic = discrete._epsilons + smooth._smooth_epsilon(slack)
+            basic = discrete._epsilons + smooth._renyi_epsilon(slack)
         else:
             basic = _pure_epsilon(discrete._epsilons, slack / (1 - self._deltas))
         approximate, curves = self._split(ApproxDP)
@@ -110,7 +101,7 @@ class Composition:
         deltas = self._deltas
         discrete, smooth = self._split(PureDP, LocalDP, ApproxDP)
         if smooth.guarantees:
-            basic = deltas + smooth._smooth_delta(epsilon - discrete._epsilons)
+            basic = deltas + smooth._renyi_delta(epsilon - discrete._epsilons)
         else:
             basic = deltas + (1 - deltas) * _pure_delta(discrete._epsilons, epsilon)
         approximate, curves = self._split(ApproxDP)
@@ -129,16 +120,6 @@ class Composition:
     @property
     def _deltas(self) -> float:
         return decimal_sum(guarantee.delta for guarantee in self.guarantees if isinstance(guarantee, ApproxDP))
-
-    def _smooth_epsilon(self, delta: float) -> float:
-        if delta <= 0:
-            return math.inf
-        return gaussian.epsilon_of(self.mu, delta) if self.mu < math.inf else self._renyi_epsilon(delta)
-
-    def _smooth_delta(self, epsilon: float) -> float:
-        if epsilon < 0:
-            return 1.0
-        return gaussian.delta_of(self.mu, epsilon) if self.mu < math.inf else self._renyi_delta(epsilon)
 
     def _renyi_epsilon(self, delta: float) -> float:
         """From Renyi to epsilon (Canonne, Kamath & Steinke 2020); every order gives a valid bound."""
@@ -177,47 +158,8 @@ def compose(*guarantees: Guarantee) -> Composition:
     """
     for guarantee in guarantees:
         if not isinstance(guarantee, Guarantee):
-            raise TypeError(f"guarantees must be PureDP, ApproxDP, ZCDP, GDP, LocalDP or NoPrivacy, got {guarantee!r}")
+            raise TypeError(f"guarantees must be PureDP, ApproxDP, ZCDP, LocalDP or NoPrivacy, got {guarantee!r}")
     return Composition(guarantees)
-
-
-def as_zcdp(guarantee: Guarantee) -> ZCDP:
-    """Return the zero-concentrated privacy that a guarantee implies; refuses where there is none.
-
-    Parameters
-    ----------
-    guarantee
-        Any that implies it.
-
-    Examples
-    --------
-    >>> as_zcdp(PureDP(epsilon=1.0))
-    ZCDP(rho=0.5, contributions=1)
-    """
-    if not math.isfinite(_rho(guarantee)):
-        raise ValueError(f"{guarantee!r} implies no zero-concentrated privacy")
-    return ZCDP(_rho(guarantee), guarantee.contributions)
-
-
-def as_approximate(guarantee: Guarantee, delta: float) -> ApproxDP:
-    """Return the (epsilon, delta)-privacy that a guarantee implies at a given delta; refuses where there is none.
-
-    Parameters
-    ----------
-    guarantee
-        Any but `NoPrivacy`.
-    delta
-        From 0 to 1.
-
-    Examples
-    --------
-    >>> round(as_approximate(GDP(mu=1.0), 1e-6).epsilon, 3)
-    4.887
-    """
-    epsilon = compose(guarantee).epsilon(number("delta", delta, above=0))
-    if not math.isfinite(epsilon):
-        raise ValueError(f"{guarantee!r} implies no privacy at delta = {delta!r}")
-    return ApproxDP.of_any_delta(max(epsilon, 1e-300), delta, guarantee.contributions)
 
 
 def decimal_sum(values: Iterable[float]) -> float:
@@ -237,8 +179,6 @@ def decimal_sum(values: Iterable[float]) -> float:
 def _rho(guarantee: Guarantee) -> float:
     if isinstance(guarantee, PureDP | LocalDP):
         return guarantee.epsilon**2 / 2
-    if isinstance(guarantee, GDP):
-        return guarantee.mu**2 / 2
     return guarantee.rho if isinstance(guarantee, ZCDP) else math.inf
 
 

@@ -22,6 +22,12 @@ class Guarantee:
 
     contributions: int
 
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            checked = whole(field.name, value) if field.name == "contributions" else number(field.name, value, above=0)
+            object.__setattr__(self, field.name, checked)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as plain data, for JSON; `guarantee_from_dict` reads it back."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
@@ -53,10 +59,6 @@ class PureDP(Guarantee):
     epsilon: float
     contributions: int = 1
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0))
-        object.__setattr__(self, "contributions", whole("contributions", self.contributions))
-
     def __str__(self) -> str:
         return f"epsilon = {self.epsilon:g}, pure differential privacy"
 
@@ -86,39 +88,15 @@ class ApproxDP(Guarantee):
     contributions: int = 1
 
     def __post_init__(self) -> None:
-        self._settle()
+        super().__post_init__()
+        number("epsilon", self.epsilon, at_most=100)
+        if self.delta >= 1:
+            raise ValueError(f"delta must be below 1 (at 1 it promises nothing), got {self.delta!r}")
         if self.delta > _LARGEST_DELTA:
             raise ValueError(
                 f"delta must be at most {_LARGEST_DELTA:g}, got {self.delta!r}: publishing everything of one person in "
                 f"{1 / self.delta:.3g} would keep such a promise. Take far less than one over the number of people"
             )
-
-    def _settle(self) -> None:
-        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0, at_most=100))
-        object.__setattr__(self, "delta", number("delta", self.delta, above=0))
-        if self.delta >= 1:
-            raise ValueError(f"delta must be below 1 (at 1 it promises nothing), got {self.delta!r}")
-        object.__setattr__(self, "contributions", whole("contributions", self.contributions))
-
-    @classmethod
-    def of_any_delta(cls, epsilon: float, delta: float, contributions: int = 1) -> "ApproxDP":
-        """Return a promise that is a fact already, however large its delta: one on record, or implied by another.
-
-        Parameters
-        ----------
-        epsilon, delta, contributions
-            As for the class.
-
-        Examples
-        --------
-        >>> ApproxDP.of_any_delta(1.0, 0.05)
-        ApproxDP(epsilon=1.0, delta=0.05, contributions=1)
-        """
-        made = object.__new__(cls)
-        for name, value in (("epsilon", epsilon), ("delta", delta), ("contributions", contributions)):
-            object.__setattr__(made, name, value)
-        made._settle()
-        return made
 
     @property
     def mu(self) -> float:
@@ -149,10 +127,6 @@ class ZCDP(Guarantee):
     rho: float
     contributions: int = 1
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", number("rho", self.rho, above=0))
-        object.__setattr__(self, "contributions", whole("contributions", self.contributions))
-
     @property
     def mu(self) -> float:
         """The largest Gaussian privacy parameter that keeps the promise."""
@@ -160,37 +134,6 @@ class ZCDP(Guarantee):
 
     def __str__(self) -> str:
         return f"rho = {self.rho:g}, zero-concentrated differential privacy"
-
-
-@dataclass(frozen=True)
-class GDP(Guarantee):
-    """Gaussian differential privacy: as hard to tell neighbours apart as N(0, 1) from N(mu, 1) (Dong, Roth & Su 2022).
-
-    For accounting: it composes exactly. The noise of this library is discrete, and a discrete Gaussian is not quite
-    mu-GDP, so mechanisms promise `ZCDP(mu**2 / 2)` in its place.
-
-    Parameters
-    ----------
-    mu
-        The privacy budget; smaller is more private. A Gaussian release with sensitivity D has mu = D/sigma.
-    contributions
-        How many events one person may take part in (K).
-
-    Examples
-    --------
-    >>> print(GDP(mu=0.5))
-    mu = 0.5, Gaussian differential privacy
-    """
-
-    mu: float
-    contributions: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", number("mu", self.mu, above=0))
-        object.__setattr__(self, "contributions", whole("contributions", self.contributions))
-
-    def __str__(self) -> str:
-        return f"mu = {self.mu:g}, Gaussian differential privacy"
 
 
 @dataclass(frozen=True)
@@ -212,10 +155,6 @@ class LocalDP(Guarantee):
 
     epsilon: float
     contributions: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0))
-        object.__setattr__(self, "contributions", whole("contributions", self.contributions))
 
     @property
     def per_report(self) -> float:
@@ -255,7 +194,7 @@ class NoPrivacy(Guarantee):
         return "no privacy"
 
 
-_KINDS = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, GDP, LocalDP, NoPrivacy)}
+_KINDS = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, LocalDP, NoPrivacy)}
 
 
 def guarantee_from_dict(plain: Mapping[str, Any]) -> Guarantee:
@@ -275,6 +214,5 @@ def guarantee_from_dict(plain: Mapping[str, Any]) -> Guarantee:
     kind = values.pop("kind", None)
     if kind not in _KINDS:
         raise ValueError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")
-    make: Any = ApproxDP.of_any_delta if kind == ApproxDP.__name__ else _KINDS[kind]
-    made: Guarantee = make(**values)
+    made: Guarantee = _KINDS[kind](**values)
     return made

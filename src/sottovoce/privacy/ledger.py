@@ -28,42 +28,21 @@ Tests: tests/privacy/test_ledger.py (many processes, killed at random), tests/pr
 
 import hashlib
 import json
-import math
 import os
 import re
 import secrets
 import sqlite3
-from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.errors import LedgerConflict, LedgerExceeded
 from sottovoce.privacy._ledger_file import LedgerFile
-from sottovoce.privacy.accounting import Composition, compose, decimal_sum
-from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, guarantee_from_dict
+from sottovoce.privacy.guarantees import Guarantee, guarantee_from_dict
+from sottovoce.privacy.ledger_statement import BUDGETS, Entry, LedgerStatement
 
 
 def new_token() -> str:
     """Return a token that nobody can guess."""
     return secrets.token_hex(16)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One charge on record.
-
-    Attributes
-    ----------
-    name
-        Under which it was charged.
-    guarantee
-        What was promised to the people of the ledger.
-    used
-        Whether a loss was told since: then it cannot be taken back.
-    """
-
-    name: str
-    guarantee: Guarantee
-    used: bool
 
 
 class Ledger:
@@ -72,8 +51,8 @@ class Ledger:
     Parameters
     ----------
     budget
-        PureDP (charges' epsilons add up), ZCDP (rhos add up), GDP (squares of mu add up) or ApproxDP (the best of
-        basic, Gaussian and Renyi composition). A guarantee covers all contributions of a person to its run.
+        PureDP (charges' epsilons add up), ZCDP (rhos add up) or ApproxDP (the better of basic and Renyi composition).
+        A guarantee covers all contributions of a person to its run.
     path
         Where the record is kept: a file that only its owner can read. None keeps it in memory, for this process alone.
 
@@ -91,8 +70,8 @@ class Ledger:
     """
 
     def __init__(self, budget: Guarantee, path: str | os.PathLike[str] | None = None) -> None:
-        if not isinstance(budget, PureDP | ApproxDP | ZCDP | GDP):
-            raise TypeError(f"budget must be PureDP, ApproxDP, ZCDP or GDP, got {budget!r}")
+        if not isinstance(budget, BUDGETS):
+            raise TypeError(f"budget must be PureDP, ApproxDP or ZCDP, got {budget!r}")
         self.budget = budget
         self._file = LedgerFile(path)
         kept = guarantee_from_dict(json.loads(self._file.adopt(json.dumps(budget.to_dict()))))
@@ -242,15 +221,19 @@ class Ledger:
         """The charges on record, oldest first."""
         return tuple(self._file.transaction(_entries).values())
 
+    def statement(self) -> LedgerStatement:
+        """Return what is on record, as a value."""
+        return LedgerStatement(None if self.path is None else str(self.path), self.budget, self.entries)
+
     @property
     def spent(self) -> float:
-        """What is spent, in the budget's own currency: epsilon (at the budget's delta), rho or mu."""
-        return spent_of(self.budget, self.entries)
+        """What is spent, in the budget's own currency: epsilon (at the budget's delta) or rho."""
+        return self.statement().spent
 
     @property
     def remaining(self) -> float:
         """What is left, in the budget's own currency. Only PureDP and ZCDP charges come off it one for one."""
-        return left_of(self.budget, self.entries)
+        return self.statement().remaining
 
     def __repr__(self) -> str:
         return f"Ledger(budget={self.budget!r}, path={None if self.path is None else str(self.path)!r})"
@@ -268,41 +251,12 @@ class Ledger:
 
     def _enter(self, record: sqlite3.Connection, name: str, guarantee: Guarantee, token: str | None) -> None:
         """Put a charge on record, if the budget can pay for it."""
-        entries = tuple(_entries(record).values())
-        total = compose(*(entry.guarantee for entry in entries), guarantee)
-        if _in_currency(self.budget, total) > _limit(self.budget):
-            left = left_of(self.budget, entries)
-            raise LedgerExceeded(f"{name!r} asks for {guarantee!r}, but only {left:g} is left")
+        before = LedgerStatement(None, self.budget, tuple(_entries(record).values()))
+        after = LedgerStatement(None, self.budget, (*before.entries, Entry(name, guarantee, used=False)))
+        if after.spent > after.limit:
+            raise LedgerExceeded(f"{name!r} asks for {guarantee!r}, but only {before.remaining:g} is left")
         row = (name, json.dumps(guarantee.to_dict()), _hashed(token))
         record.execute("INSERT INTO charges (name, guarantee, used, holder) VALUES (?, ?, 0, ?)", row)
-
-
-def spent_of(budget: Guarantee, entries: tuple[Entry, ...]) -> float:
-    """Return what charges cost together, in a budget's own currency."""
-    return _in_currency(budget, compose(*(entry.guarantee for entry in entries))) if entries else 0.0
-
-
-def left_of(budget: Guarantee, entries: tuple[Entry, ...]) -> float:
-    """Return what is left of a budget after charges, in its own currency."""
-    return decimal_sum((_limit(budget), -spent_of(budget, entries)))
-
-
-def _limit(budget: Guarantee) -> float:
-    if isinstance(budget, PureDP | ApproxDP):
-        return budget.epsilon
-    assert isinstance(budget, ZCDP | GDP)
-    return budget.rho if isinstance(budget, ZCDP) else budget.mu
-
-
-def _in_currency(budget: Guarantee, total: Composition) -> float:
-    if isinstance(budget, ZCDP):
-        return total.rho
-    if isinstance(budget, GDP):
-        return total.mu
-    if isinstance(budget, ApproxDP):
-        return total.epsilon(budget.delta)
-    pure = all(isinstance(guarantee, PureDP | LocalDP) for guarantee in total.guarantees)
-    return total.epsilon(0.0) if pure else math.inf
 
 
 def _check_promise(name: str, guarantee: Guarantee, simulated: bool) -> None:

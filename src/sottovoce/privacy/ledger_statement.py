@@ -6,6 +6,7 @@ Tests: tests/report/test_statement.py.
 """
 
 import json
+import math
 import os
 import sqlite3
 from contextlib import closing
@@ -14,10 +15,32 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sottovoce.errors import LedgerConflict
-from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, PureDP, guarantee_from_dict
-from sottovoce.privacy.ledger import Entry, Ledger, left_of, spent_of
+from sottovoce.privacy.accounting import compose, decimal_sum
+from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, guarantee_from_dict
+
+BUDGETS = PureDP, ApproxDP, ZCDP
+"""What a budget may be."""
 
 _SECONDS_TO_WAIT = 10.0  # for a charge that is being made
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge on record.
+
+    Attributes
+    ----------
+    name
+        Under which it was charged.
+    guarantee
+        What was promised to the people of the ledger.
+    used
+        Whether a loss was told since: then it cannot be taken back.
+    """
+
+    name: str
+    guarantee: Guarantee
+    used: bool
 
 
 @dataclass(frozen=True)
@@ -35,10 +58,7 @@ class LedgerStatement:
 
     Examples
     --------
-    >>> ledger = Ledger(PureDP(epsilon=1.0))
-    >>> ledger.charge("routes", PureDP(epsilon=0.7))
-    True
-    >>> stated = state_ledger(ledger)
+    >>> stated = LedgerStatement(None, PureDP(epsilon=1.0), (Entry("routes", PureDP(epsilon=0.7), used=True),))
     >>> stated.spent, round(stated.remaining, 10), stated.currency
     (0.7, 0.3, 'epsilon')
     """
@@ -49,20 +69,34 @@ class LedgerStatement:
 
     @property
     def currency(self) -> str:
-        """In what is counted: epsilon, rho or mu."""
+        """In what is counted: epsilon or rho."""
         if isinstance(self.budget, ApproxDP):
             return f"epsilon at delta = {self.budget.delta:g}"
-        return {ZCDP: "rho", GDP: "mu"}.get(type(self.budget), "epsilon")
+        return "rho" if isinstance(self.budget, ZCDP) else "epsilon"
 
     @property
     def spent(self) -> float:
         """What is spent, in this currency."""
-        return spent_of(self.budget, self.entries)
+        total = compose(*(entry.guarantee for entry in self.entries))
+        if not self.entries:
+            return 0.0
+        if isinstance(self.budget, ZCDP):
+            return total.rho
+        if isinstance(self.budget, ApproxDP):
+            return total.epsilon(self.budget.delta)
+        pure = all(isinstance(entry.guarantee, PureDP | LocalDP) for entry in self.entries)
+        return total.epsilon(0.0) if pure else math.inf
+
+    @property
+    def limit(self) -> float:
+        """What may be spent, in this currency."""
+        amount: float = getattr(self.budget, "rho" if isinstance(self.budget, ZCDP) else "epsilon")
+        return amount
 
     @property
     def remaining(self) -> float:
         """What is left, in this currency."""
-        return left_of(self.budget, self.entries)
+        return decimal_sum((self.limit, -self.spent))
 
     def entry(self, name: str) -> Entry | None:
         """Return a charge by its name; None if there is none.
@@ -73,17 +107,6 @@ class LedgerStatement:
             Under which it was charged.
         """
         return next((one for one in self.entries if one.name == name), None)
-
-
-def state_ledger(ledger: Ledger) -> LedgerStatement:
-    """Return what a ledger that is open says.
-
-    Parameters
-    ----------
-    ledger
-        In a file, or in memory.
-    """
-    return LedgerStatement(None if ledger.path is None else str(ledger.path), ledger.budget, ledger.entries)
 
 
 def read_ledger(path: str | os.PathLike[str]) -> LedgerStatement:
@@ -114,7 +137,7 @@ def read_ledger(path: str | os.PathLike[str]) -> LedgerStatement:
         raise LedgerConflict(f"{file} is no ledger, or is damaged: put the newest copy back") from None
     except (ValueError, TypeError, KeyError, AttributeError):  # json's errors are among them
         raise LedgerConflict(f"the ledger at {file} is damaged: what is charged cannot be read") from None
-    if not isinstance(found, PureDP | ApproxDP | ZCDP | GDP):
+    if not isinstance(found, BUDGETS):
         raise LedgerConflict(f"the ledger at {file} is damaged: {found!r} is no budget")
     return LedgerStatement(str(file), found, entries)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sottovoce.privacy.guarantees import GDP, ZCDP, Guarantee, LocalDP, guarantee_from_dict
+from sottovoce.privacy.guarantees import ZCDP, Guarantee, LocalDP, guarantee_from_dict
 
 UNSPENT = "nothing so far"
 """What is spent before anything was released."""
@@ -99,8 +99,6 @@ def budget_of(guarantee: Guarantee) -> tuple[str, float]:
     """Return the budget in words, and the epsilon that a Laplace noise of the same deviation would have, about."""
     if isinstance(guarantee, ZCDP):
         return f"rho = {guarantee.rho:g}", guarantee.mu
-    if isinstance(guarantee, GDP):
-        return f"mu = {guarantee.mu:g}", guarantee.mu
     epsilon: float = guarantee.epsilon  # type: ignore[attr-defined]
     return f"epsilon = {epsilon:g}", epsilon
 

@@ -84,7 +84,7 @@ class PrivacyStatement(Printed):
 
     @property
     def epsilon(self) -> float | None:
-        """The epsilon of the promise, where it has one; None for zCDP, GDP and no privacy."""
+        """The epsilon of the promise, where it has one; None for zCDP and no privacy."""
         return self.guarantee.epsilon if isinstance(self.guarantee, PureDP | ApproxDP | LocalDP) else None
 
     @property

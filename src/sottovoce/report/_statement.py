@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from sottovoce import __version__
 from sottovoce._printed import Part, Printed
 from sottovoce.auditing import AuditRecord
-from sottovoce.privacy import Ledger, LedgerStatement, LocalDP, state_ledger
+from sottovoce.privacy import Ledger, LedgerStatement, LocalDP
 from sottovoce.privacy.promise import cautions_of, spent_words
 from sottovoce.report._promises import Rows, bound_words
 from sottovoce.report.numbers import joined, significant
@@ -111,7 +111,7 @@ def statement(
     True
     """
     known = study.statement() if isinstance(study, Study) else study
-    charged = state_ledger(ledger) if isinstance(ledger, Ledger) else ledger
+    charged = ledger.statement() if isinstance(ledger, Ledger) else ledger
     return _put_together(known, charged, audits, moment=moment)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.privacy import state_ledger
 from sottovoce.report import statement_page
 
 PAPER = {"paperWidth": 8.27, "paperHeight": 11.69, "preferCSSPageSize": True, "printBackground": True}
@@ -39,9 +38,7 @@ def stated(tmp_path_factory):
         )
         block = study.ask_round()
         study.tell(block.ids, np.full(len(block), 0.5))
-        pages[name] = statement_page(
-            folder / f"{len(pages)}.html", study.statement(verify=True), ledger=state_ledger(ledger)
-        )
+        pages[name] = statement_page(folder / f"{len(pages)}.html", study.statement(verify=True), ledger=ledger)
         study.close()
     return list(pages.values())
 

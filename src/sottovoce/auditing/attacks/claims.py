@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sottovoce._checks import number
-from sottovoce.privacy import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, gaussian
+from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, gaussian
 
 _USUAL_DELTA = 1e-6
 _LEAST_TOUCH = 0.1
@@ -98,7 +98,7 @@ def claim_of(guarantee: Guarantee, delta: float | None = None, *, gaussian_noise
     guarantee
         What is promised.
     delta
-        Where an epsilon is stated for a claim of zCDP or GDP; a millionth by default.
+        Where an epsilon is stated for a claim of zCDP; a millionth by default.
     gaussian_noise
         Whether an (epsilon, delta) is kept by Gaussian noise, so that the mu behind it can be tested.
 
@@ -118,7 +118,7 @@ def claim_of(guarantee: Guarantee, delta: float | None = None, *, gaussian_noise
         if delta is not None and delta != guarantee.delta:
             raise ValueError(f"delta must be that of {guarantee!r}, or left out, got {delta!r}")
         return Claim(guarantee, guarantee.epsilon, guarantee.delta, guarantee.mu if gaussian_noise else None)
-    if isinstance(guarantee, ZCDP | GDP):
+    if isinstance(guarantee, ZCDP):
         at = number("delta", _USUAL_DELTA if delta is None else delta, above=0, at_most=1)
         return Claim(guarantee, gaussian.epsilon_of(guarantee.mu, at), at, guarantee.mu)
     raise ValueError(f"{guarantee!r} promises nothing that could be audited; claim PureDP, ApproxDP, ZCDP or LocalDP")
