@@ -707,7 +707,8 @@ class Optimizer(Book):
             return self._recommended_for_all() if segment is None else self._recommended_for(segment)
         self._stream_of(segment)
         epoch = self._informed()
-        return self._policy.current().counting(lambda: recommended(epoch, self._problem))
+        with self._policy.counting():
+            return recommended(epoch, self._problem)
 
     def _recommended_for_all(self) -> SegmentedRecommendation:
         policy = self._policy

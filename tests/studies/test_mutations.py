@@ -33,7 +33,6 @@ INVISIBLE = {
     r"counters\.(version|incarnation|writers|erased) .*": "as good as any other",
     r"counters\.clock lowered": "events that were given back, and given up, or dropped",
     r"rounds\.full_(at|time) (raised|lowered)": "a time of day; within one call of ask",
-    r"streams\.believed\[(finished_calls|stretch.*\.learned\.calls)\] (raised|lowered)": "calls of an oracle",
     # Dice, and the losses themselves.
     r"chunks\.slots (told|waiting|missing) now (told|waiting|missing), counted": "a loss is what it is told to be",
     r"chunks\.slots of a loss raised": "a loss is what it is told to be",
@@ -50,7 +49,7 @@ INVISIBLE = {
     PLAN + r" noise scale raised": "more noise than enough",
     r"counters\.made\[design\.(calls|worst_leverage)\] .*": "words",
     # Points that are the same after one round more or less.
-    r"streams\.believed\[stretch.*\.learned\.learner\.(solved|observed)\] .*": "equal points",
+    r"streams\.believed\[epoch.*\.learned\.learner\.(solved|observed)\] .*": "equal points",
     r"rounds\.public\[learned\] .*": "equal points",
 }
 OF_PROBES = {  # what is invisible of posterior probes alone
@@ -63,8 +62,8 @@ OF_SEGMENTS = {  # what other segments had a say in is not computed again
     PLAN + r" options (model|probes|least_events) .*": "lengths of rounds",
     r"streams\.believed\[variance_shares(_learned)?\] .*": "how alike they are taken to be",
     r"streams\.believed\[prior\..*\] .*": "what other segments said, which follows from theirs",
-    r"streams\.believed\[stretch.*\.learned\.explorer\.(alarm|resets|since)\] .*": "when all was forgotten",
-    r"streams\.believed\[stretch.*\.learned\.explorer\.(place|scores|squares|prior_evidence|weight)\] "
+    r"streams\.believed\[epoch.*\.learned\.explorer\.(alarm|resets|since)\] .*": "when all was forgotten",
+    r"streams\.believed\[epoch.*\.learned\.explorer\.(place|scores|squares|prior_evidence|weight)\] "
     r"(raised|lowered|changed|shortened)": "how numbers were judged",
 }
 PERHAPS = {

@@ -260,23 +260,16 @@ class NoisyOCO:
         """Where its point map leads without any gradient, if that says so."""
         return np.asarray(getattr(self.point_map, "center", np.empty(0)))
 
-    @property
-    def calls(self) -> int:
-        """Oracle calls of its point map, if that counts them."""
-        return int(getattr(self.point_map, "calls", 0))
-
-    def begin_at(self, center: Vector, calls: int) -> None:
-        """Begin elsewhere, after so many oracle calls; for point maps that have a centre.
+    def begin_at(self, center: Vector) -> None:
+        """Begin elsewhere; for point maps that have a centre.
 
         Parameters
         ----------
         center
             Where no gradient leads.
-        calls
-            Of the oracle, that were made before.
         """
         if len(center):
-            self.point_map.center, self.point_map.calls = center, calls  # type: ignore[attr-defined]
+            self.point_map.center = center  # type: ignore[attr-defined]
 
     def observe(self, feedback: Any, point: Vector | None = None) -> None:
         """Take in the next round's feedback; `point` is what that round played (the current point by default).

@@ -85,7 +85,7 @@ def history_of(store: Store, policy: BanditPolicy, stream: int, earlier: History
 def _changes(policy: BanditPolicy, stream: int) -> tuple[int, int | None]:
     """Return how often the newest epoch has forgotten all, and when it did last."""
     newest = policy.stream(stream).current
-    belief = newest.epoch.explorer.belief
+    belief = newest.explorer.belief
     if belief is None or not belief.resets:
         return 0, None
     return belief.resets, newest.before + belief.pace.since

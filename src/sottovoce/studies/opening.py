@@ -8,14 +8,12 @@ from sottovoce._records import Record, part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
 from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.epoch import next_epoch
 from sottovoce.learning.bandit.patience import check_patience
-from sottovoce.learning.bandit.policy import entropy_of
+from sottovoce.learning.bandit.policy import BanditPolicy, entropy_of
 from sottovoce.learning.bandit.public_records import adopt, design_record, refuse_secrets
 from sottovoce.learning.bandit.set_changes import SetChange, problems_of
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
 from sottovoce.privacy.noise import WithheldNoise, noise_source
-from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stored import OpenedBook, open_book, refuse_kind
 from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
 from sottovoce.rounds.stores.sql.database import Database
@@ -105,14 +103,14 @@ def _made(request: OpenRequest, base: Database) -> tuple[Record, int | None]:
         raise not_found(base, request.name, f"to create it, pass {', '.join(missing)}")
     configuration, source = BanditConfiguration(**request.given), noise_source(request.noise)
     configuration.check_prior(source)
-    trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), None)
-    refuse_secrets(trial)  # before anything is written
+    trial = BanditPolicy(configuration, configuration.problem(), SimulatedNoise(0), 0)
+    refuse_secrets(trial.first)  # before anything is written
     made = {
         "simulated": bool(source.simulated),
         "seed": request.seed,
         "entropy": entropy_of(request.seed),
-        "shape": list(Shape(trial.grid.per_slot, *trial.grid.bounds)),
-        **design_record(trial),
+        "shape": list(trial.shape),
+        **design_record(trial.first),
         **{f"configuration.{name}": value for name, value in configuration.to_record().items() if name != "patience"},
     }
     return made, configuration.horizon

@@ -92,7 +92,7 @@ def test_an_epoch_begins_where_the_last_one_ended(tmp_path):
         play(study, 500, size=125)
     connection = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
     (data,) = connection.execute("SELECT believed FROM sottovoce_streams").fetchone()
-    last = f"stretch{unpack(data)['stretches'] - 1}"
+    last = f"epoch{unpack(data)['epochs'] - 1}"
     for change, words in (
         (scale(f"{last}.learned.center", 1.02), "epoch of event 256 begins at a point that nothing stored leads to"),
         (lambda record: record["planned"].pop(), "is of an epoch that is not stored"),

@@ -67,7 +67,7 @@ ROUNDS, RELEASES, STREAMS = (
     ("sottovoce_releases", "released"),
     ("sottovoce_streams", "believed"),
 )
-MADE, LEARNED, ONE = ("sottovoce_books", "made"), "stretch0.learned.", "round = 3"
+MADE, LEARNED, ONE = ("sottovoce_books", "made"), "epoch0.learned.", "round = 3"
 RECORDS = [
     (ROUNDS, put(before=3), RELEASED, "is of an epoch that is not stored"),
     (ROUNDS, put(number=77), RELEASED, "is not number 0 of its epoch"),
@@ -95,13 +95,13 @@ RECORDS = [
     (STREAMS, scale(f"{LEARNED}center", 1.1), "1", "begins at a point that nothing stored leads to"),
     (STREAMS, add(f"{LEARNED}opened", 1), "1", "counts"),
     (STREAMS, add(f"{LEARNED}passed", 1), "1", "counts"),
-    (STREAMS, put(**{"stretch0.earlier": 7}), "1", "in another's place"),
-    (STREAMS, put(**{"stretch0.before": 7}), "1", "of epochs that there are not"),
+    (STREAMS, put(**{"epoch0.earlier": 7}), "1", "in another's place"),
+    (STREAMS, put(**{"epoch0.before": 7}), "1", "of epochs that there are not"),
     (STREAMS, put(learned=1), "1", "how new a belief is"),
     (STREAMS, add("begun", 1), "1", "rounds had begun"),
     (STREAMS, add("passed", 1), "1", "events of rounds have passed"),
     (STREAMS, put(planned=[]), "1", "cannot be read"),
-    (STREAMS, lambda record: record.pop("finished_calls"), "1", "is incomplete"),
+    (STREAMS, lambda record: record.pop("played"), "1", "is incomplete"),
     (MADE, scale("configuration.fingerprint", 2.0), "1", "answers otherwise"),
     (MADE, put(**{"configuration.horizon": 100}), "1", "was made with horizon=100"),
     (MADE, put(seed=2), "1", "do not follow from the seed"),

@@ -22,7 +22,7 @@ def repeat(name):
     return change
 
 
-LEARNED = "stretch0.learned."
+LEARNED = "epoch0.learned."
 HISTORY = f"{LEARNED}explorer.measurements."
 BELIEFS = [
     *(scale(f"{HISTORY}{name}", 1.001) for name in ("means", "counts", "ends", "decisions")),
@@ -88,7 +88,7 @@ def test_an_epoch_begins_with_what_the_one_before_it_had_learned(kind, tmp_path)
         for number in later:
             rewrite(connection, "sottovoce_rounds", "public", add("after", value), f"number = {number}")
         (data,) = connection.execute("SELECT believed FROM sottovoce_streams").fetchone()
-        last = f"stretch{unpack(data)['stretches'] - 1}"
+        last = f"epoch{unpack(data)['epochs'] - 1}"
         rewrite(connection, "sottovoce_streams", "believed", add(f"{last}.after", value))
         connection.close()
         assert words in faults(tmp_path)

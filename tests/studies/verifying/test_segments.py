@@ -11,7 +11,7 @@ from sottovoce.studies import verify_stored
 
 KINDS = {"linear": believing(privacy=sv.PureDP(1.0)), "convex": curved(privacy=sv.PureDP(1.0))}
 NAMES = ["phone", "desktop", "tablet"]
-LEARNED = "stretch0.learned."
+LEARNED = "epoch0.learned."
 
 
 @pytest.fixture

@@ -1,17 +1,12 @@
 """One run for a known horizon: its parts, put together from a plan."""
 
-import functools
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import part
-from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
-from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.estimates import FreshGradient, Grid, ReleasedRound, RunningTotal
 from sottovoce.learning.bandit.posterior_learner import PosteriorLearner
 from sottovoce.learning.bandit.reports import ReportGrid
@@ -19,7 +14,6 @@ from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep, ConstantStep, StepRule
 from sottovoce.plans import exploration_named
 from sottovoce.plans.checking import check_plan
-from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.explorer import Exploration, Explorer, Record
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Plan
@@ -81,22 +75,18 @@ def _step(plan: Plan, placement: Placement) -> StepRule:
     return AdaptiveStep(reach, plan.step_multiplier)
 
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-Result = TypeVar("Result")
-
-
-def _counting(method: Method) -> Method:
-    """Count the oracle calls that a method of an epoch makes."""
-
-    @functools.wraps(method)
-    def counted(self: "Epoch", *arguments: Any) -> Any:
-        return self.counting(partial(method, self, *arguments))
-
-    return cast(Method, counted)
-
-
 class Epoch:
-    """A stretch of events with one plan: begins its rounds in order, and learns from them in order."""
+    """A stretch of a stream's events with one plan: begins its rounds in order, and learns from them in order.
+
+    Attributes
+    ----------
+    before, earlier
+        Events and rounds of the stream before it.
+    after
+        From how many rounds the epoch before it had learned when it began.
+    number, past
+        Which of the sets it plays, and what played those before it, while these have open rounds.
+    """
 
     def __init__(
         self,
@@ -113,8 +103,8 @@ class Epoch:
         self.explorer, self.learner, self.placement, self.mechanism = assemble(problem, plan, source, center, like)
         self.counts = 0, 0  # events, and number, of the rounds that have begun
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
-        # Calls of the oracle by this epoch: in earlier incarnations, in all of this one, and before its first event.
-        self._earlier_calls = self.calls = self.setup_calls = 0
+        self.before = self.earlier = self.after = self.number = 0
+        self.past: dict[int, Epoch] = {}
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
     def exchange(self, explorer: Explorer, learner: NoisyOCO | PosteriorLearner) -> None:
@@ -122,32 +112,28 @@ class Epoch:
         self.explorer, self.learner = explorer, learner
         self._learned = learner.knowledge(), explorer.knowledge()
 
-    @_counting
     def follow(self, previous: "Epoch") -> None:
         """Begin with what the epoch before this one has learned, as far as it is of use."""
         self.explorer.follow(previous.explorer, previous.plan.horizon)
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
-    @_counting
-    def take_over(self, previous: "Epoch") -> None:
+    def take_over(self, previous: "Epoch", number: int = 0) -> None:
         """Go on where an epoch has come to that played another set: its rounds are counted, and learned from, here."""
+        self.go_on_for(previous, number)
         self.explorer.follow(previous.explorer, 0)
         self.learner.restore(previous.learner.state())
         self.counts = previous.counts
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
-    @property
-    def oracle_calls(self) -> int:
-        """Oracle calls that the epoch has cost: planning, points, decisions; of earlier incarnations, points alone."""
-        return self._earlier_calls + self.calls
+    def go_on_for(self, previous: "Epoch", number: int) -> None:
+        """Take the place of an epoch in its stream, and play another set."""
+        self.before, self.earlier, self.after, self.number = previous.before, previous.earlier, previous.after, number
+        self.past = {**previous.past, previous.number: previous}
 
-    def counting(self, work: Callable[[], Result]) -> Result:
-        """Return what work for this epoch returns, and count its oracle calls."""
-        before = calls_of_this_thread()
-        try:
-            return work()
-        finally:
-            self.calls += calls_of_this_thread() - before
+    @property
+    def end(self) -> int:
+        """Events of the stream up to its end."""
+        return self.before + self.plan.horizon
 
     # ------------------------------------------------------------------ rounds
 
@@ -156,7 +142,6 @@ class Epoch:
         """How many of its rounds it has learned from."""
         return int(self._learned[0].observed)
 
-    @_counting
     def begin_round(self, coins: np.random.Generator, passed: int, opened: int) -> tuple[int, Floats, Exploration]:
         """Begin the round after so many events and rounds of this epoch: return its size, its point, its choices."""
         self.explorer.prepare()
@@ -173,7 +158,6 @@ class Epoch:
 
     # ------------------------------------------------------------------ what survives the process
 
-    @_counting
     def take_in(self, released: ReleasedRound | None, point: Floats) -> None:
         """Learn from a released round; None passes over a round whose losses are lost or were never to be released.
 
@@ -194,7 +178,7 @@ class Epoch:
         learner = {f"learner.{name}": value for name, value in self.learner.state().items()}
         explorer = {f"explorer.{name}": value for name, value in self.explorer.memory().items()}
         passed, opened = self.counts
-        counts = {"passed": passed, "opened": opened, "calls": self.learner.calls}
+        counts = {"passed": passed, "opened": opened}
         return counts | {"center": self.learner.center} | learner | explorer
 
     def restore(self, state: Record) -> None:
@@ -202,40 +186,10 @@ class Epoch:
         self.learner.restore(part(state, "learner"))
         if learned := part(state, "explorer"):
             self.explorer.remember(learned)
-        self._earlier_calls = int(state["calls"])
-        self.learner.begin_at(np.array(state["center"]), self._earlier_calls)
+        self.learner.begin_at(np.array(state["center"]))
         self.counts = int(state["passed"]), int(state["opened"])
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
-    @_counting
     def last_point(self) -> Floats:
         """The newest point there is: where a next epoch starts."""
         return self.learner.point(self.counts[1])
-
-
-def next_epoch(
-    problem: Problem, configuration: BanditConfiguration, source: NoiseSource, previous: Epoch | None
-) -> Epoch:
-    """Plan and begin the epoch after `previous`, where that one has come to if both work in the same position."""
-    calls = calls_of_this_thread()
-    with watched_calls(f"setting up for {problem.domain!r}"):
-        epoch = _planned(problem, configuration, source, previous)
-    epoch.calls = epoch.setup_calls = calls_of_this_thread() - calls
-    return epoch
-
-
-def _planned(
-    problem: Problem, configuration: BanditConfiguration, source: NoiseSource, previous: Epoch | None
-) -> Epoch:
-    start, center = None, None
-    if previous is not None and previous.plan.options.steps:
-        start = previous.last_point()
-        far = float(np.linalg.norm(start - previous.placement.working.center))
-        problem = replace(problem, moved=(previous.plan.position, far))
-    plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
-    if previous is not None and plan.options.steps and previous.plan.position == plan.position:
-        center = start
-    epoch = Epoch(problem, plan, source, center)
-    if previous is not None:
-        epoch.follow(previous)
-    return epoch

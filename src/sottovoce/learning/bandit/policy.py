@@ -2,14 +2,15 @@
 
 A stream has epochs (one, if the horizon is known), and an epoch has a plan: an explorer that begins rounds, a learner
 that takes in what they release, a mechanism that releases them. Segments are streams whose explorers inform each other.
-Where the set changes in the middle of an epoch, another `Epoch` goes on for it, with the plan of the new set.
+Where the set changes in the middle of an epoch, another `Epoch` takes its place, with the plan of the new set.
 
 Public coins are drawn for each round anew, and for each chunk of its slots: so what a slot plays follows from the
 record of its round, in whatever process, and a round that is begun again after a failure is the same round.
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
@@ -21,14 +22,15 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce._records import Record, pack, part
 from sottovoce._sums import Itemised, Probed, Weighted
-from sottovoce.domains.oracles import calls_of_this_thread
+from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
 from sottovoce.learning.bandit.actions import Action, speaking
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import next_length
-from sottovoce.learning.bandit.epoch import Epoch, next_epoch
+from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.recommendation import best_informed
 from sottovoce.learning.bandit.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
+from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.decisions import Decisions, joined
 from sottovoce.plans.explorer import Exploration
 from sottovoce.plans.plan import Plan
@@ -38,46 +40,14 @@ from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round, Shape
 
 _PUBLIC_COINS = b"sottovoce coins"  # simulated noise is seeded in another way, so equal seeds never share a stream
+_COUNTS = ("passed", "begun", "learned")  # of a stream
 _CHUNKS = 4  # of a round that are kept as they were drawn: of a long one, the others are drawn again for its sums
-
-
-class Stretch:
-    """An epoch with its place in a stream: events and rounds before it, and how many the last one had learned from.
-
-    `number` says which of the sets it plays, and `past` has what played those before.
-    """
-
-    def __init__(self, epoch: Epoch, before: int, earlier: int, after: int = 0, number: int = 0) -> None:
-        self.before, self.earlier, self.after = before, earlier, after
-        self.past: dict[int, Epoch] = {}
-        self._playing = number, epoch
-
-    @property
-    def number(self) -> int:
-        """Which set it plays."""
-        return self._playing[0]
-
-    @property
-    def epoch(self) -> Epoch:
-        """What plays it, and learns from rounds of all sets."""
-        return self._playing[1]
-
-    def go_on(self, number: int, epoch: Epoch) -> None:
-        """Let another epoch take over, for another set; those before it are kept while they have open rounds."""
-        self.past = {**self.past, self.number: self.epoch}
-        self._playing = number, epoch
-
-    @property
-    def end(self) -> int:
-        """Events of the stream up to its end."""
-        return self.before + self.epoch.plan.horizon
 
 
 @dataclass(eq=False)
 class RoundPlay:
     """A round that has begun: who plays what."""
 
-    stretch: Stretch
     epoch: Epoch  # of its own set
     number: int  # of its epoch
     point: Floats
@@ -93,21 +63,24 @@ class RoundPlay:
 class Stream:
     """Epochs and open rounds of one stream."""
 
-    def __init__(self, first: Stretch) -> None:
-        self.stretches = [first]  # those with rounds that are not learned from, or that know most; the current one last
+    def __init__(self, first: Epoch) -> None:
+        self.epochs = [first]  # those with rounds that are not learned from, or that know most; the current one last
         # Of all epochs, the events before each, which set it played, and its plan:
-        self.planned = [(first.before, first.number, first.epoch.plan)]
+        self.planned = [(first.before, first.number, first.plan)]
         self.taught: Epoch | None = None  # the one that has learned most of those whose rounds were released
         self.rounds: dict[int, RoundPlay] = {}
         self.played: tuple[int, Floats] | None = None  # events before the epoch of the newest round, and its point
         self.passed = 0  # events of the rounds that have begun
         self.begun = self.learned = 0  # rounds that have begun; that were learned from, or passed over
-        self.finished_calls = self.setup_calls = 0  # of the oracle: by epochs that are over; before their first events
 
     @property
-    def current(self) -> Stretch:
+    def current(self) -> Epoch:
         """The epoch that it plays."""
-        return self.stretches[-1]
+        return self.epochs[-1]
+
+    def epoch_at(self, before: int) -> Epoch | None:
+        """Return the epoch after so many events, if it is kept: it learns from all rounds that began there."""
+        return next((one for one in self.epochs if one.before == before), None)
 
     def plan(self, before: int, number: int) -> Plan:
         """Return the plan of an epoch, by the events before it and the set that it played."""
@@ -140,6 +113,8 @@ class BanditPolicy:
         self.read_changes: Callable[[], None] = lambda: None  # reads what sets others have changed to
         self.seen_changes = b""  # as of which that was read last
         self._view: tuple[Any, int, Epoch] | None = None  # what is known, seen from a set that is not played yet
+        # Calls of the oracle by this process: before the first events of epochs, and after.
+        self.setup_calls = self.later_calls = 0
         self.first = self._planned(None)
         self._grids = self.problems, self.first.grid  # of the losses of these sets
         self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
@@ -172,8 +147,8 @@ class BanditPolicy:
 
     def check_change(self, change: SetChange) -> None:
         """Refuse a set that cannot take the place of the present one."""
-        at = self.stream(0).current if self.problem.segments is None else Stretch(self.first, 0, 0)
-        check_change(self.problem, change, at.epoch, self.grid)
+        at = self.stream(0).current if self.problem.segments is None else self.first
+        check_change(self.problem, change, at, self.grid)
         self._epoch_in(problem_after(self.problem, change), at)
 
     def _problem_of(self, number: int) -> Problem:
@@ -190,14 +165,11 @@ class BanditPolicy:
         """Whether every decision of every set has an item for each integer of a slot."""
         return all(one.domain.least_chosen == self.grid.width for one in self.problems)
 
-    def _epoch_in(self, problem: Problem, at: Stretch, stream: int | None = None) -> Epoch:
+    def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
         """Return an epoch that goes on for another one in another set; without a stream, to see whether it can."""
-        problem = replace(problem, horizon=at.epoch.plan.horizon)
-        plan = plan_after(problem, self.configuration, at.epoch.plan)
-        calls = calls_of_this_thread()
-        epoch = Epoch(problem, plan, self.source)
-        epoch.take_over(at.epoch)
-        epoch.calls = calls_of_this_thread() - calls
+        problem = replace(problem, horizon=at.plan.horizon)
+        epoch = Epoch(problem, plan_after(problem, self.configuration, at.plan), self.source)
+        epoch.take_over(at, len(self.problems) - 1)
         return epoch
 
     def _follow_sets(self, stream: int, mine: Stream) -> None:
@@ -207,10 +179,9 @@ class BanditPolicy:
             return
         epoch = self._epoch_in(self.problem, at, stream)
         mine.planned = mine.planned_with(at.before, number, epoch.plan)
-        if mine.taught is at.epoch:
+        if mine.taught is at:
             mine.taught = epoch
-        mine.finished_calls += at.epoch.oracle_calls
-        at.go_on(number, epoch)
+        mine.epochs = [*mine.epochs[:-1], epoch]
 
     def coins(self, stream: int, number: int, chunk: int = -1) -> np.random.Generator:
         """Return the public coins of a round, or of a chunk of its slots."""
@@ -218,16 +189,54 @@ class BanditPolicy:
 
     # ------------------------------------------------------------------ epochs
 
-    def _planned(self, previous: Stretch | None) -> Epoch:
+    def _planned(self, previous: Epoch | None) -> Epoch:
         """Plan the epoch after another one."""
-        before, epoch = (0, None) if previous is None else (previous.end, previous.epoch)
-        problem = replace(self.problem, horizon=next_length(self.horizon, before))
-        return next_epoch(problem, self.configuration, self.source, epoch)
+        problem = replace(self.problem, horizon=next_length(self.horizon, 0 if previous is None else previous.end))
+        with self._setting_up(problem):
+            return self._epoch_after(previous, problem)
+
+    def _epoch_after(self, previous: Epoch | None, problem: Problem) -> Epoch:
+        """Plan an epoch that begins where another one has come to, if both work in the same position."""
+        start, center = None, None
+        if previous is not None and previous.plan.options.steps:
+            start = previous.last_point()
+            far = float(np.linalg.norm(start - previous.placement.working.center))
+            problem = replace(problem, moved=(previous.plan.position, far))
+        plan = make_plan(problem, plan=self.configuration.plan, **self.configuration.choices)
+        if previous is not None and plan.options.steps and previous.plan.position == plan.position:
+            center = start
+        epoch = Epoch(problem, plan, self.source, center)
+        if previous is not None:
+            epoch.follow(previous)
+        return epoch
+
+    @contextmanager
+    def _setting_up(self, problem: Problem) -> Iterator[None]:
+        """Count the oracle calls of setting up, and say so if that takes long."""
+        before = calls_of_this_thread()
+        try:
+            with watched_calls(f"setting up for {problem.domain!r}"):
+                yield
+        finally:
+            self.setup_calls += calls_of_this_thread() - before
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count the oracle calls of what is done here, but for those of setting up."""
+        before = calls_of_this_thread() - self.setup_calls
+        try:
+            yield
+        finally:
+            self.later_calls += calls_of_this_thread() - self.setup_calls - before
+
+    @property
+    def oracle_calls(self) -> int:
+        """Calls of the linear oracle for planning, points and decisions."""
+        return self.setup_calls + self.later_calls
 
     def join(self, stream: int, name: str) -> Stream:
         """Begin a stream."""
-        found = self.streams[stream] = Stream(Stretch(self.first, 0, 0))
-        found.setup_calls = self.first.setup_calls
+        found = self.streams[stream] = Stream(self.first)
         return found
 
     def start_over(self) -> None:
@@ -241,7 +250,7 @@ class BanditPolicy:
 
     def current(self, stream: int = 0) -> Epoch:
         """The epoch that a stream plays."""
-        return self.stream(stream).current.epoch
+        return self.stream(stream).current
 
     def informed(self, stream: int = 0) -> Epoch | None:
         """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
@@ -255,7 +264,7 @@ class BanditPolicy:
         if epoch.placement.domain is self.problem.domain:
             return epoch
         if self._view is None or self._view[0] is not known or self._view[1] != number:
-            self._view = known, number, self._epoch_in(self.problem, Stretch(epoch, 0, 0), stream)
+            self._view = known, number, self._epoch_in(self.problem, epoch, stream)
         return self._view[2]
 
     @property
@@ -273,51 +282,41 @@ class BanditPolicy:
         position = mine.plan(before, mine.current.number).position
         return self.problem.placement(position).original(point)
 
-    @property
-    def oracle_calls(self) -> int:
-        """Calls of the linear oracle for planning, points and decisions."""
-        if not self.streams:
-            return self.first.oracle_calls
-        return sum(one.finished_calls + one.current.epoch.oracle_calls for one in self.streams.values())
-
-    @property
-    def setup_calls(self) -> int:
-        """Those of them that were made before the first event of an epoch."""
-        return self.stream(0).setup_calls
-
     # ------------------------------------------------------------------ what goes on elsewhere
 
     def to_record(self, stream: int) -> Record:
         """Return what the rounds to come of a stream depend on: released values and public choices."""
         mine = self.stream(stream)
-        facts: Record = {"passed": mine.passed, "begun": mine.begun, "learned": mine.learned}
-        facts |= {"finished_calls": mine.finished_calls, "stretches": len(mine.stretches)}
+        facts: Record = {name: getattr(mine, name) for name in _COUNTS}
+        facts["epochs"] = len(mine.epochs)
         if mine.played is not None:
             facts |= {"played": mine.played[0], "point": mine.played[1]}
         facts["planned"] = [[before, number, plan.to_dict()] for before, number, plan in mine.planned]
-        return {**facts, **_headed("stretch", map(_stretch_record, mine.stretches))}
+        return {**facts, **_headed("epoch", map(_epoch_record, mine.epochs))}
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on where `to_record` was called, be it in another process."""
         mine = self.stream(stream)
-        known = {(one.before, one.earlier): one for one in mine.stretches}
+        known = {(one.before, one.earlier): one for one in mine.epochs}
         mine.planned = [(before, number, Plan.from_dict(plan)) for before, number, plan in record["planned"]]
-        stretches = []
-        for place in range(record["stretches"]):
-            found = part(record, f"stretch{place}")
-            at, number = (found["before"], found["earlier"]), found["set"]
-            one, plan = known.get(at), mine.plan(found["before"], number)
-            if one is not None and one.number < number:
-                one.go_on(number, self._epoch_of(stream, plan, found["before"], number))
-            elif one is None or one.number != number or one.epoch.plan != plan:
-                one = Stretch(self._epoch_of(stream, plan, found["before"], number), *at, found["after"], number)
-            one.epoch.restore(part(found, "learned"))
-            stretches.append(one)
-        mine.stretches, mine.passed, mine.finished_calls = stretches, record["passed"], record["finished_calls"]
-        mine.begun, mine.learned = record["begun"], record["learned"]
+        epochs = []
+        for place in range(record["epochs"]):
+            found = part(record, f"epoch{place}")
+            before, number = found["before"], found["set"]
+            before_it, plan = known.get((before, found["earlier"])), mine.plan(before, number)
+            one = before_it
+            if one is None or one.number != number or one.plan != plan:
+                one = self._epoch_of(stream, plan, before, number)
+                one.before, one.earlier, one.after, one.number = before, found["earlier"], found["after"], number
+                if before_it is not None and before_it.number < number:
+                    one.go_on_for(before_it, number)
+            one.restore(part(found, "learned"))
+            epochs.append(one)
+        mine.epochs, mine.passed, mine.begun, mine.learned = epochs, *(record[one] for one in _COUNTS)
         mine.played = (record["played"], record["point"]) if "point" in record else None
-        mine.taught = best_informed([one.epoch for one in stretches])
-        mine.rounds = {number: one for number, one in mine.rounds.items() if one.stretch in stretches}
+        mine.taught = best_informed(epochs)
+        kept = {one for epoch in epochs for one in (epoch, *epoch.past.values())}
+        mine.rounds = {number: one for number, one in mine.rounds.items() if one.epoch in kept}
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
         """Return an epoch that was planned elsewhere."""
@@ -329,36 +328,35 @@ class BanditPolicy:
 
     def begin(self, stream: int, number: int, position: int) -> Draft:
         """Return the next round of a stream: the same, if it was begun already and that has failed."""
+        with self.counting():
+            return self._begin(stream, number, position)
+
+    def _begin(self, stream: int, number: int, position: int) -> Draft:
         mine = self.stream(stream)
         mine.begun = number + 1
         if position == mine.current.end:
-            self._next_stretch(stream, mine, number)
+            self._go_to_next_epoch(stream, mine, number)
         self._follow_sets(stream, mine)
         at = mine.current
-        size, point, exploration = at.epoch.begin_round(
-            self.coins(stream, number), position - at.before, number - at.earlier
-        )
+        size, point, exploration = at.begin_round(self.coins(stream, number), position - at.before, number - at.earlier)
         last = position + size == at.end
         public = {"before": at.before, "number": number - at.earlier, "last": last, "point": point}
-        public |= {"learned": at.epoch.observed, "after": at.after, "set": at.number}
+        public |= {"learned": at.observed, "after": at.after, "set": at.number}
         public |= {f"exploration.{name}": one for name, one in exploration.record().items()}
-        length = at.epoch.chunk_of(exploration)
-        begun = RoundPlay(at, at.epoch, number - at.earlier, point, exploration, last, size, public, length)
+        length = at.chunk_of(exploration)
+        begun = RoundPlay(at, number - at.earlier, point, exploration, last, size, public, length)
         mine.rounds[number], mine.played, mine.passed = begun, (at.before, point), position + size
         return Draft(size, public)
 
-    def _next_stretch(self, stream: int, mine: Stream, number: int) -> None:
-        previous = mine.current
+    def _go_to_next_epoch(self, stream: int, mine: Stream, number: int) -> None:
+        previous, newest = mine.current, len(self.problems) - 1
         epoch = self._next_epoch(stream, previous)
-        mine.finished_calls += previous.epoch.oracle_calls
-        mine.setup_calls += epoch.setup_calls
-        open_ = mine.learned
-        kept = [one for one in mine.stretches if one.epoch is mine.taught or open_ < one.earlier + one.epoch.counts[1]]
-        newest = len(self.problems) - 1
+        epoch.before, epoch.earlier, epoch.after, epoch.number = previous.end, number, previous.observed, newest
+        kept = [one for one in mine.epochs if one is mine.taught or mine.learned < one.earlier + one.counts[1]]
         mine.planned = mine.planned_with(previous.end, newest, epoch.plan)
-        mine.stretches = [*kept, Stretch(epoch, previous.end, number, previous.epoch.observed, newest)]
+        mine.epochs = [*kept, epoch]
 
-    def _next_epoch(self, stream: int, previous: Stretch) -> Epoch:
+    def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
         return self._planned(previous)
 
     def _play(self, one: Round) -> RoundPlay:
@@ -376,27 +374,24 @@ class BanditPolicy:
 
     def _played_elsewhere(self, one: Round) -> RoundPlay:
         public = one.public
-        stretch, place = self._stretch(one.stream, public["before"]), (public["before"], public["set"])
-        if stretch is None or all(planned[:2] != place for planned in self.stream(one.stream).planned):
+        found, place = self.stream(one.stream).epoch_at(public["before"]), (public["before"], public["set"])
+        if found is None or all(planned[:2] != place for planned in self.stream(one.stream).planned):
             self.refresh()
-            stretch = self._stretch(one.stream, public["before"])
-            assert stretch is not None, "an epoch is kept as long as a round of it is open"
-        epoch = self._epoch_for(one.stream, stretch, public["set"])
+            found = self.stream(one.stream).epoch_at(public["before"])
+            assert found is not None, "an epoch is kept as long as a round of it is open"
+        epoch = self._epoch_for(one.stream, found, public["set"])
         exploration = epoch.explorer.resume(public["point"], part(public, "exploration"))
         length, number, point = epoch.chunk_of(exploration), public["number"], public["point"]
-        return RoundPlay(stretch, epoch, number, point, exploration, public["last"], one.size, public, length)
+        return RoundPlay(epoch, number, point, exploration, public["last"], one.size, public, length)
 
-    def _epoch_for(self, stream: int, stretch: Stretch, number: int) -> Epoch:
-        """Return what played a set in a stretch: it may have gone on to a later one since."""
-        if number == stretch.number:
-            return stretch.epoch
-        if number not in stretch.past:
-            plan = self.stream(stream).plan(stretch.before, number)
-            stretch.past[number] = self._epoch_of(stream, plan, stretch.before, number)
-        return stretch.past[number]
-
-    def _stretch(self, stream: int, before: int) -> Stretch | None:
-        return next((one for one in self.stream(stream).stretches if one.before == before), None)
+    def _epoch_for(self, stream: int, newest: Epoch, number: int) -> Epoch:
+        """Return what played a set before an epoch took its place, or that epoch itself."""
+        if number == newest.number:
+            return newest
+        if number not in newest.past:
+            plan = self.stream(stream).plan(newest.before, number)
+            newest.past[number] = self._epoch_of(stream, plan, newest.before, number)
+        return newest.past[number]
 
     def draw(self, one: Round, start: int, count: int) -> Draw:
         """Return what slots of a round play."""
@@ -482,19 +477,19 @@ class BanditPolicy:
         """Take in what was released, once, however often an attempt is cut short."""
         one, mine = release.round, self.stream(release.round.stream)
         played = self._play(one)
-        epoch = played.stretch.epoch
+        epoch = mine.epoch_at(one.public["before"]) or played.epoch
         if epoch.observed == played.number and (release.dropped or not played.last):
             released = None
             if release.numbers is not None:
                 released = ReleasedRound(played.exploration, *release.numbers)
-            epoch.take_in(released, played.point)
+            with self.counting():
+                epoch.take_in(released, played.point)
             if epoch is not mine.taught:
                 mine.taught = best_informed([one for one in (epoch, mine.taught) if one is not None])
         mine.learned = one.number + 1
         mine.rounds.pop(one.number, None)
-        past = played.stretch.past
-        if past:
-            played.stretch.past = {number: one for number, one in past.items() if number >= release.round.public["set"]}
+        if epoch.past:
+            epoch.past = {number: kept for number, kept in epoch.past.items() if number >= one.public["set"]}
 
     def kind(self, one: Round) -> type[Action]:
         """Actions that answer in the names of a round's set."""
@@ -538,8 +533,8 @@ def entropy_of(seed: int | None) -> int:
     return secrets.randbits(128) if seed is None else whole("seed", seed, least=0)
 
 
-def _stretch_record(one: Stretch) -> Record:
-    learned = {f"learned.{name}": value for name, value in one.epoch.state().items()}
+def _epoch_record(one: Epoch) -> Record:
+    learned = {f"learned.{name}": value for name, value in one.state().items()}
     return {"before": one.before, "earlier": one.earlier, "after": one.after, "set": one.number, **learned}
 
 

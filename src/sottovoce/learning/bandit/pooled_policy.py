@@ -23,7 +23,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.policy import Stream, Stretch
+from sottovoce.learning.bandit.policy import Stream
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
 from sottovoce.models import ModelSettings, Prior, Segment
 from sottovoce.models.variance_shares import SHARES
@@ -82,7 +82,7 @@ class PooledPolicy(SegmentPolicy):
         self.routes, self._pooled, self._since = (_room(one, stream) for one in self._by_stream())
         if stream != POOL:
             return super().join(stream, name)
-        found = self.streams[POOL] = Stream(Stretch(self._epoch(POOL, None, None, 0), 0, 0))
+        found = self.streams[POOL] = Stream(self._epoch(POOL, None, None, 0))
         everybody = np.eye(1, sum(size for _, size in self.segments.groups))[0]
         self.hierarchy.join(everybody, self._member(POOL), POOL)
         self.names = [None]

@@ -27,7 +27,7 @@ class PosteriorLearner:
     """
 
     point_map = None
-    delay = calls = 0
+    delay = 0
     center: Floats = np.empty(0)
 
     def __init__(self, explorer: Explorer, gradient: FreshGradient) -> None:
@@ -50,7 +50,7 @@ class PosteriorLearner:
         released.exploration.learn(self.explorer.belief, *self.gradient.sums(released))
         self.observed += 1
 
-    def begin_at(self, center: Floats, calls: int) -> None:
+    def begin_at(self, center: Floats) -> None:
         """Begin anywhere: no point is where it begins."""
 
     def skip(self) -> None:

@@ -18,8 +18,8 @@ from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
 from sottovoce.errors import UnknownSegment
 from sottovoce.learning.bandit.doubling import next_length
-from sottovoce.learning.bandit.epoch import Epoch, next_epoch
-from sottovoce.learning.bandit.policy import BanditPolicy, Stream, Stretch
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.policy import BanditPolicy, Stream
 from sottovoce.learning.segmented.plain import plain_segment, segment_of
 from sottovoce.models import (
     Belief,
@@ -60,11 +60,10 @@ class SegmentPolicy(BanditPolicy):
         """Return an epoch of so many events in a set, which knows nothing."""
         found = self._templates.get((number, length))
         if found is None:
-            if number:
-                found = super()._epoch_in(self._problem_of(number), Stretch(self._template(length, 0), 0, 0))
-            else:
-                problem = replace(self.problems[0], horizon=length)
-                found = next_epoch(problem, self.configuration, self.source, self.first)
+            problem = replace(self._problem_of(number), horizon=length)
+            like = self._template(length, 0) if number else self.first
+            with self._setting_up(problem):
+                found = super()._epoch_in(problem, like) if number else self._epoch_after(like, problem)
             self._templates = {**self._templates, (number, length): found}
         return found
 
@@ -118,7 +117,7 @@ class SegmentPolicy(BanditPolicy):
         """Begin the stream of a segment, by its name as `name_of` writes it."""
         segment = self.segment_named(name)
         hierarchy = self.hierarchy
-        found = self.streams[stream] = Stream(Stretch(self._epoch(stream, segment, None, 0), 0, 0))
+        found = self.streams[stream] = Stream(self._epoch(stream, segment, None, 0))
         hierarchy.join(self.segments.row(segment), self._member(stream), stream)
         self.names = [*self.names[:stream], segment]
         self.numbers = {one: place for place, one in enumerate(self.names) if one is not None}
@@ -147,22 +146,22 @@ class SegmentPolicy(BanditPolicy):
         epoch.explorer.ask_others = partial(self._said_of, stream, segment, length)
         return epoch
 
-    def _next_epoch(self, stream: int, previous: Stretch) -> Epoch:
+    def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
         number = len(self.problems) - 1
-        epoch = self._epoch(stream, self.names[stream], previous.epoch, previous.end, number)
+        epoch = self._epoch(stream, self.names[stream], previous, previous.end, number)
         self.hierarchy.replace(stream, epoch.explorer.belief)
         return epoch
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
         return self._epoch(stream, self.names[stream], None, before, number)
 
-    def _epoch_in(self, problem: Problem, at: Stretch, stream: int | None = None) -> Epoch:
+    def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
         if stream is None:
             return super()._epoch_in(problem, at)
-        length = at.epoch.plan.horizon
-        like = self._template(length, len(self.problems) - 1)
+        length, number = at.plan.horizon, len(self.problems) - 1
+        like = self._template(length, number)
         epoch = Epoch(replace(problem, horizon=length), like.plan, self.source, like=like.explorer)
-        epoch.take_over(at.epoch)
+        epoch.take_over(at, number)
         return self._among_others(epoch, stream, self.names[stream], length)
 
     def _follow_sets(self, stream: int, mine: Stream) -> None:
@@ -188,17 +187,6 @@ class SegmentPolicy(BanditPolicy):
         if record["variance_shares_learned"] >= self.hierarchy.learned:
             self.hierarchy.variance_shares = VarianceShares.at(tuple(record["variance_shares"]))
             self.hierarchy.learned = record["variance_shares_learned"]
-
-    @property
-    def oracle_calls(self) -> int:
-        """Calls of the linear oracle for planning, points and decisions."""
-        setup = sum(one.oracle_calls for one in self._templates.values())
-        return setup + sum(one.finished_calls + one.current.epoch.oracle_calls for one in self.streams.values())
-
-    @property
-    def setup_calls(self) -> int:
-        """Those of them that were made before the first event."""
-        return self.first.setup_calls
 
     # ------------------------------------------------------------------ what segments say of each other
 

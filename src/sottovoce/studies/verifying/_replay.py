@@ -17,7 +17,7 @@ from sottovoce.rounds.stores.sql.verify import MALFORMED, CheckedBook, StreamRow
 from sottovoce.studies.verifying._epochs import EpochReplay, ReplaySetting
 
 _POSITIONS = ("plain", "rounded")
-_FACTS = ("passed", "begun", "learned", "finished_calls", "stretches", "played", "point", "planned")
+_FACTS = ("passed", "begun", "learned", "epochs", "played", "point", "planned")
 _OF_SEGMENTS = ("variance_shares", "variance_shares_learned")
 _OF_POOL = ("pooled", "own")
 
@@ -102,7 +102,7 @@ class StreamReplay:
             epoch = EpochReplay(self.book, self.setting, of_sets, before, mine[before], previous, stored)
             self.epochs.append(epoch)
             epoch.check_rounds()
-        self._check_stretches(record, dict(zip(mine, self.epochs, strict=True)), mine)
+        self._check_epochs(record, dict(zip(mine, self.epochs, strict=True)), mine)
 
     def _plans(self, record: Record) -> dict[int, dict[int, Plan]]:
         """Return the plans that are stored, by the events before their epoch, and the sets that it played."""
@@ -121,7 +121,7 @@ class StreamReplay:
     def _check_record(self, record: Record) -> None:
         """Check what is stored with a belief: how many rounds had begun, and were learned from, and their events."""
         row, expect, newest = self.row, self.book.expect, self._rounds[-1]
-        own = {name for name in record if not name.startswith(("stretch", "prior.")) or name == "stretches"}
+        own = {name for name in record if not name.startswith(("epoch", "prior.")) or name == "epochs"}
         expected = {*_FACTS, *(() if self.setting.problem.segments is None else _OF_SEGMENTS)}
         if shares_rounds(self.setting.problem):
             expected |= {"apart", *(_OF_POOL if row.stream == POOL else ())}
@@ -166,10 +166,10 @@ class StreamReplay:
         found = {first: Plan.from_dict(plan).horizon for first, _, plan in self.record["planned"] if first < before}
         return list(found.values())
 
-    def _check_stretches(self, record: Record, epochs: dict[int, EpochReplay], mine: dict[int, list[Any]]) -> None:
+    def _check_epochs(self, record: Record, epochs: dict[int, EpochReplay], mine: dict[int, list[Any]]) -> None:
         """Check what is stored of epochs: those that rounds are open of, that know most, and the current one."""
-        kept = [part(record, f"stretch{place}") for place in range(record["stretches"])]
-        names = {name.partition(".")[0] for name in record if name.startswith("stretch") and name != "stretches"}
+        kept = [part(record, f"epoch{place}") for place in range(record["epochs"])]
+        names = {name.partition(".")[0] for name in record if name.startswith("epoch") and name != "epochs"}
         self.book.expect(len(names) == len(kept), "epochs are stored that are none")
         befores = [one["before"] for one in kept]
         fits = bool(kept) and befores == sorted(set(befores)) and befores[-1] == max(mine) and set(befores) <= set(mine)
