@@ -12,7 +12,7 @@ from sampling import every, sampled
 from sottovoce.plans.forecast import Curve, Forecast, Spread
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.rehearsal import Hints, Rehearsal, _scope, prices_of
+from sottovoce.rehearsal import Rehearsal, _scope, prices_of
 from sottovoce.rehearsal._scope import lengths, work_of
 
 ARMS, RANGE, ONE = sv.domains.Simplex(4), (0.0, 1.0), sv.PureDP(1.0)
@@ -191,10 +191,10 @@ class TestLarge:
     def test_work_is_bounded_by_what_is_allowed(self):
         for dimension in (5, 50, 500, 5000):
             problem = Problem(sv.domains.Hypersimplex(dimension, 2), 10**7, RANGE, ONE, **LINEAR)
-            rehearsal = Rehearsal(problem, "auto", {}, hints=Hints())
-            plans = rehearsal._plans(rehearsal.scope.lengths)
+            rehearsal = Rehearsal(problem, "auto", {})
+            plans = rehearsal._plans(rehearsal.lengths)
             work = sum(work_of(problem, plan) for plan in plans.values())
-            assert 2 * rehearsal.scope.worlds * work <= 10_000
+            assert 2 * len(rehearsal.worlds) * work <= 10_000
 
     def test_an_oracle_that_is_slow_is_asked_less(self):
         """By a clock that says so: seconds pass with every call."""
@@ -225,7 +225,7 @@ class TestLarge:
 
 def test_prices_never_rise_with_the_budget():
     problem = Problem(ARMS, 800, RANGE, ONE, **LINEAR)
-    rehearsal = Rehearsal(problem, "auto", {}, hints=Hints(), times=0.03)
+    rehearsal = Rehearsal(problem, "auto", {}, times=0.03)
     rehearsal.play()
     found = prices_of(rehearsal, rehearsal.forecast(), factors=(0.03, 0.3, 1.0, 3.0))
     central = [one.central for one in found.prices]

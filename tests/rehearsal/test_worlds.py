@@ -7,16 +7,22 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.rehearsal._worlds import convex_worlds, linear_worlds
+from sottovoce.plans.problem import Problem
+from sottovoce.rehearsal._worlds import worlds_of
 
 SETS = (sv.domains.Hypersimplex(8, 3), sv.domains.Ball(4), sv.domains.Birkhoff(3))
-KINDS = {"linear": linear_worlds, "convex": convex_worlds}
+KINDS = ("linear", "convex")
+
+
+def worlds(domain, seed=5, *known, losses="linear", **facts):
+    problem = Problem(domain, 1000, (0.0, 1.0), sv.NoPrivacy(), losses=losses, **facts)
+    return worlds_of(problem, seed, *known)
 
 
 @pytest.fixture(params=[(name, domain) for name in KINDS for domain in SETS], ids=str)
 def made(request):
     name, domain = request.param
-    return domain, KINDS[name](domain, 5)
+    return domain, worlds(domain, losses=name)
 
 
 def decisions(domain, rng, count=200):
@@ -26,9 +32,9 @@ def decisions(domain, rng, count=200):
 
 
 def test_no_decision_is_better_than_the_best_and_the_middle_is_never_learning(made):
-    domain, worlds = made
+    domain, found = made
     points = decisions(domain, np.random.default_rng(0))
-    for world in worlds:
+    for world in found:
         moments = np.linspace(0, 1, 1000, endpoint=False)
         means = np.mean([world.mean(points, moment) for moment in moments[:: 1 if world.changes else 1000]], axis=0)
         assert means.min() >= world.best([1])[0] - 0.01
@@ -37,9 +43,9 @@ def test_no_decision_is_better_than_the_best_and_the_middle_is_never_learning(ma
 
 
 def test_what_is_seen_lies_in_the_range_and_has_the_mean_and_the_variance(made):
-    domain, worlds = made
+    domain, found = made
     rng = np.random.default_rng(1)
-    for world in worlds:
+    for world in found:
         for point in decisions(domain, rng, 3):
             rows = np.repeat(point[None], 20_000, axis=0)
             mean, played = world.mean(rows, 0.0), replace(world, lots=rng)
@@ -56,7 +62,7 @@ def test_what_is_seen_lies_in_the_range_and_has_the_mean_and_the_variance(made):
 @every("contrast", [0.05, 0.2])
 def test_what_a_caller_knows_is_kept(kind, contrast):
     for domain in SETS:
-        for world in KINDS[kind](domain, 5, contrast=contrast, scatter=0.07):
+        for world in worlds(domain, 5, 4, contrast, 0.07, losses=kind):
             assert world.contrast == pytest.approx(contrast, rel=1e-6)
             assert world.variance(domain.middle[None])[0] == pytest.approx(0.07**2)
 
@@ -66,7 +72,7 @@ def test_costs_follow_features():
     rng = np.random.default_rng(2)
     features = rng.standard_normal((200, 3))
     domain = sv.domains.Hypersimplex(200, 20)
-    world = linear_worlds(domain, 5, 1, features=features)[0]
+    world = worlds(domain, 5, 1, features=features)[0]
     costs = world.mean(np.eye(200) * 0.2, 0.0)  # small, so that nothing is clipped
     fit = features @ np.linalg.lstsq(features, costs - costs.mean(), rcond=None)[0]
     assert np.corrcoef(fit, costs)[0, 1] ** 2 > 0.5
@@ -77,7 +83,7 @@ def test_where_nothing_may_be_chosen_that_is_not_always_best(domain):
     """Costs alone would have nothing chosen, whatever they are, and there would be nothing to learn."""
     bests = []
     for seed in range(4):
-        world = linear_worlds(domain, seed, 1)[0]
+        world = worlds(domain, seed, 1)[0]
         vertices = decisions(domain, np.random.default_rng(seed))
         best = vertices[world.mean(vertices, 0.0).argmin()]
         assert best.max() > 0

@@ -19,7 +19,7 @@ from sottovoce.cli.options import Options, with_options
 from sottovoce.learning import Plan
 from sottovoce.plans.options import separate
 from sottovoce.plans.problem import Problem
-from sottovoce.rehearsal import Hints, NotRehearsed, Prices, hints_of, plan, prices_of, rehearsed
+from sottovoce.rehearsal import NotRehearsed, Prices, plan, prices_of, rehearsed
 
 UNIT = (0.0, 1.0)  # the usual range of losses
 
@@ -42,7 +42,6 @@ def plan_command(
     options = options.or_else(horizon="1M", domain=None if options.domain_json else "ball:10")
     arguments, choices = separate(options.arguments)
     wanted = arguments.pop("plan", "auto")
-    hints = hints_of(contrast, scatter)
     problem = Problem(
         options.feasible_set, options.events_needed, options.clipping or UNIT, options.guarantee, **arguments
     )
@@ -50,7 +49,7 @@ def plan_command(
     given = (problem.domain, problem.horizon, options.clipping or UNIT, problem.privacy)
     made, prices = plan(*given, rehearse=False, **options.arguments), None
     if rehearse:
-        made, prices = _rehearsed(console, made, problem, wanted, choices, hints)
+        made, prices = _rehearsed(console, made, problem, wanted, choices, contrast=contrast, scatter=scatter)
     _show(console, made)
     if problem.privacy.private:  # or there is no budget to draw a curve over, and no price
         for path in _write(console, out, made, problem, prices):
@@ -65,12 +64,12 @@ def _show(console: Console, made: Plan) -> None:
 
 
 def _rehearsed(
-    console: Console, made: Plan, problem: Problem, wanted: str, choices: dict[str, Any], hints: Hints
+    console: Console, made: Plan, problem: Problem, wanted: str, choices: dict[str, Any], **known: Any
 ) -> tuple[Plan, Prices | None]:
     """Rehearse the plan, and with other budgets, with progress; a plan that is not rehearsed says why."""
     try:
         with _progress(console, "rehearsing in invented worlds") as show:
-            rehearsal, forecast = rehearsed(problem, wanted, choices, hints=hints, progress=show)
+            rehearsal, forecast = rehearsed(problem, wanted, choices, **known, progress=show)
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why))), None
     prices = None

@@ -7,7 +7,6 @@ solver of the caller's: it is called a few times, and told apart by tens of time
 
 import math
 import time
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -31,14 +30,6 @@ _CALLS = 15.0  # of the oracle, in a round
 _SLOW = ((3e-2, 300.0), (3e-3, 20.0), (4e-4, 2.0))  # seconds of a call, and the work that it is then taken for
 
 
-@dataclass(frozen=True)
-class Scope:
-    """Lengths of the runs to rehearse, ascending, and in how many worlds."""
-
-    lengths: tuple[int, ...]
-    worlds: int
-
-
 def lengths(horizon: int, longest: int = LONGEST_RUN) -> tuple[int, ...]:
     """Return lengths of runs up to the horizon, or some quarter of it that can be simulated.
 
@@ -57,8 +48,12 @@ def lengths(horizon: int, longest: int = LONGEST_RUN) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def scope_of(problem: Problem, plans: dict[int, Plan], budget: float, *, endless: bool = False) -> Scope | None:
-    """Return what fits into a budget of work, as long runs as possible first; None if nothing does.
+def scope_of(
+    problem: Problem, plans: dict[int, Plan], budget: float, *, endless: bool = False
+) -> tuple[tuple[int, ...], int] | None:
+    """Return lengths of runs, ascending, and in how many worlds: what fits a budget of work; None if nothing does.
+
+    Runs are as long as possible first.
 
     Parameters
     ----------
@@ -76,7 +71,7 @@ def scope_of(problem: Problem, plans: dict[int, Plan], budget: float, *, endless
     while known:
         for count, kept in ((WORLDS, known), (3, known), (2, known), (2, known[-2:]), (1, known[-2:])):
             if 2 * count * sum(each[length] for length in kept) <= budget:
-                return Scope(kept, count)
+                return kept, count
         known = known[:-1]
     return None
 

@@ -9,12 +9,14 @@ variance that the world has there. Means are in units of the range: 0 is the lea
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers, Matrix, Vector
 from sottovoce.domains import Domain
 from sottovoce.plans.decisions import in_told_order
+from sottovoce.plans.problem import Problem
 from sottovoce.playing import World
 
 _VERTICES = 32  # that say how far a set reaches
@@ -24,6 +26,7 @@ _MOST = 0.95  # of the range that means use, at most
 _LEAST = 0.05  # of the range that there is to gain, at least: in small sets all decisions may be alike by chance
 _ALIKE = 0.06  # how much coordinates of one kind differ, still
 _FEATURES = 0.7  # share of what costs differ by that features explain, as plans take it
+_SHARE = 0.5  # of what may count of one person, that happens on average
 _SHARPNESS = 0.15  # how near to what people want, of the whole reach, losses stop to grow like a distance
 
 
@@ -134,47 +137,38 @@ LOTS = (  # the first few are about as hard as all of them together
 )
 
 
-def linear_worlds(
-    domain: Domain,
-    seed: int,
-    count: int = len(LOTS),
-    *,
-    contrast: float | None = None,
-    scatter: float | None = None,
-    features: Matrix | None = None,
+def worlds_of(
+    problem: Problem, seed: int, count: int = len(LOTS), contrast: float | None = None, scatter: float | None = None
 ) -> list[InventedWorld]:
-    """Return worlds of linear losses over a set.
+    """Return worlds of the losses that a problem has, over its set.
 
     Parameters
     ----------
-    domain
-        The feasible set.
+    problem
+        Where it has features, linear costs follow from these, for the most part.
     seed
         Fixes all of them.
     count
         How many, of these that there are.
     contrast, scatter
         How much better the best decision is than never learning, and the standard deviation of losses at one decision,
-        as shares of the range, if they are known.
-    features
-        A row for each coordinate: then costs follow from these, for the most part.
+        as shares of the range (where items have losses, of what a decision's items can add up to), if they are known.
     """
-    return [
-        _linear(domain, lots, np.random.default_rng([seed, number]), contrast, scatter, features)
-        for number, lots in enumerate(LOTS[:count])
-    ]
+    if problem.feedback == "items":
+        make: Callable[..., InventedWorld] = _items
+    else:
+        make = _linear if problem.losses == "linear" or problem.integral else _convex
+    kinds: tuple[Any, ...] = GROWTHS if make is _convex else LOTS
+    coins = (np.random.default_rng([seed, number]) for number in range(count))
+    return [make(problem, kind, rng, contrast, scatter) for kind, rng in zip(kinds, coins, strict=False)]
 
 
 def _linear(
-    domain: Domain,
-    lots: _Lots,
-    rng: np.random.Generator,
-    contrast: float | None,
-    scatter: float | None,
-    features: Matrix | None,
+    problem: Problem, lots: _Lots, rng: np.random.Generator, contrast: float | None, scatter: float | None
 ) -> InventedWorld:
+    domain = problem.domain
     middle = domain.middle
-    odds = _odds(domain.dimension, lots, rng, features)
+    odds = _odds(problem, lots, rng)
     shift = _worth(domain)
     spread = odds.mean(axis=0) * (1 - odds.mean(axis=0))
     width = _width(domain, odds.mean(axis=0), rng, shift, levels=lots.levels)
@@ -200,44 +194,25 @@ def _linear(
     return InventedWorld(domain, mean, variance, at - gain * stretch, at, changes=len(slopes) > 1)
 
 
-_SHARE = 0.5  # of what may count of one person, that happens on average
-
-
-def item_worlds(
-    domain: Domain,
-    seed: int,
-    count: int = len(LOTS),
-    *,
-    most: float | None = None,
-    gains: bool = False,
-    contrast: float | None = None,
-    scatter: float | None = None,
-    features: Matrix | None = None,
-) -> list[InventedWorld]:
-    """Return worlds of items; `most` counts of one person, in units of an item's range, and values may be `gains`.
-
-    The other arguments are as for `linear_worlds`; `contrast` and `scatter` are shares of what a decision's items can
-    add up to, and so are means.
-    """
-    whole = float(domain.most_chosen) if most is None else min(most, float(domain.most_chosen))
-    sign, found = -1 if gains else 1, []
+def _items(
+    problem: Problem, lots: _Lots, rng: np.random.Generator, contrast: float | None, scatter: float | None
+) -> InventedWorld:
+    """Return a world of items, of which `most` counts of one person; what is told may be gains."""
+    domain, odds = problem.domain, _odds(problem, lots, rng)
+    whole = float(domain.most_chosen)
+    if problem.most is not None:
+        whole = min(problem.most / problem.width, whole)
+        odds *= min(1.0, _SHARE * whole / float(odds.mean(axis=0) @ domain.middle))
+    sign = -1 if problem.most is not None and problem.loss_range[1] == 0.0 else 1
     variance = 1.0 if scatter is None else (scatter * whole) ** 2 / domain.most_chosen  # 1: clicks, there or not
-    for number, lots in enumerate(LOTS[:count]):
-        odds = _odds(domain.dimension, lots, np.random.default_rng([seed, number]), features)
-        if most is not None:
-            odds *= min(1.0, _SHARE * whole / float(odds.mean(axis=0) @ domain.middle))
+    usual, unit = odds.mean(axis=0), sign / whole
+    best, level = domain.extreme_point(sign * usual), float(usual.mean())
+    gain = max(sign * float(usual @ (domain.middle - best)), 1e-9)
+    if contrast is not None:
+        odds = np.clip(level + contrast * whole / gain * (odds - level), 0.0, 1.0)
         usual = odds.mean(axis=0)
-        best, level = domain.extreme_point(sign * usual), float(usual.mean())
-        gain = max(sign * float(usual @ (domain.middle - best)), 1e-9)
-        if contrast is not None:
-            odds = np.clip(level + contrast * whole / gain * (odds - level), 0.0, 1.0)
-            usual = odds.mean(axis=0)
-        least, middle = (sign / whole * float(usual @ point) for point in (best, domain.middle))
-        found.append(_items(domain, odds, sign / whole, variance, least, middle))
-    return found
+    least, middle = (unit * float(usual @ point) for point in (best, domain.middle))
 
-
-def _items(domain: Domain, odds: Floats, unit: float, variance: float, least: float, middle: float) -> InventedWorld:
     def mean(actions: Floats, passed: float) -> Vector:
         return np.asarray(unit * (actions @ odds[_season(passed, len(odds))]))
 
@@ -255,8 +230,9 @@ def _season(passed: float, seasons: int) -> int:
     return int(passed * _YEARS * seasons) % seasons
 
 
-def _odds(dimension: int, lots: _Lots, rng: np.random.Generator, features: Matrix | None) -> Floats:
+def _odds(problem: Problem, lots: _Lots, rng: np.random.Generator) -> Floats:
     """Return the odds of each coordinate, by season."""
+    dimension, features = problem.domain.dimension, None if problem.features is None else problem.features.rows
     tastes, phases = _tastes(dimension, lots, rng, features), rng.uniform(0, 2 * np.pi, dimension)
     seasons = 2 * np.pi * np.arange(_SEASONS)[:, None] / _SEASONS
     swings = lots.swing * np.cos(seasons + phases) if lots.swing else np.zeros((1, dimension))
@@ -311,24 +287,10 @@ GROWTHS = (  # the first two are about as hard as all of them together
 )
 
 
-def convex_worlds(
-    domain: Domain,
-    seed: int,
-    count: int = len(GROWTHS),
-    *,
-    contrast: float | None = None,
-    scatter: float | None = None,
-) -> list[InventedWorld]:
-    """Return worlds of convex losses over a set; as `linear_worlds`."""
-    return [
-        _convex(domain, growth, np.random.default_rng([seed, number]), contrast, scatter)
-        for number, growth in enumerate(GROWTHS[:count])
-    ]
-
-
 def _convex(
-    domain: Domain, growth: _Growth, rng: np.random.Generator, contrast: float | None, scatter: float | None
+    problem: Problem, growth: _Growth, rng: np.random.Generator, contrast: float | None, scatter: float | None
 ) -> InventedWorld:
+    domain = problem.domain
     middle, vertices = domain.middle, _vertices(domain, rng)
     deviation = growth.scatter if scatter is None else scatter
     if growth.shape == "slope":

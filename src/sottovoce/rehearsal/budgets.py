@@ -54,9 +54,8 @@ def prices_of(
     --------
     >>> import sottovoce as sv
     >>> from sottovoce.plans.problem import Problem
-    >>> from sottovoce.rehearsal.rehearsing import Hints
     >>> problem = Problem(sv.domains.Simplex(3), 800, (0.0, 1.0), sv.PureDP(1.0), losses="linear", integral=True)
-    >>> rehearsal = Rehearsal(problem, "auto", {}, hints=Hints(), times=0.1)
+    >>> rehearsal = Rehearsal(problem, "auto", {}, times=0.1)
     >>> rehearsal.play()
     >>> found = prices_of(rehearsal, rehearsal.forecast(), factors=(0.1, 1.0))
     >>> found.budgets, found.prices[0].central >= found.prices[1].central

@@ -13,7 +13,7 @@ from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee
 from sottovoce.privacy.promise import cautions_of
-from sottovoce.rehearsal.rehearsing import OPEN_ENDED, Hints, NotRehearsed, rehearse
+from sottovoce.rehearsal.rehearsing import OPEN_ENDED, NotRehearsed, rehearsed
 
 _EPOCHS = "no horizon: this is the first epoch; each later one is about as long as all before it"
 
@@ -63,7 +63,7 @@ def plan(
     >>> print(str(chosen).splitlines()[0])
     Forecast for 3,000 events, if the best decision is better than an average one by so much of the loss range
     """
-    hints, times = hints_of(contrast, scatter), _times(rehearse)
+    times = _times(rehearse)
     made = unrehearsed(domain, FIRST_EPOCH if horizon is None else horizon, loss_range, privacy, **options)
     notes = (*cautions_of(privacy, horizon), *made.notes, *((_EPOCHS,) if horizon is None else ()))
     made = replace(made, notes=notes)
@@ -72,19 +72,12 @@ def plan(
     arguments, choices = separate(options)
     wanted: Any = arguments.pop("plan", "auto")
     problem = Problem(domain, OPEN_ENDED if horizon is None else horizon, loss_range, privacy, **arguments)
-    return _rehearsed(made, problem, wanted, choices, hints, times, endless=horizon is None)
-
-
-def _rehearsed(
-    made: Plan, problem: Problem, wanted: Any, choices: dict[str, Any], hints: Hints, times: float, *, endless: bool
-) -> Plan:
     waiting = WaitNotice("rehearsing the plan in invented worlds; rehearse=False leaves it out")
-
-    def say(done: int, total: int) -> None:
-        waiting.say(f"run {done} of {total}")
-
+    known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
     try:
-        found = rehearse(problem, wanted, choices, hints=hints, endless=endless, times=times, progress=say)
+        found = rehearsed(
+            problem, wanted, choices, **known, progress=lambda done, total: waiting.say(f"run {done} of {total}")
+        )[1]
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why)))
     finally:
@@ -96,19 +89,3 @@ def _times(rehearse: Any) -> float:
     if isinstance(rehearse, bool):
         return 1.0
     return number("rehearse", rehearse, above=0.0, at_most=1000.0)
-
-
-def hints_of(contrast: float | None, scatter: float | None) -> Hints:
-    """Return what is known of a world, checked.
-
-    Parameters
-    ----------
-    contrast
-        How much better the best decision is than an average one, as a share of the loss range; None if unknown.
-    scatter
-        Standard deviation of losses at one decision, as a share of the range; None if unknown.
-    """
-    return Hints(
-        None if contrast is None else number("contrast", contrast, above=0.0, at_most=0.9),
-        None if scatter is None else number("scatter", scatter, above=0.0, at_most=0.5),
-    )

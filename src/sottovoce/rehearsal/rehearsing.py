@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from sottovoce._checks import number
 from sottovoce._threads import single_threaded
 from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.plans.choosing import make_plan
@@ -16,8 +17,8 @@ from sottovoce.plans.problem import Problem
 from sottovoce.playing import LocalReports, play
 from sottovoce.privacy import Guarantee, LocalDP, NoPrivacy, SimulatedNoise
 from sottovoce.rehearsal._reading import BARELY, Shares, price_between
-from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, oracle_work, scope_of, work_of
-from sottovoce.rehearsal._worlds import InventedWorld, convex_worlds, item_worlds, linear_worlds
+from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, lengths, oracle_work, scope_of, work_of
+from sottovoce.rehearsal._worlds import InventedWorld, worlds_of
 
 Progress = Callable[[int, int], None]
 OPEN_ENDED = 100_000
@@ -41,49 +42,20 @@ class NotRehearsed(ValueError):
     """There is no forecast, and the message says why."""
 
 
-@dataclass(frozen=True)
-class Hints:
-    """What a caller knows of the world beforehand, as shares of the loss range.
-
-    Attributes
-    ----------
-    contrast
-        How much better the best decision is than never learning (always playing the middle).
-    scatter
-        The standard deviation of people's losses at one decision.
-    """
-
-    contrast: float | None = None
-    scatter: float | None = None
-
-    @classmethod
-    def at(cls, contrast: float) -> "Hints":
-        """Return the world of a contrast, with the scatter that it implies: that of clicks which come so often.
-
-        Parameters
-        ----------
-        contrast
-            As a share of the range.
-        """
-        return cls(contrast, math.sqrt(contrast * (1 - contrast)))
-
-    @property
-    def known(self) -> bool:
-        """Whether anything is known."""
-        return self.contrast is not None or self.scatter is not None
-
-
-def rehearse(
+def rehearsed(
     problem: Problem,
     plan: str | Plan = "auto",
     choices: dict[str, Any] | None = None,
     *,
-    hints: Hints | None = None,
+    contrast: float | None = None,
+    scatter: float | None = None,
     endless: bool = False,
     times: float = 1.0,
     progress: Progress | None = None,
-) -> Forecast:
-    """Play a plan in generic worlds, and return what to expect of it.
+) -> tuple["Rehearsal", Forecast]:
+    """Play a plan in generic worlds, and return what was played and what to expect of the plan.
+
+    Where nothing is known of the world, it is played in worlds of several contrasts.
 
     Parameters
     ----------
@@ -91,18 +63,14 @@ def rehearse(
         What is given; at the horizon that is asked about.
     plan, choices
         As for `PrivateBandit`.
-    hints
-        What is known of the world.
+    contrast, scatter
+        As for `Rehearsal`.
     endless
         Whether the optimizer is not told the horizon.
     times
         What the work that it may take is multiplied by.
     progress
         Called with the runs that are done, and about how many there are in all.
-
-    Returns
-    -------
-    Forecast
 
     Raises
     ------
@@ -113,54 +81,36 @@ def rehearse(
     --------
     >>> import sottovoce as sv
     >>> problem = Problem(sv.domains.Simplex(3), 2_000, (0.0, 1.0), sv.PureDP(1.0), losses="linear", integral=True)
-    >>> forecast = rehearse(problem, times=0.1)
+    >>> _, forecast = rehearsed(problem, times=0.1)
     >>> forecast.share.central < 0.5, forecast.price.low >= 1.0
     (True, True)
     """
-    return rehearsed(
-        problem, plan, choices or {}, hints=hints or Hints(), endless=endless, times=times, progress=progress
-    )[1]
 
-
-def rehearsed(
-    problem: Problem,
-    plan: str | Plan,
-    choices: dict[str, Any],
-    *,
-    hints: Hints,
-    endless: bool = False,
-    times: float = 1.0,
-    progress: Progress | None = None,
-) -> tuple["Rehearsal", Forecast]:
-    """Return a rehearsal that was played, and what it says; where nothing is known of the world, by several contrasts.
-
-    Parameters
-    ----------
-    problem, plan, choices, hints, endless, times, progress
-        As for `rehearse`.
-    """
-
-    def played(hints: Hints, share: float, *, free: bool) -> Rehearsal:
-        one = Rehearsal(problem, plan, choices, hints=hints, endless=endless, times=share * times, free=free)
+    def played(contrast: float | None, scatter: float | None, share: float, *, free: bool) -> Rehearsal:
+        world = {"contrast": contrast, "scatter": scatter}
+        one = Rehearsal(problem, plan, choices or {}, **world, endless=endless, times=share * times, free=free)
         one.play(progress)
         return one
 
-    if hints.known:
-        alone = played(hints, 1.0, free=True)
+    if contrast is not None or scatter is not None:
+        alone = played(contrast, scatter, 1.0, free=True)
         return alone, alone.forecast()
-    whole = played(Hints.at(_USUAL), _OWN, free=True)
+    whole = played(_USUAL, _implied(_USUAL), _OWN, free=True)
     found, events, cases = whole.forecast(), 0, []
-    for contrast in CONTRASTS:
-        known = Hints.at(contrast)
-        assert known.scatter is not None
-        case = Case(contrast, known.scatter)
+    for one in CONTRASTS:
+        case = Case(one, _implied(one))
         with suppress(NotRehearsed):
-            other = whole if contrast == _USUAL else played(known, _EACH, free=False)
+            other = whole if one == _USUAL else played(one, _implied(one), _EACH, free=False)
             events += other.events
             said = other.forecast()
             case = replace(case, share=said.share, half=said.half)
         cases.append(case)
     return whole, replace(found, events=events, cases=tuple(cases))
+
+
+def _implied(contrast: float) -> float:
+    """The scatter that a contrast implies: that of clicks which come so often."""
+    return math.sqrt(contrast * (1 - contrast))
 
 
 class Rehearsal:
@@ -172,8 +122,9 @@ class Rehearsal:
         What is planned for.
     plan, choices
         As for `PrivateBandit`.
-    hints
-        What is known of the world.
+    contrast, scatter
+        What is known of the world, as shares of the loss range: how much better the best decision is than never
+        learning (always playing the middle), and the standard deviation of people's losses at one decision.
     endless
         Whether the horizon is unknown.
     times
@@ -188,11 +139,16 @@ class Rehearsal:
         plan: str | Plan,
         choices: dict[str, Any],
         *,
-        hints: Hints,
+        contrast: float | None = None,
+        scatter: float | None = None,
         endless: bool = False,
         times: float = 1.0,
         free: bool = True,
     ) -> None:
+        if contrast is not None:
+            number("contrast", contrast, above=0.0, at_most=0.9)
+        if scatter is not None:
+            number("scatter", scatter, above=0.0, at_most=0.5)
         self.notes: tuple[str, ...] = ()
         if problem.prior is not None:
             problem = replace(problem, prior=None, accept_prior=None)
@@ -202,13 +158,13 @@ class Rehearsal:
             self.notes += ("rehearsed without segments: what sets one of them apart takes events of its own",)
         problem = replace(problem, direction="minimize", turned=False)  # worlds have losses, and mirrored ranges suit
         self.problem, self.plan, self.choices, self.endless = problem, plan, choices, endless
-        self._hints, self._left, self._made, self._free = hints, times * WORK, dict[int, Plan](), free
+        self._left, self._made, self._free = times * WORK, dict[int, Plan](), free
         plans = self._plans(lengths(problem.horizon) if isinstance(plan, str) else (problem.horizon,))
         scope = scope_of(problem, plans, self._left, endless=endless)
         if scope is None:
             raise NotRehearsed(self._too_large())
-        self.scope: Scope = scope
-        self.worlds = self._worlds()
+        self.lengths, count = scope
+        self.worlds = worlds_of(problem, _SEED, count, contrast, scatter)
         self.private: dict[int, list[float]] = {}
         self.free: dict[int, list[float]] = {}
         self.events = 0
@@ -238,19 +194,6 @@ class Rehearsal:
             why += " and the set's oracle is slow"
         return f"{NOT_REHEARSED}: {why}, so that runs would take long; {_MORE}"
 
-    def _worlds(self) -> Sequence[InventedWorld]:
-        problem, known = self.problem, {"contrast": self._hints.contrast, "scatter": self._hints.scatter}
-        if problem.feedback == "items":
-            rows = None if problem.features is None else problem.features.rows
-            most, gains = problem.most, problem.most is not None and problem.loss_range[1] == 0.0
-            most = None if most is None else most / problem.width
-            count = self.scope.worlds
-            return item_worlds(problem.domain, _SEED, count, most=most, gains=gains, features=rows, **known)
-        if problem.losses == "linear" or problem.integral:
-            rows = None if problem.features is None else problem.features.rows
-            return linear_worlds(problem.domain, _SEED, self.scope.worlds, features=rows, **known)
-        return convex_worlds(problem.domain, _SEED, self.scope.worlds, **known)
-
     def play(self, progress: Progress | None = None) -> None:
         """Play runs up to the horizon; and longer ones, while there is room and most is not learned.
 
@@ -259,7 +202,7 @@ class Rehearsal:
         progress
             Told how much is done; None for silence.
         """
-        steps = list(self.scope.lengths)
+        steps = list(self.lengths)
         sides = [self.problem.privacy]
         if self._free and self.problem.privacy.private:
             sides.append(NoPrivacy())
@@ -268,11 +211,11 @@ class Rehearsal:
             length = steps.pop(0)
             for guarantee in sides:
                 found = []
-                for number in range(worlds):
-                    found.append(self.run(number, length, guarantee))
+                for world in range(worlds):
+                    found.append(self.run(world, length, guarantee))
                     done += 1
                     if progress is not None:
-                        progress(done, done + worlds * len(sides) * len(steps) + worlds - number - 1)
+                        progress(done, done + worlds * len(sides) * len(steps) + worlds - world - 1)
                 self._keep(length, guarantee, found)
             self._left -= self._work(length)
             steps = steps or self._further()
@@ -296,13 +239,13 @@ class Rehearsal:
             return []
         return [length] if self._work(length) <= self._left else []
 
-    def run(self, number: int, length: int, guarantee: Guarantee) -> float:
+    def run(self, world: int, length: int, guarantee: Guarantee) -> float:
         """Play one run in one of the worlds, and return its share.
 
         Parameters
         ----------
-        number
-            Of the world.
+        world
+            Its number.
         length
             In events.
         guarantee
@@ -312,7 +255,7 @@ class Rehearsal:
         if not isinstance(plan, str) and guarantee != problem.privacy:
             plan = plan.name  # the noise of a ready plan is its own
         self.events += length
-        seed = _SEED + number
+        seed = _SEED + world
         lots = np.random.default_rng([seed, _LOTS])
         optimizer: Any = PrivateBandit(
             problem.domain,
@@ -327,11 +270,11 @@ class Rehearsal:
         )
         if isinstance(guarantee, LocalDP):
             optimizer = LocalReports(optimizer, lots)
-        world = replace(self.worlds[number], events=length, loss_range=problem.loss_range, lots=lots)
+        lived = replace(self.worlds[world], events=length, loss_range=problem.loss_range, lots=lots)
         with single_threaded():
-            for _ in play(optimizer, world, length):
+            for _ in play(optimizer, lived, length):
                 pass
-        return world.share
+        return lived.share
 
     def shares(self, found: dict[int, list[float]]) -> Shares:
         """Return what some runs have in common: a share for each of the first worlds, by length.

@@ -7,7 +7,7 @@ from sottovoce.learning.bandit.seen_world import SeenWorld
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.rehearsal.rehearsing import OPEN_ENDED, Hints, rehearse
+from sottovoce.rehearsal.rehearsing import OPEN_ENDED, rehearsed
 
 _UNKNOWN = "what was released so far does not tell good decisions from bad ones: any of these worlds may be yours"
 _LEAST, _MOST, _MOST_SCATTER = 1e-3, 0.9, 0.5
@@ -36,16 +36,17 @@ def forecast_under_way(
         What the work that it may take is multiplied by.
     """
     wanted = plan if isinstance(plan, str) else plan.name
-    known, note = Hints(), _UNKNOWN
+    contrast = scatter = None
+    note = _UNKNOWN
     if seen is not None and seen.told_apart:
         contrast = min(_MOST, max(_LEAST, seen.contrast))
         scatter = None if seen.scatter is None else min(_MOST_SCATTER, max(_LEAST, seen.scatter))
-        known = Hints(contrast, scatter)
         low, high = (max(0.0, seen.contrast + sign * 1.96 * seen.deviation) for sign in (-1, 1))
         note = (
             f"by what was released, the best decision gains {contrast:.2g} ({low:.2g} to {high:.2g}) of the loss range"
         )
         note += "" if scatter is None else f", and losses scatter by {scatter:.2g}"
     problem = replace(problem, horizon=OPEN_ENDED if horizon is None else horizon)
-    found = rehearse(problem, wanted, choices, hints=known, endless=horizon is None, times=times)
+    known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
+    _, found = rehearsed(problem, wanted, choices, **known)
     return replace(found, notes=(*found.notes, note))
