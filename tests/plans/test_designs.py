@@ -75,10 +75,9 @@ def in_working(placement, cost):
 
 
 class TestUnbiased:
-    @every("control_variate", [False, True])
     @every("known", [False, True])
     @every("placement", VERTEX_STAGES.values())
-    def test_vertex_probes_exactly(self, placement, known, control_variate):
+    def test_vertex_probes_exactly(self, placement, known):
         """The mean over the design, taken in full: whatever b and theta' are, and without sampling error."""
         rng, design = np.random.default_rng(0), placement.rounded.design
         cost, prior = rng.standard_normal(placement.domain.dimension), None
@@ -87,9 +86,7 @@ class TestUnbiased:
         total = 0.0
         for vertex, weight in zip(design.vertices, design.weights, strict=True):
             offset = placement.rounded.from_original(vertex)
-            designs = designs_on(
-                placement, OneProbe(Probe(vertex, offset, offset)), prior=prior, control_variate=control_variate
-            )
+            designs = designs_on(placement, OneProbe(Probe(vertex, offset, offset)), prior=prior)
             total += weight * play(designs, rng, lambda x, events: x @ cost + 0.7, (5, 1, 6))[0]
         np.testing.assert_allclose(total, 12 * in_working(placement, cost), atol=1e-6)
 
@@ -324,7 +321,7 @@ def test_the_energy_is_within_the_bound(name, noise, probe_events):
     spread = math.sqrt(design.weights @ (means - 0.1) ** 2)
     prior, energies, size = (0.1, np.zeros(placement.working.dimension)), [], 4 * probe_events
     for _ in range(rounds):
-        designs = designs_on(placement, VertexProbes(placement), schedule, prior, control_variate=False)
+        designs = designs_on(placement, VertexProbes(placement), schedule, prior)
         shift = coins.laplace(0.0, noise / math.sqrt(2)) if noise else 0.0
         jitter = 0.3 * coins.standard_normal(size)
         exploration = designs.begin(placement.working.center, 0, size, coins)

@@ -12,7 +12,7 @@ Tests: tests/models/test_gaussian.py.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -20,20 +20,6 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from scipy.sparse import csr_array
 
 from sottovoce._arrays import Floats
-
-
-class Fitted(Protocol):
-    """What is believed of the coefficients."""
-
-    @property
-    def mean(self) -> Floats:
-        """The posterior mean."""
-
-    def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
-        """Draw coefficients in rows, with deviations multiplied by `posterior_scale`, each its own if a column."""
-
-    def predict(self, rows: Any) -> tuple[Floats, Floats]:
-        """Return mean and covariance of <row, beta> for each row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -341,3 +327,7 @@ class ByRows:
             return rows @ self.mean, spread @ rows.T
         half = solve_triangular(self._root, self._rows @ spread.T, lower=True, check_finite=False)
         return rows @ self.mean, spread @ rows.T - half.T @ half
+
+
+Fitted = ByCoefficients | ByMeasurements | ByRows
+"""What is believed of coefficients: their `mean`, `sample`s in rows, and what is to be expected of rows times them."""

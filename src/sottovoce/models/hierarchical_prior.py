@@ -21,8 +21,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce.models.belief import GaussianBelief
 from sottovoce.models.segments import Segments
-from sottovoce.models.sufficient_statistics import Coefficients, HasStatistics, Prior, SegmentStatistics
+from sottovoce.models.sufficient_statistics import Prior, SegmentStatistics
 from sottovoce.models.variance_shares import SHARES, VarianceShares
 
 __all__ = ["HierarchicalPrior", "check_room", "resets_of_most"]
@@ -56,7 +57,7 @@ class _Members(NamedTuple):
     """The segments: what each shares with others, and what it has to say. Replaced as a whole."""
 
     rows: Floats
-    members: tuple[HasStatistics, ...]
+    members: tuple[Any, ...]  # beliefs, or what speaks for them: they have `known` and `sufficient_statistics`
     parts: Floats  # of the variance of what one segment has of its own: 1, and less for a mean of several
 
 
@@ -71,7 +72,7 @@ class HierarchicalPrior:
         What is believed of each segment before anything is known.
     """
 
-    def __init__(self, segments: Segments, like: Coefficients) -> None:
+    def __init__(self, segments: Segments, like: GaussianBelief) -> None:
         self._begin(segments)
         self._root, self._mean, self._level = like.prior_root, like.prior_mean, like.level_place
         self._inverse = np.linalg.inv(self._root)
@@ -88,7 +89,7 @@ class HierarchicalPrior:
         self.apart = 0, len(SHARES) - 1
         self.learned = 0  # numbers that there were when the shares was learned
 
-    def join(self, row: Floats, member: HasStatistics, place: int | None = None) -> None:
+    def join(self, row: Floats, member: Any, place: int | None = None) -> None:
         """Take in a segment.
 
         Parameters
@@ -122,7 +123,7 @@ class HierarchicalPrior:
             self._statistics.stale[place] = True  # first: what is cut short below is computed again for nothing
         self._members = _Members(mixed, members, parts)
 
-    def replace(self, place: int, member: HasStatistics) -> None:
+    def replace(self, place: int, member: Any) -> None:
         """Let another speak for a segment.
 
         Parameters
@@ -136,7 +137,7 @@ class HierarchicalPrior:
         if members[place] is not member:
             self._members = _Members(rows, (*members[:place], member, *members[place + 1 :]), parts)
 
-    def in_later_set(self, segments: Segments, like: Any, members: Iterable[HasStatistics]) -> Self:
+    def in_later_set(self, segments: Segments, like: Any, members: Iterable[Any]) -> Self:
         """Return the same of a set that has taken the place of this one.
 
         Parameters

@@ -1,7 +1,6 @@
 """What segments say of themselves and of each other: values that pass between beliefs."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,7 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.models.scatter import NO_SCATTER
 from sottovoce.models.variance_shares import VarianceShares
 
-__all__ = ["Coefficients", "HasStatistics", "Prior", "SegmentStatistics", "SufficientStatistics"]
+__all__ = ["Prior", "SegmentStatistics", "SufficientStatistics"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,33 +45,6 @@ class Prior(SufficientStatistics):
     are summed over the others. `resets` is that of most events of all segments: who has
     fewer has not noticed that the world has changed.
     """
-
-
-class HasStatistics(Protocol):
-    """What a segment has to say, for others to be informed by it."""
-
-    def sufficient_statistics(self) -> SufficientStatistics:
-        """What was released of it."""
-
-    @property
-    def known(self) -> object:
-        """What was learned, as one value: the same object as long as nothing new is."""
-
-
-class Coefficients(Protocol):
-    """What is believed of coefficients before anything is known: the same for all segments."""
-
-    @property
-    def prior_mean(self) -> Floats:
-        """Of the coefficients, before anything is known."""
-
-    @property
-    def prior_root(self) -> Floats:
-        """R with R R^T the prior covariance of the coefficients."""
-
-    @property
-    def level_place(self) -> int:
-        """Which of the coefficients is the level, whose share is its own."""
 
 
 @dataclass(eq=False)

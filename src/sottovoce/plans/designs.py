@@ -24,7 +24,7 @@ Tests: tests/plans/test_designs.py.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -48,16 +48,6 @@ class Probe:
     action: Floats
     offset: Floats  # v - c in working coordinates
     weight: Floats  # S^+ (v - c)
-
-
-class Probes(Protocol):
-    """A design to draw probes from."""
-
-    def draw(self, coins: np.random.Generator) -> Probe:
-        """Draw a probe."""
-
-    def can_draw(self, probe: Probe) -> bool:
-        """Whether a probe can be one of the design's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +216,6 @@ class Designs(Explorer):
         Standard deviation that one release carries beyond the losses' own, in units of loss (0 without privacy).
     loss_variance
         Variance of a loss within a probe (V), for the weights of the model.
-    control_variate
-        Whether theta' is used; b always is.
     reuse
         Read the losses of exploiting events too, one number for each vertex that they play. They improve the control
         variate, and through it the estimate, which stays unbiased.
@@ -248,20 +236,18 @@ class Designs(Explorer):
     def __init__(
         self,
         placement: Placement,
-        probes: Probes,
+        probes: VertexProbes | BallProbes,
         schedule: Schedule,
         *,
         middle: float,
         spread: float,
         noise: float = 0.0,
         loss_variance: float = 0.0,
-        control_variate: bool = True,
         reuse: bool = False,
     ) -> None:
         self.reuse = reuse
         self.placement, self.probes, self.schedule = placement, probes, schedule
         self.middle, self.noise, self.loss_variance = middle, noise, loss_variance
-        self.control_variate = control_variate
         self.model = LinearModel(placement.working.dimension, number("spread", spread, above=0))
 
     def round_size(self, passed: int) -> int:
@@ -311,12 +297,8 @@ class Designs(Explorer):
         `mean` is what was released of the `count` events that played the `probe`; None if there are none.
         """
         model = self.model
-        expected = model.predict(probe.offset) if self.control_variate else model.level
-        if model._inverse is None:
-            expected = self.middle
-        theta = probe.weight * (0.0 if mean is None else mean - expected)
-        if self.control_variate:
-            theta = theta + model.theta
+        expected = self.middle if model._inverse is None else model.predict(probe.offset)
+        theta = probe.weight * (0.0 if mean is None else mean - expected) + model.theta
         if mean is not None:
             leverage = float(probe.offset @ probe.offset)
             model.learn(probe.offset, mean, self._variance(count), leverage, self.middle)
@@ -415,8 +397,6 @@ class DesignOptions(Options, exploration="designs"):
         Share of events that explore, and events of a probe.
     decay
         How the share falls with time.
-    control_variate
-        Whether earlier releases serve as one.
     reuse
         Whether the losses of events that do not explore are read as well.
     """
@@ -424,7 +404,6 @@ class DesignOptions(Options, exploration="designs"):
     rate: float
     probe_events: int
     decay: float = 0.0
-    control_variate: bool = True
     reuse: bool = False
 
     rests_on = OBLIVIOUS
@@ -536,7 +515,6 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         spread=problem.width / 4,
         noise=plan.noise_deviation(problem.loss_range),
         loss_variance=(problem.width / 4) ** 2,
-        control_variate=options.control_variate,
         reuse=options.reuse,
     )
 

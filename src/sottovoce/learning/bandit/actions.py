@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
 import numpy as np
@@ -20,12 +20,17 @@ _SHOWN = 8  # actions of a block, in a notebook
 _MOST_CARRIED = 1_000_000  # numbers of a block that takes what its set says of them along when it is pickled
 
 
-class Action(NamedTuple):
-    """One decision to carry out: its id, the decision itself, and whether its loss is of any use."""
-
+class _Fields(NamedTuple):
     id: int | str
     x: Floats
     wants_loss: bool = True
+
+
+class Action(_Fields):
+    """One decision to carry out: its id, the decision itself, and whether its loss is of any use."""
+
+    __slots__ = ()
+    _domain: ClassVar[Domain | None] = None  # of a kind that `speaking` made
 
     @property
     def indices(self) -> Integers:
@@ -35,11 +40,21 @@ class Action(NamedTuple):
     @property
     def chosen(self) -> Any:
         """What it is in the names of the set's coordinates: see `Domain.chosen`."""
-        return by_numbers(self.x)  # `speaking` makes actions that know their set
+        return by_numbers(self.x) if self._domain is None else self._domain.chosen(self.x)
 
     def _items(self) -> list[Any]:
         """Return what it has chosen, by name, in the order in which losses of items are told."""
-        return list(self.indices.tolist())
+        domain = self._domain
+        return list(self.indices.tolist()) if domain is None else domain.names_at(domain.in_order(self.indices))
+
+    def __repr__(self) -> str:
+        if self._domain is None or self._domain.labels is None:
+            return super().__repr__()
+        return f"Action(id={self.id!r}, chosen={self.chosen!r}, wants_loss={self.wants_loss!r})"
+
+    def __reduce__(self) -> Any:
+        # The set may hold functions, which cannot be pickled; what it says of the decision can be.
+        return (Action, tuple(self)) if self._domain is None else (_carried, (tuple(self), self.chosen))
 
 
 def speaking(domain: Domain) -> type[Action]:
@@ -56,32 +71,9 @@ def speaking(domain: Domain) -> type[Action]:
     known = _kinds.get(domain)
     kind = None if known is None else known()
     if kind is None:
-
-        class Speaking(Action):
-            __doc__ = Action.__doc__ or ""
-            __slots__ = ()
-
-            @property
-            def chosen(self) -> Any:
-                return domain.chosen(self.x)
-
-            def _items(self) -> list[Any]:
-                return domain.names_at(domain.in_order(self.indices))
-
-            def __repr__(self) -> str:
-                return super().__repr__() if domain.labels is None else _in_names(self)
-
-            def __reduce__(self) -> Any:
-                return _carried, (tuple(self), self.chosen)  # the set may hold functions, which cannot be pickled
-
-        Speaking.__name__ = Speaking.__qualname__ = Action.__name__
-        kind = Speaking
+        kind = type("Action", (Action,), {"__slots__": (), "__doc__": Action.__doc__, "_domain": domain})
         _kinds[domain] = ref(kind)
     return kind
-
-
-def _in_names(action: Action) -> str:
-    return f"Action(id={action.id!r}, chosen={action.chosen!r}, wants_loss={action.wants_loss!r})"
 
 
 _kinds: "WeakKeyDictionary[Domain, ref[type[Action]]]" = WeakKeyDictionary()
@@ -98,7 +90,9 @@ class _Carried(Action):
         return own_copy(self._chosen)
 
     def __repr__(self) -> str:
-        return _in_names(self) if self._named else super().__repr__()
+        if not self._named:
+            return super().__repr__()
+        return f"Action(id={self.id!r}, chosen={self.chosen!r}, wants_loss={self.wants_loss!r})"
 
     def __reduce__(self) -> Any:
         return _carried, (tuple(self), self._chosen, self._named)
