@@ -39,8 +39,13 @@ from sottovoce.learning.bandit.segment_policy import SegmentPolicy
 from sottovoce.learning.bandit.set_changes import SetChange
 from sottovoce.learning.bandit.stopping import Enough, enough_for
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
-from sottovoce.learning.segmented.requests import are_several, missing_segment, segments_of_block, several
-from sottovoce.learning.segmented.stretch import events_before_an_end
+from sottovoce.learning.segmented.requests import (
+    are_several,
+    events_before_an_end,
+    missing_segment,
+    segments_of_block,
+    several,
+)
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.decisions import OfSeveralSets, joined, said_of
 from sottovoce.plans.forecast import Forecast

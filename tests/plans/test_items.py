@@ -16,7 +16,7 @@ from optimizers import bandit
 from sampling import every
 from sottovoce._sums import Itemised
 from sottovoce.learning.bandit import policy
-from sottovoce.plans import checking, sensitivity
+from sottovoce.plans import choosing, sensitivity
 from sottovoce.plans.items import ItemProbes, columns_of
 from sottovoce.privacy import RESOLUTION, ItemGrid, LossGrid
 from sottovoce.privacy.mechanisms.item_sums import weighted_l1
@@ -274,7 +274,7 @@ def test_coarser_grids_of_later_epochs_keep_the_bound(handed, monkeypatch, loss_
         return 12 if problem.horizon <= 256 else 6
 
     monkeypatch.setattr(sensitivity, "most_bits", fewer)
-    monkeypatch.setattr(checking, "most_bits", fewer)
+    monkeypatch.setattr(choosing, "most_bits", fewer)
     domain = sv.domains.Hypersimplex(5, 3)
     ends = (-1e9, 0.0) if loss_range[1] == 0 else (loss_range[0], 1e9)
 

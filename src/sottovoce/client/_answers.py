@@ -16,8 +16,8 @@ from sottovoce.errors import ServiceError
 from sottovoce.learning.bandit.actions import Action, Actions, named_action, named_actions
 from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
 from sottovoce.learning.bandit.recommendation import Recommendation
-from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, SegmentGain
+from sottovoce.learning.segmented.requests import segment_of
 from sottovoce.models import FitCheck, Posterior
 from sottovoce.plans.decisions import Decisions, Menu, OfSeveralSets
 

@@ -14,15 +14,16 @@ from typing import Any, Unpack, cast
 from sottovoce._checks import choice, number, whole
 from sottovoce.domains import Domain
 from sottovoce.domains.oracles import watched_calls
+from sottovoce.models import check_item_room, check_room
 from sottovoce.oco.noisy_oco import METHODS
 from sottovoce.plans import EXPLORATIONS, ExplorationKind, exploration_named
-from sottovoce.plans.checking import check_knowledge
 from sottovoce.plans.draft import largest_radius
 from sottovoce.plans.kind import Check, Chosen
 from sottovoce.plans.options import OptimizerOptions, meant, separate, spelled_out
 from sottovoce.plans.paper import PAPER_CHOICES, paper_draft
 from sottovoce.plans.plan import PLANS, Alternative, Plan
 from sottovoce.plans.problem import Problem
+from sottovoce.plans.sensitivity import most_bits, needed_noise
 from sottovoce.plans.sphere import SPHERE
 from sottovoce.privacy import MECHANISMS, PROBE_SUMS, Guarantee, Mechanism, mechanism_for, mechanism_named
 
@@ -30,6 +31,11 @@ LONGEST = 10**15
 """Horizons that are considered at most: nobody has as many events."""
 _CLOSE = 1.04  # by how much the horizon that is needed may be overstated, before it is rounded up
 
+_WANTED = {
+    "features": "a linear model alone can use them: losses='linear' or integral=True, with exploration='posterior'",
+    "prior": "posterior probes alone begin with it: exploration='posterior'",
+    "segments": "posterior probes alone let segments inform each other: plan='auto', or exploration='posterior'",
+}
 _COMMON: dict[str, Check] = {
     "exploration": lambda problem, value: exploration_named(value).name,
     "mechanism": lambda problem, value: mechanism_named(value).name,
@@ -235,6 +241,53 @@ def _notes(problem: Problem, plan: Plan) -> tuple[str, ...]:
     if plan.name == "paper" and problem.privacy.private:
         notes.append("the paper's noise scales are far above what privacy needs; plan='auto' uses what it needs")
     return tuple(notes)
+
+
+# ------------------------------------------------------------------ the last look at a plan before it runs
+
+
+def check_knowledge(problem: Problem, plan: Plan) -> None:
+    """Refuse what is known beforehand where the plan makes no use of it."""
+    for name, wanted in _WANTED.items():
+        if getattr(problem, name) is not None and name not in plan.options.begins_with:
+            raise ValueError(f"{name} is of no use to this plan ({plan.what}): {wanted}; or leave {name} out")
+    if problem.segments is not None:
+        check = check_item_room if plan.exploration == "items" else check_room
+        check(problem.segments, len(problem.names or ()) or problem.domain.dimension)
+
+
+def check_plan(problem: Problem, plan: Plan) -> None:
+    """Refuse a plan whose noise is less than its guarantee needs, or whose sums could overflow.
+
+    Every optimizer passes through here, whoever made the plan.
+    """
+    mechanism, exploration = mechanism_named(plan.mechanism), exploration_named(plan.exploration)
+    if not isinstance(plan.options, exploration.options):
+        raise ValueError(f"the plan explores by {plan.exploration}, and its options are {plan.options!r}; make it anew")
+    if exploration.feedback != problem.feedback:
+        raise ValueError(f"the plan is for feedback={exploration.feedback!r}, not {problem.feedback!r}; make it anew")
+    check_knowledge(problem, plan)
+    if plan.bits > most_bits(problem, mechanism):
+        raise ValueError(f"bits = {plan.bits} of the plan could overflow over {problem.horizon} events; use fewer")
+    if not mechanism.serves(problem.privacy):
+        raise ValueError(
+            f"mechanism {plan.mechanism!r} of the plan does not give {problem.privacy}: the plan was made for another "
+            "problem; make it anew"
+        )
+    if not exploration.fits(mechanism):
+        raise ValueError(f"{plan.mechanism} releases {mechanism.takes[0]}, and {plan.exploration} has none of these")
+    others = {name for one in MECHANISMS.values() for name in one.options} - set(mechanism.options)
+    if any(getattr(plan.options, name, False) for name in others):
+        raise ValueError(f"{' and '.join(sorted(others))} of the plan does not apply to {plan.mechanism}; make it anew")
+    dimension = problem.placement(plan.position).working.dimension
+    least = needed_noise(problem, mechanism, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
+    if least is None:
+        return
+    if plan.noise is None or plan.noise.family != least.family or not least.scale <= plan.noise.scale < math.inf:
+        raise ValueError(
+            f"the plan's noise is {plan.noise}, but {problem.privacy} needs at least {least} here: "
+            "the plan was made for another problem; make it anew with the same arguments"
+        )
 
 
 # ------------------------------------------------------------------ plans for the asking

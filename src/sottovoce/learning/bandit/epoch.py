@@ -7,13 +7,12 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import part
-from sottovoce.learning.bandit.estimates import FreshGradient, Grid, ReleasedRound, RunningTotal
-from sottovoce.learning.bandit.posterior_learner import PosteriorLearner
+from sottovoce.learning.bandit.learners import FreshGradient, Grid, PosteriorLearner, ReleasedRound, RunningTotal
 from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep, ConstantStep, StepRule
 from sottovoce.plans import exploration_named
-from sottovoce.plans.checking import check_plan
+from sottovoce.plans.choosing import check_plan
 from sottovoce.plans.explorer import Exploration, Explorer, Record
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Plan

@@ -27,7 +27,7 @@ from sottovoce.learning.bandit.actions import Action, speaking
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.estimates import ReleasedRound
+from sottovoce.learning.bandit.learners import ReleasedRound
 from sottovoce.learning.bandit.recommendation import best_informed
 from sottovoce.learning.bandit.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
 from sottovoce.plans.choosing import make_plan

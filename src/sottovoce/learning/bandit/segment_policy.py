@@ -20,7 +20,7 @@ from sottovoce.errors import UnknownSegment
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.policy import BanditPolicy, Stream
-from sottovoce.learning.segmented.plain import plain_segment, segment_of
+from sottovoce.learning.segmented.requests import plain_segment, segment_of
 from sottovoce.models import (
     Belief,
     HierarchicalPrior,

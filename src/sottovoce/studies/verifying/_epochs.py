@@ -12,7 +12,7 @@ from sottovoce._arrays import Integers
 from sottovoce._records import Record, part
 from sottovoce._sums import Itemised, Weighted
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.estimates import ReleasedRound
+from sottovoce.learning.bandit.learners import ReleasedRound
 from sottovoce.learning.bandit.policy import coins_of
 from sottovoce.models.known_names import widened
 from sottovoce.models.measurements import Numbers

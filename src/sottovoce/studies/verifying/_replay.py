@@ -10,7 +10,7 @@ from sottovoce._records import Record, part
 from sottovoce.errors import SottovoceError
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.pooled_policy import POOL, shares_rounds
-from sottovoce.plans.checking import check_plan
+from sottovoce.plans.choosing import check_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import MECHANISMS
 from sottovoce.rounds.stores.sql.verify import MALFORMED, CheckedBook, StreamRow

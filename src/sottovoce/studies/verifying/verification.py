@@ -14,7 +14,7 @@ from sottovoce.learning.bandit.epoch import loss_grid
 from sottovoce.learning.bandit.pooled_policy import shares_rounds
 from sottovoce.learning.bandit.public_records import adopt
 from sottovoce.learning.bandit.set_changes import grid_for, problems_of
-from sottovoce.learning.segmented.plain import segment_of
+from sottovoce.learning.segmented.requests import segment_of
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.rounds.stored import book_name, refuse_kind
