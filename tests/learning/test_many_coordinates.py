@@ -9,7 +9,7 @@ import sottovoce as sv
 from optimizers import bandit
 from sampling import every
 from sottovoce.domains import base, design
-from sottovoce.domains._geometry import block_sums
+from sottovoce.domains.choices import matroid_bases
 
 MANY = 300
 
@@ -75,7 +75,7 @@ def searches(monkeypatch):
     spy(design, "_search")
     for name in ("affine_hull", "inner_ball"):
         spy(base, name)
-        spy(block_sums, name)
+        spy(matroid_bases, name)
     return begun
 
 

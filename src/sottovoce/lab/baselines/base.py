@@ -231,7 +231,7 @@ class Baseline(PrivateBandit):
             **common_fields(problem, placement, PROBE_SUMS, noise),
             "name": self.name,
             "batch_size": min(problem.horizon, events),
-            "options": DesignOptions(rate=1.0, probe_events=events, control_variate=False),
+            "options": DesignOptions(rate=1.0, probe_events=events),
         }
         return PolicyPlan(
             **given,
