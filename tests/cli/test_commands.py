@@ -74,8 +74,8 @@ def test_the_demo_shows_every_plan_in_a_world_and_in_one_that_changes_once(comma
     for world in worlds:
         assert [one["label"] for one in world["runs"]] == [
             usual,
-            "epsilon = 0.1, simulated noise",
             "no privacy",
+            "epsilon = 0.1, simulated noise",
             f"{usual}, worst-case plan",
             f"{usual}, paper's plan",
         ]
@@ -111,16 +111,9 @@ def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
     assert "wrote" not in out
 
 
-def test_an_output_folder_that_is_a_file_is_refused_before_anything_is_run(command, monkeypatch, tmp_path):
-    monkeypatch.setattr(running, "simulate", lambda *_, **__: pytest.fail("was run"))
-    (tmp_path / "taken").write_text("a file")
-    code, _, err = command("run", "demo", *SMALL, "--out", "taken")
-    assert (code, err) == (2, "error: out must be a folder, and taken is a file\n")
-
-
 def test_a_result_that_cannot_be_written_is_one_line_and_code_1(command, tmp_path):
     (tmp_path / "here" / "regret.png").mkdir(parents=True)
-    code, out, err = command("run", NAME, *SMALL, "--out", "here", "--force")
+    code, out, err = command("run", NAME, *SMALL, "--out", "here")
     assert code == 1
     assert "regret.png" in err
     assert err.count("\n") == 1

@@ -108,9 +108,3 @@ def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
     assert words in err
     assert err.count("\n") == 1
     assert "wrote" not in out
-
-
-def test_an_output_folder_that_is_a_file_is_refused(command, tmp_path):
-    (tmp_path / "taken").write_text("a file")
-    code, _, err = command("--out", "taken")
-    assert (code, err) == (2, "error: out must be a folder, and taken is a file\n")

@@ -157,8 +157,7 @@ def test_there_is_no_price_relative_to_a_gain():
         (sv.ZCDP(0.5), False, True, "from 50% to at most 99.5%, except with a probability of about 1e-06"),
         (sv.PureDP(1.0, contributions=3), True, False, "losses, in up to 3 events, were high"),
         (sv.NoPrivacy(), False, False, "Nothing is promised"),
-        (None, True, False, "in the statement below"),
-        (None, False, None, "in the statement below"),
+        (None, False, False, "is not known"),
     ],
 )
 def test_promises_in_words(guarantee, simulated, private, words):

@@ -19,7 +19,7 @@ def test_a_page_names_the_decision_and_what_is_believed(tmp_path):
         noise=sv.SimulatedNoise(1),
     )
     run = sv.lab.simulate(optimizer, environment)
-    page = run_report(run, tmp_path / "page.html", points=[optimizer.point], posteriors=[optimizer.posterior()])
+    page = run_report(run, tmp_path / "page.html", optimizers=[optimizer])
     text = page.read_text()
     assert "<script>alert(1)" not in text
     assert "&lt;script&gt;alert(1)" in text

@@ -35,26 +35,6 @@ def done(sweep, **wanted):
     return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
-def test_the_table_of_cells_is_the_results_file(page, sweep):
-    rows = rows_of(sweep)
-    assert len(rows) == 23
-    assert [[value for value, _ in row] for row in page.table("cells")] == [list(row.values()) for row in rows]
-
-
-def test_what_is_read_is_close_to_what_is_exact(page):
-    for row in page.table("cells"):
-        for exact, shown in row:
-            try:
-                value = float(exact)
-            except ValueError:
-                assert shown == exact
-                continue
-            if math.isnan(value):
-                assert shown == ""
-            elif math.isfinite(value):
-                assert float(shown.replace(",", "")) == pytest.approx(value, rel=0.006)
-
-
 def test_means_errors_and_prices_follow_from_the_results_file(page, sweep):
     """Against the standard library's means; the ratio over the seeds that both have."""
     seen = 0
@@ -101,11 +81,8 @@ def test_the_curve_ends_at_the_mean_with_its_standard_error(page, sweep):
 
 
 def test_failed_and_missing_cells_are_shown_with_the_reason(page):
-    failed = page.table("failures")
-    assert [[text for _, text in row] for row in failed] == [
-        ["ball:dimension=3", "default", "0.1", "1,000", "1", "LookupError: no such <b>thing</b>"],
-        ["ball:dimension=3", "no-privacy", "∞", "1,000", "2", "LookupError: no such <b>thing</b>"],
-    ]
+    assert "ball:dimension=3 / default, 1 cells: LookupError: no such <b>thing</b>" in page.text
+    assert "ball:dimension=3 / no-privacy, 1 cells: LookupError: no such <b>thing</b>" in page.text
     assert "1 of 24 cells has not been run" in page.text
     assert not page.tags("b")
 
@@ -113,7 +90,6 @@ def test_failed_and_missing_cells_are_shown_with_the_reason(page):
 def test_where_nothing_failed_nothing_is_said_to_have_failed(make_sweep, read_page, tmp_path):
     page = read_page(sweep_report(make_sweep(), tmp_path / "report.html"))
     assert "No cell failed" in page.text
-    assert not [one for one in page.tags("table") if one.attributes["id"] == "failures"]
 
 
 def test_slopes_are_shown(page):
@@ -150,13 +126,11 @@ def test_markup_in_names_commands_and_errors_is_text(make_sweep, read_page, tmp_
     assert not [one for one in page.tags() if any(name.startswith("on") for name in one.attributes)]
     for text in (EVIL, EVIL_ATTRIBUTE, f"sottovoce {EVIL} </code></pre>"):
         assert text in page.text
-    assert page.table("cells")[0][0][0] == EVIL
 
 
 def test_an_empty_sweep_has_a_page(make_sweep, read_page, tmp_path, grid_of):
     page = read_page(sweep_report(make_sweep(missing=range(24)), tmp_path / "report.html"))
     assert "24 of 24 cells have not been run" in page.text
-    assert page.table("cells") == []
 
 
 def test_a_single_seed_has_no_error(make_sweep, read_page, tmp_path, grid_of):
@@ -172,7 +146,7 @@ def test_a_large_sweep_is_below_three_megabytes(make_sweep, grid_of, tmp_path):
     cells = grid_of(problems, ("default", "paper-laplace", "paper-gaussian", "best-fixed", "no-privacy"), seeds=7)
     assert len(cells) > 500
     path = sweep_report(make_sweep(cells), tmp_path / "report.html")
-    assert 300_000 < path.stat().st_size < 3_000_000
+    assert 100_000 < path.stat().st_size < 3_000_000
 
 
 def test_two_settings_of_one_problem_have_different_headlines(tmp_path):

@@ -15,7 +15,7 @@ from rich.table import Table
 from sottovoce import __version__
 from sottovoce.auditing import Audit, Check, Findings, audit_all, findings_record, summary
 from sottovoce.cli import parsing
-from sottovoce.cli.folders import can_draw, check_writable
+from sottovoce.cli.folders import can_draw, check_folder
 
 REFUTED, INTERRUPTED = 1, 130
 
@@ -42,7 +42,7 @@ def audit_command(
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("results/audit"),
 ) -> None:
     """Attack the privacy claim of everything that ships; ends with code 1 if a claim is refuted."""
-    check_writable(out)
+    check_folder(out)
     console = Console()
     columns = BarColumn(bar_width=24), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}")
     with Progress(*columns, console=console) as bar:

@@ -23,13 +23,13 @@ from sottovoce._checks import number
 from sottovoce._extras import load
 from sottovoce._written import listed, split_names
 from sottovoce.cli import parsing
-from sottovoce.cli.folders import check_writable
+from sottovoce.cli.folders import check_folder
 from sottovoce.errors import SweepStopped
-from sottovoce.lab import ALGORITHMS, Cell, Result, Standing, Sweep, grid, sweep
+from sottovoce.lab import ALGORITHMS, Cell, Standing, Sweep, grid, sweep
 from sottovoce.lab.grouping import gather
 from sottovoce.lab.problems import PROBLEMS
 from sottovoce.lab.slopes import Slope, slopes
-from sottovoce.lab.summary import Summary, summarise
+from sottovoce.lab.summary import Summary, failures, summarise
 
 NOTHING_DONE, STOPPED, INTERRUPTED = 1, 1, 130
 LONGEST = 60  # characters of a folder's name that come from problems
@@ -63,7 +63,7 @@ def compare_command(
 ) -> None:
     """Run algorithms on problems, over processes or machines, and compare; what is finished is not run again."""
     out = default_folder(problems) if out is None else out
-    check_writable(out)
+    check_folder(out)
     for needed in ("distributed",) * (cluster is not None) + ("filelock", "matplotlib"):  # before hours are spent
         load(needed, "`sottovoce compare`")
     names, horizons = split_names(algorithms), [parsing.count("horizon", text) for text in listed(horizon)]
@@ -175,7 +175,7 @@ def show(console: Console, sweep: Sweep) -> None:
     for table in (*summary_tables(summarise(sweep.results)), *slope_tables(slopes(sweep.results))):
         console.print(table)
     for line in failures(sweep.results):
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
+        console.print(f"failed: {line}", soft_wrap=True, highlight=False, markup=False)
     console.print("Mean ± standard error over seeds. Noise is simulated: NOT PRIVATE.", highlight=False)
     report = sweep_report(sweep, sweep.folder / "report.html")
     for path in (report, sweep.folder / "results.csv"):
@@ -261,13 +261,6 @@ def slope_tables(slopes: Iterable[Slope]) -> list[Group]:
             one.reason if one.fit is None else str(one.fit),
         )
     return [_titled(title, table) for title, table in tables.items()]
-
-
-def failures(results: Iterable[Result]) -> list[str]:
-    """Return why cells failed: each reason once, with how many it took."""
-    failed = [result for result in results if result.status != "done"]
-    reasons = gather(failed, lambda result: (result.cell.problem, result.cell.algorithm, result.error))
-    return [f"failed: {problem} / {name}, {len(ones)} cells: {why}" for (problem, name, why), ones in reasons.items()]
 
 
 def with_error(mean: float, error: float) -> str:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from sottovoce import __version__
-from sottovoce.cli.folders import can_draw, check_writable
+from sottovoce.cli.folders import can_draw, check_folder
 from sottovoce.cli.options import Options, with_options
 from sottovoce.learning import Plan
 from sottovoce.plans.options import separate
@@ -38,7 +38,7 @@ def plan_command(
     out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("results/plan"),
 ) -> None:
     """Say what to expect, by rehearsal, and what privacy costs; show the plan that would be followed, and draw it."""
-    check_writable(out)
+    check_folder(out)
     options = options.or_else(horizon="1M", domain=None if options.domain_json else "ball:10")
     arguments, choices = separate(options.arguments)
     wanted = arguments.pop("plan", "auto")

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sottovoce.cli.compare import run_with_progress
-from sottovoce.cli.folders import check_writable
+from sottovoce.cli.folders import check_folder
 from sottovoce.lab.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, claims, reproduction_grid
 
 _COLOURS = {HOLDS: "green", FAILS: "bold red"}
@@ -35,7 +35,7 @@ def reproduce_command(
     command = ["sottovoce", "reproduce", *(["--large"] if large else [])]
     places = ["--out", str(out)] if out else []
     out = out or Path("results") / ("reproduction-large" if large else "reproduction")  # their grids differ
-    check_writable(out)
+    check_folder(out)
     scale = LARGE if large else SMALL
     console = Console()
     sweep = run_with_progress(

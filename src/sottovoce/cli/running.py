@@ -11,18 +11,15 @@ import typer
 from rich.console import Console
 
 from sottovoce import __version__
-from sottovoce._arrays import Vector
 from sottovoce._extras import load
 from sottovoce._written import bare_name
 from sottovoce.cli import parsing, tables
-from sottovoce.cli.folders import check_free, check_writable
+from sottovoce.cli.folders import check_folder
 from sottovoce.domains import Hypersimplex
 from sottovoce.lab.problems import PROBLEMS, DecisionProblem
 from sottovoce.lab.problems.naming import make_problem
 from sottovoce.lab.simulation import Environment, NoisyLinear, Run, Switching, simulate
-from sottovoce.learning import Plan, PrivateBandit
-from sottovoce.learning.segmented import SegmentedRecommendation
-from sottovoce.models import Posterior
+from sottovoce.learning import PrivateBandit
 from sottovoce.privacy import Guarantee, NoPrivacy, PureDP, SimulatedNoise
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -58,17 +55,8 @@ class Variant(NamedTuple):
     choices: dict[str, Any]
 
 
-class Played(NamedTuple):
-    """What a run left behind: its record, its plan, its last point, and what is believed if the plan has a model.
-
-    An optimizer with segments leaves behind what it recommends for each.
-    """
-
-    run: Run
-    plan: Plan
-    point: Vector
-    posterior: Posterior | None = None
-    segments: SegmentedRecommendation | None = None
+Played = tuple[Run, Any]
+"""A run, and the optimizer that played it."""
 
 
 def run_command(
@@ -79,8 +67,9 @@ def run_command(
     simulated_noise: Annotated[
         bool, typer.Option("--simulated-noise", help="Noise from the seed: repeatable, not private.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for the results; by default results/NAME.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results, which are overwritten; by default results/NAME.")
+    ] = None,
 ) -> None:
     """Simulate a private bandit, and write its regret curve beside that of never learning and of no privacy."""
     demo = name == "demo"
@@ -90,8 +79,7 @@ def run_command(
     worlds, variants = worlds_of(settings), variants_of(settings)
     load("matplotlib", "`sottovoce run`")  # before hours are spent
     folder = out or Path("results") / bare_name(name)
-    check_writable(folder)
-    check_free(folder, asdict(settings), force=force)
+    check_folder(folder)
     every: list[list[Played]] = []
     for world in worlds:
         place = folder / world.environment.name if every else folder
@@ -102,7 +90,7 @@ def run_command(
     if len(every) > 1:
         from sottovoce.report import regret_figure
 
-        runs, beside = ([one.run for one in played] for played in every)
+        runs, beside = ([run for run, _ in played] for played in every)
         labels = [one.label for one in variants]
         figure = regret_figure(runs, folder / "regret.png", labels=labels, beside=beside)
         Console().print(f"drew both worlds in {figure}", soft_wrap=True, highlight=False)
@@ -136,8 +124,8 @@ def variants_of(settings: Settings) -> list[Variant]:
         return [usual, without]
     return [
         usual,
-        private(settings.epsilon / 10),
         without,
+        private(settings.epsilon / 10),
         private(settings.epsilon, ", worst-case plan", plan="worst-case"),
         private(settings.epsilon, ", paper's plan", plan="paper"),
     ]
@@ -162,22 +150,22 @@ def _play_all(
 ) -> list[Played] | None:
     """Play bandits one after another, show and write what was finished; return them if that was all."""
     console = Console()
-    played = [one for one in _played(console, settings, world, variants) if one.run.events_finished]
+    played = [one for one in _played(console, settings, world, variants) if one[0].events_finished]
     if played:
         labels = [one.label for one in variants][: len(played)]
-        console.print(tables.result_table([one.run for one in played], labels))
-        for one, label in zip(played, labels, strict=True):
-            console.print(tables.in_words(one.run, label), soft_wrap=True, highlight=False)
+        console.print(tables.result_table([run for run, _ in played], labels))
+        for (run, _), label in zip(played, labels, strict=True):
+            console.print(tables.in_words(run, label), soft_wrap=True, highlight=False)
         for path in _write(folder, settings, world, labels, played, command):
             console.print(f"wrote {path}", soft_wrap=True, highlight=False)
-    if len(played) == len(variants) and all(one.run.finished for one in played):
+    if len(played) == len(variants) and all(run.finished for run, _ in played):
         return played
     console.print("[yellow]interrupted:[/] " + ("what was finished is kept" if played else "nothing was finished"))
     return None
 
 
 def _played(console: Console, settings: Settings, world: World, variants: list[Variant]) -> list[Played]:
-    """Return what runs left behind, the last of them unfinished if it was interrupted."""
+    """Return runs and who played them, the last of them unfinished if it was interrupted."""
     played: list[Played] = []
     optimizers = [_optimizer(settings, world, one) for one in variants]  # errors come before anything runs
     with tables.progress_bars(console) as bars:
@@ -187,14 +175,8 @@ def _played(console: Console, settings: Settings, world: World, variants: list[V
             def show(done: int, total: int, rounds: int, task: Any = task) -> None:
                 bars.update(task, completed=done, total=total, round=rounds)
 
-            run = simulate(optimizer, world.environment, progress=show)
-            if getattr(optimizer, "segments", None) is not None:
-                found = optimizer.recommend()
-                played.append(Played(run, optimizer.plan, found.x, segments=found))
-            else:
-                believed = None if optimizer.fit_check() is None else optimizer.posterior()
-                played.append(Played(run, optimizer.plan, optimizer.point, believed))
-            if not run.finished:
+            played.append((simulate(optimizer, world.environment, progress=show), optimizer))
+            if not played[-1][0].finished:
                 break
     return played
 
@@ -218,7 +200,7 @@ def _write(
     from sottovoce.report import regret_figure, run_report  # figures are slow to import, and most commands draw none
 
     folder.mkdir(parents=True, exist_ok=True)
-    runs = [one.run for one in played]
+    runs = [run for run, _ in played]
     figure = regret_figure(runs, folder / "regret.png", labels=labels)
     names = [f"run-{re.sub(r'[^a-z0-9.]+', '-', label.lower()).strip('-')}.npz" for label in labels]
     paths = [run.save(folder / name) for run, name in zip(runs, names, strict=True)]
@@ -230,10 +212,7 @@ def _write(
         runs,
         folder / "report.html",
         labels=labels,
-        plans=[one.plan for one in played],
-        points=[one.point for one in played],
-        posteriors=[one.posterior for one in played],
-        segments=[one.segments for one in played],
+        optimizers=[optimizer for _, optimizer in played],
         best=world.environment.comparator(runs[0].events_finished).point,
         problem=world.problem,
         command=command,

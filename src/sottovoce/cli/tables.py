@@ -2,17 +2,11 @@
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
 from sottovoce.lab.simulation import Run
-
-
-class _Speed(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed / 1e6:.2f}M events/s", style="dim")
 
 
 def progress_bars(console: Console) -> Progress:
@@ -22,7 +16,7 @@ def progress_bars(console: Console) -> Progress:
         BarColumn(bar_width=12),
         TaskProgressColumn(),
         TextColumn("round {task.fields[round]:,}", style="dim"),
-        _Speed(),
+        TimeElapsedColumn(),
         console=console,
     )
 

@@ -115,6 +115,13 @@ class Summary:
         return self.regret / self.never_learning if self.never_learning > 0 else math.nan
 
 
+def failures(results: Iterable[Result]) -> list[str]:
+    """Return why cells failed: each reason once, with how many it took."""
+    failed = [result for result in results if result.status != "done"]
+    reasons = gather(failed, lambda result: (result.cell.problem, result.cell.algorithm, result.error))
+    return [f"{problem} / {name}, {len(ones)} cells: {why}" for (problem, name, why), ones in reasons.items()]
+
+
 def summarise(results: Iterable[Result]) -> tuple[Summary, ...]:
     """Return one summary for each problem, algorithm, epsilon and horizon, in the order in which they first occur."""
     groups = gather(results, lambda result: _shared(result.cell))

@@ -292,8 +292,8 @@ class Interval:
     shown: bool = True
 
 
-def forest(intervals: Sequence[Interval], label: str, title: str, *, zero: bool = True) -> Markup:
-    """Return a forest plot; with `zero`, a line stands where there is no difference.
+def forest(intervals: Sequence[Interval], label: str, title: str) -> Markup:
+    """Return a forest plot; a line stands where there is no difference.
 
     Examples
     --------
@@ -302,14 +302,13 @@ def forest(intervals: Sequence[Interval], label: str, title: str, *, zero: bool 
     """
     tall = _ROW * len(intervals)
     axes = sized(WIDTH, _ABOVE + tall + _BELOW, _SIDE, _SIDE, _ABOVE, _BELOW)
-    Axis(label, zero=zero).set_up(axes.xaxis, [np.array([[one.low, one.high] for one in intervals])])
+    Axis(label).set_up(axes.xaxis, [np.array([[one.low, one.high] for one in intervals])])
     axes.set_xticks(axes.get_xticks(), [short(tick).replace("-", "−") for tick in axes.get_xticks()])
     axes.set(ylim=(tall, 0), yticks=[])
     axes.grid(axis="x")
     axes.tick_params(axis="x", length=0, pad=10)
     axes.xaxis.set_label_coords(0.5, (20 - _BELOW) / tall)
-    if zero:
-        axes.axvline(0.0, gid=".axis")
+    axes.axvline(0.0, gid=".axis")
     for place, one in enumerate(intervals):
         _interval(axes, one, _ROW * place)
     return to_svg(axes, title)

@@ -9,7 +9,6 @@ from sottovoce.privacy.promise import budget_of
 
 Rows = tuple[tuple[str, str], ...]
 _DELTA = 1e-6  # at which Gaussian promises are put into an epsilon
-_UNKNOWN = "What was promised is in the statement below; this run was written down before promises were kept apart."
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +22,14 @@ class Promise:
     words
         Sentences for people who have never heard of epsilon.
     private
-        Whether anybody is protected: not without noise, and not with simulated noise; None if it is not known.
+        Whether anybody is known to be protected: not without noise, and not with simulated noise.
     simulated
         Whether the noise came from a seed.
     """
 
     headline: str
     words: tuple[str, ...]
-    private: bool | None
+    private: bool
     simulated: bool
 
 
@@ -45,7 +44,7 @@ def promise_of(guarantee: Guarantee | None, *, headline: str, simulated: bool) -
     False
     """
     if guarantee is None:
-        return Promise(headline, (_UNKNOWN,), False if simulated else None, simulated)
+        return Promise(headline, ("What was promised is not known.",), False, simulated)
     if not guarantee.private:
         return Promise(headline, ("Nothing is promised: no noise is added anywhere.",), False, False)
     where = (
@@ -101,13 +100,3 @@ def budget_words(guarantee: Guarantee | None) -> str:
     'epsilon = 1'
     """
     return budget_of(guarantee)[0] if guarantee is not None and guarantee.private else "this budget"
-
-
-def statement_rows(details: RunDetails) -> Rows:
-    """Return a run's privacy statement as names and texts; what was only printed stays one text."""
-    return details.privacy_rows or (("As printed", details.privacy),)
-
-
-def plan_rows(details: RunDetails) -> Rows:
-    """Return a run's plan as names and texts; what was only printed stays one text."""
-    return details.plan_rows or (("As printed", details.plan),)

@@ -110,19 +110,8 @@ def statement(
     >>> "0.25 and 0.75, in epsilon; 1 charge" in str(statement(ledger=ledger))
     True
     """
-    known = study.statement() if isinstance(study, Study) else study
-    charged = ledger.statement() if isinstance(ledger, Ledger) else ledger
-    return _put_together(known, charged, audits, moment=moment)
-
-
-def _put_together(
-    study: StudyStatement | None = None,
-    ledger: LedgerStatement | None = None,
-    audits: Sequence[AuditRecord] = (),
-    *,
-    moment: datetime | None = None,
-) -> Statement:
-    """Return the statement of a study, of a ledger, or of a study in its ledger."""
+    study = study.statement() if isinstance(study, Study) else study
+    ledger = ledger.statement() if isinstance(ledger, Ledger) else ledger
     if study is None and ledger is None:
         raise ValueError("a statement is about a study, a ledger, or both: pass study= or ledger=")
     moment = (moment or datetime.now(UTC)).astimezone(UTC)

@@ -56,7 +56,7 @@ def test_segments_that_are_not_alike_get_their_own_decisions():
     best = {"phone": ["tea", "coffee"], "desktop": ["milk", "water"], "tablet": ["tea", "coffee"]}
     assert {name: found[name].chosen for name in found} == best
     assert found.helps
-    shown = {row[0].words: row[1].words for row in show_segments(found, names=DRINKS).table.rows}
+    shown = {row[0].words: row[1].words for row in show_segments(found, names=DRINKS)["table"].rows}
     assert all(word in shown["desktop"] for word in ("milk (0.", "water (0."))
     assert {tuple(one["recommendation"]["items"][0]) and len(one["recommendation"]["items"])
             for one in json.loads(json.dumps(found.to_dict()))["segments"]} == {2}  # fmt: skip

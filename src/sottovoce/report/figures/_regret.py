@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from sottovoce.lab.simulation import Run
 from sottovoce.report._canvas import GREY, canvas, headed
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
-from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
 
 
@@ -96,7 +95,7 @@ def _curves(runs: Sequence[Run], labels: Sequence[str]) -> list[Curve]:
     longest = max(runs, key=lambda run: run.events_finished)
     never = _name("never learning", longest.no_learning_per_event)
     found = [Curve(never, *per_event(longest.events, longest.no_learning), colour=-1)]
-    for run, label, number in zip(runs, labels, run_colours(runs), strict=True):
+    for number, (run, label) in enumerate(zip(runs, labels, strict=True)):
         found.append(Curve(_name(label, run.regret_per_event), *per_event(run.events, run.regret), colour=number))
     return found
 

@@ -19,7 +19,6 @@ from sottovoce.lab.sweeps.cell import Result
 from sottovoce.lab.sweeps.swept import Sweep
 from sottovoce.report._canvas import canvas, headed
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
-from sottovoce.report._palette import algorithm_colours
 
 _TITLES = {
     "horizon": ("Regret against the number of events", "events"),
@@ -74,7 +73,7 @@ def draw(results: Sequence[Result], scale: Extent, axis: str) -> Figure:
     axes = figure.add_subplot()
     found = {name: along(results, name, axis, scale.base) for name in WORDS}
     found = {name: one for name, one in found.items() if len(one.values) > 1 and one.seeds}
-    numbers = algorithm_colours(WORDS)
+    numbers = {name: number for number, name in enumerate(WORDS)}
     curves = [
         Curve(WORDS[name], *_per_event(one, one.regrets, scale, axis), numbers[name], markers=True)
         for name, one in found.items()

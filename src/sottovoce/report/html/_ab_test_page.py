@@ -73,7 +73,6 @@ def ab_test_report(
         "levels": sentence(comparison.correction) + ".",
         "differences": _difference_chart(comparison),
         "difference_table": _difference_table(comparison),
-        "means": _mean_chart(comparison),
         "mean_table": _mean_table(comparison),
         "paths": [_path_chart(one) for one in comparison.differences if one.looks],
         "schedule": _schedule(comparison),
@@ -115,12 +114,7 @@ def _contents(comparison: ABTestResult) -> list[tuple[str, str]]:
 
 def _difference_chart(comparison: ABTestResult) -> Chart:
     title, way = _differences(comparison), comparison.direction
-    found = [
-        Interval(
-            f"{one.arm} less {one.against}", one.estimate, one.low, one.high, _colour(one, one.direction), one.shown
-        )
-        for one in comparison.differences
-    ]
+    found = [_interval(f"{one.arm} less {one.against}", one, way) for one in comparison.differences]
     return Chart(
         title,
         forest(found, _AXES[way], f"{title}, with their intervals"),
@@ -129,37 +123,17 @@ def _difference_chart(comparison: ABTestResult) -> Chart:
     )
 
 
-def _colour(found: Difference | Look, direction: str) -> int:
-    return 2 if (found.low > 0 if direction == "maximize" else found.high < 0) else 1
+def _interval(name: str, found: Difference | Look, direction: str) -> Interval:
+    better = found.low > 0 if direction == "maximize" else found.high < 0
+    return Interval(name, found.estimate, found.low, found.high, 2 if better else 1, found.shown)
 
 
 def _differences(comparison: ABTestResult) -> str:
     return f"Differences in mean {quantity(comparison.direction)}"
 
 
-def _mean_chart(comparison: ABTestResult) -> Chart:
-    found = [Interval(one.name, one.mean, one.low, one.high) for one in comparison.arms]
-    means = f"Mean {quantity(comparison.direction)}"
-    return Chart(
-        means,
-        forest(found, means.lower(), f"{means} of each arm, with its interval", zero=False),
-        "As released, with noise. Two intervals that overlap may still belong to means whose difference is shown: "
-        "the differences above say so.",
-    )
-
-
 def _path_chart(one: Difference) -> Chart:
-    found = [
-        Interval(
-            f"look {look.look}, {look.events:,} events",
-            look.estimate,
-            look.low,
-            look.high,
-            _colour(look, one.direction),
-            look.shown,
-        )
-        for look in one.looks
-    ]
+    found = [_interval(f"look {look.look}, {look.events:,} events", look, one.direction) for look in one.looks]
     return Chart(
         f"{one.arm} less {one.against}",
         forest(found, _AXES[one.direction], f"{one.arm} less {one.against}, look by look"),

@@ -1,12 +1,10 @@
-"""What is believed, in a page: of each coordinate and of decisions that were tried; how surely, and whether it fits."""
+"""What is believed, in a page: of each coordinate, how surely, and whether the model fits."""
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import in_words, label_text
@@ -14,37 +12,32 @@ from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
 from sottovoce.report._charts import LETTERS_ON_AXIS, NAMES_ON_AXIS, Axis, Curve, line_chart
 from sottovoce.report.html.pieces import Chart, Table, number, table
-from sottovoce.report.numbers import TWO_SIDES, sentence, shortened, significant
+from sottovoce.report.numbers import TWO_SIDES, sentence, shortened
 
-_MOST = 40  # coordinates, or decisions: more cannot be told apart
+_MOST = 40  # coordinates: more cannot be told apart
 _NAMED = 10  # coordinates
 
 
-@dataclass(frozen=True, slots=True)
-class ShownBelief:
-    """Charts of a posterior, with words before them; a warning, if the model does not fit; and what items lose."""
+def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> dict[str, Any] | None:
+    """Show what is believed, for `parts.belief`: words, a warning if the model does not fit, charts, and items.
 
-    words: tuple[str, ...]
-    warning: str
-    charts: tuple[Chart, ...]
-    items: Table | None = None
-
-
-def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> ShownBelief | None:
-    """Draw what is believed; `chosen` is the decision that is recommended. None if nothing was released."""
+    `chosen` is the decision that is recommended. None if nothing was released.
+    """
     if not posterior.rounds:
         return None
     told, by_item = quantity(posterior.direction), posterior.model == "items"
     model = f"Each item has a {told} of its own" if by_item else f"A {posterior.model} model of the {told}"
     count = f"{len(posterior.means):,} {'items were shown' if by_item else 'decisions were tried'}"
-    words = (
-        f"{model} ({who}), from released numbers alone: {count} in {posterior.rounds:,} rounds. Bars hold 95% of what "
-        "is believed.",
+    words = [
+        f"{model} ({who}), from released numbers alone: {count} in {posterior.rounds:,} rounds.",
         f"Does it fit? {sentence(posterior.fit_check)}.",
-    )
-    charts = [_coordinates(posterior, chosen)] if posterior.deviations is not None else []
-    items = _items(posterior, chosen) if by_item else None
-    return ShownBelief(words, posterior.fit_check.caution, (*charts, *_decisions(posterior)), items)
+    ]
+    return {
+        "words": words,
+        "warning": posterior.fit_check.caution,
+        "charts": [] if posterior.deviations is None else [_coordinates(posterior, chosen)],
+        "table": _items(posterior, chosen) if by_item else None,
+    }
 
 
 def _items(posterior: Posterior, chosen: Floats | None) -> Table:
@@ -107,32 +100,3 @@ def _axis(shown: Integers, places: Floats, labels: tuple[Hashable, ...] | None) 
     step = math.ceil(len(words) / (10 if labels is None else NAMES_ON_AXIS))
     ticks = tuple((place, shortened(word, LETTERS_ON_AXIS)) for place, word in read_out[::step])
     return Axis("the best first" if labels else "coordinate (from 0), the best first", ticks=ticks, places=read_out)
-
-
-def _decisions(posterior: Posterior) -> list[Chart]:
-    """By how much released means differ from what the model expects of the same decisions: those the set still has."""
-    decisions, size = sparse.csr_array(posterior.decisions), len(posterior.center)
-    still = np.flatnonzero(np.diff(decisions[:, size:].indptr) == 0)
-    most = still[np.argsort(-posterior.precisions[still], kind="stable")][:_MOST]
-    if not len(most):
-        return []
-    expected = np.array([posterior.predict(row)[0] for row in decisions[most, :size].toarray()])
-    order = np.argsort(expected, kind="stable")
-    apart = posterior.means[most][order] - expected[order]
-    bars = TWO_SIDES / np.sqrt(posterior.precisions[most][order])
-    places = np.arange(1.0, len(most) + 1)
-    curves = [
-        Curve("as expected", places[[0, -1]], np.zeros(2), colour=-1),
-        Curve("released, less what is expected", places, apart, bars, 0, line=False, markers=True),
-    ]
-    ticks = tuple(
-        (float(place), significant(float(expected[order[int(place) - 1]])))
-        for place in places[:: math.ceil(len(most) / 5)]
-    )
-    what = ("Items", "shown", "item") if posterior.model == "items" else ("Decisions", "tried", "decision")
-    title = f"{what[0]} that were {what[1]}: released less expected"
-    axis = Axis(f"mean {quantity(posterior.direction)} that the model expects of the {what[2]}", ticks=ticks)
-    best = f"The {len(most)} {what[0].lower()} that are known best."
-    words = f"{best} If the model is right, 95% of the bars reach the line at 0."
-    beside = Axis(f"difference in {quantity(posterior.direction)} per event")
-    return [Chart(title, line_chart(curves, axis, beside, title), words)]

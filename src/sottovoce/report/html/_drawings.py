@@ -17,7 +17,6 @@ from scipy.sparse.csgraph import shortest_path
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains import Domain, Permutahedron, Product
 from sottovoce.domains.naming import in_words, label_text
-from sottovoce.lab.problems import DecisionProblem
 from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
 from sottovoce.report._canvas import note, sized, to_svg
@@ -169,11 +168,6 @@ def draw_decision(
         shown = tuple(Bar(label_text(one), aside="") for one in chosen[:_MOST_ROWS])
         return Drawing("ranking", words, shown, more=max(0, len(chosen) - _MOST_ROWS))
     return _slate(domain, chosen, words, belief)
-
-
-def draw_amounts(names: Sequence[Hashable], values: Vector) -> Drawing:
-    """Return numbers by name, as bars."""
-    return _mapping(dict(zip(names, np.asarray(values).tolist(), strict=True)), "", choices=False)
 
 
 def _product(domain: Product, x: Vector, chosen: Any, words: str) -> Drawing:
@@ -344,51 +338,20 @@ def _name_node(axes: Axes, at: Floats, name: str, side: int, kind: str) -> None:
 # ---------------------------------------------------------------------- decisions side by side
 
 
-_LEARNED = "Learned"
 _BEST = "Best in hindsight", "The best fixed decision, which nobody knew beforehand"
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A decision as it is drawn, and in words."""
-
-    title: str
-    caption: str
-    drawing: Drawing
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Pictures that stand side by side, and what they show."""
-
-    words: str
-    pictures: tuple[Picture, ...]
-
-
-def decide(problem: DecisionProblem, learned: Vector, best: Vector, *, who: str) -> Decision:
-    """Draw what was learned next to what is best in hindsight."""
-    distance = float(np.linalg.norm(learned - best))
-    words = (
-        f"The last decision of the run ({who}), and the best fixed one in hindsight. They are {significant(distance)} "
-        f"apart; two feasible decisions are at most {significant(problem.domain.diameter)} apart."
-    )
-    drawn = [draw_decision(problem.domain, point, places=problem.places) for point in (learned, best)]
-    return Decision(
-        words,
-        (
-            Picture(_LEARNED, f"Learned: {who}", drawn[0]),
-            Picture(*_BEST, drawn[1]),
-        ),
-    )
-
-
-def plain_point(
-    learned: Vector, best: Vector | None, *, who: str, said: str = "", names: Sequence[Hashable] | None = None
-) -> Decision:
-    """Show a point without a story: its coordinates, and what it is in the names of the set, if it has any."""
-    words = f"The last point of the run ({who}), coordinate by coordinate." + (f" It is {said}." if said else "")
-    called = [f"coordinate {place}" for place in range(len(learned))] if names is None else names
-    pictures = [Picture(_LEARNED, f"Learned: {who}", draw_amounts(called, learned))]
+def decide(
+    domain: Domain, learned: Vector, best: Vector | None, *, who: str, places: Places | None = None
+) -> dict[str, Any]:
+    """Draw what was learned, next to what is best in hindsight: words, and pictures with titles and captions."""
+    words = f"The last decision of the run ({who})."
+    pictures = [("Learned", f"Learned: {who}", draw_decision(domain, learned, places=places))]
     if best is not None:
-        pictures.append(Picture(*_BEST, draw_amounts(called, best)))
-    return Decision(words, tuple(pictures))
+        distance = float(np.linalg.norm(learned - best))
+        words = (
+            f"The last decision of the run ({who}), and the best fixed one in hindsight. They are "
+            f"{significant(distance)} apart; two feasible decisions are at most {significant(domain.diameter)} apart."
+        )
+        pictures.append((*_BEST, draw_decision(domain, best, places=places)))
+    return {"words": words, "pictures": pictures}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sottovoce.lab.simulation import Run
 from sottovoce.lab.summary import Price, Summary, price_of
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
-from sottovoce.report.html._drawings import Decision, decide, plain_point
+from sottovoce.report.html._drawings import decide
 from sottovoce.report.html.pieces import Chart, Table, Tile, epsilon_cell, number, table
 from sottovoce.report.numbers import epsilon_name, significant
 
@@ -30,28 +30,26 @@ _MOST_CURVES = 6
 
 
 def curves(sweep: Sweep, groups: list[Summary], colours: dict[str, int]) -> list[Chart]:
-    """Return regret per event as events pass, at the longest horizon: one chart per epsilon, all on the same axes."""
+    """Return regret per event as events pass, at the longest horizon: one chart per epsilon, all on the same axes.
+
+    Beside what has that epsilon, each chart has this library without privacy, for comparison.
+    """
     longest = max(one.horizon for one in groups)
     here = [one for one in groups if one.horizon == longest]
-    lines = {id(one): _mean_curve(sweep, one, colours) for one in here}
+    lines = [(one, _mean_curve(sweep, one, colours)) for one in here]
     never = _never_learning(sweep, here)
-    reach = tuple(float(top) for line in [*lines.values(), never] for top in (np.max(line.y), np.min(line.y)))
+    reach = tuple(float(end) for line in (*(line for _, line in lines), never) for end in (line.y.min(), line.y.max()))
+    compared = [one.epsilon for one in here if one.algorithm != "no-privacy"]
     return [
-        _curve_figure([lines[id(one)] for one in here if _belongs(one, epsilon)], never, epsilon, longest, reach)
-        for epsilon in _spread(_worth_a_chart(here))
+        _curve_figure(
+            [line for one, line in lines if one.epsilon == epsilon or one.algorithm == "no-privacy"],
+            never,
+            epsilon,
+            longest,
+            reach,
+        )
+        for epsilon in _spread(sorted({*compared}) or [math.inf])
     ]
-
-
-def _worth_a_chart(here: list[Summary]) -> list[float]:
-    """Return the epsilons, least first; without privacy by itself only if that is not in all other charts already."""
-    free = [one for one in here if math.isinf(one.epsilon)]
-    shown_anyway = len(free) < len(here) and all(one.algorithm == "no-privacy" for one in free)
-    return sorted({one.epsilon for one in here if not (shown_anyway and math.isinf(one.epsilon))})
-
-
-def _belongs(one: Summary, epsilon: float) -> bool:
-    """Say whether a line is drawn: what has this epsilon, and this library without privacy for comparison."""
-    return one.epsilon == epsilon or one.algorithm == "no-privacy"
 
 
 def _curve_figure(shown: list[Curve], never: Curve, epsilon: float, horizon: int, reach: tuple[float, ...]) -> Chart:
@@ -134,41 +132,23 @@ def _positive(lines: Sequence[Curve]) -> bool:
 _NO_PRICE = Price(math.nan, math.nan, "")
 
 
-@dataclass(frozen=True, slots=True)
-class ProblemPart:
-    """Everything that is shown about a problem."""
-
-    anchor: str
-    title: str
-    story: str
-    setting: str
-    tiles: list[Tile]
-    legend: list[tuple[str, str]]
-    curves: list[Chart]
-    charts: list[Chart]
-    prices: Table
-    decision: Decision | None = field(repr=False)
-
-
-def problem_part(sweep: Sweep, groups: list[Summary], colours: dict[str, int], *, anchor: str) -> ProblemPart:
+def problem_part(sweep: Sweep, groups: list[Summary], colours: dict[str, int], *, anchor: str) -> dict[str, Any]:
     """Put together what is known of one problem; a problem that cannot be built has no picture, the rest stays."""
-    name = groups[0].problem
-    featured = _featured(groups)
+    name, featured = groups[0].problem, _featured(groups)
     problem = _problem(featured.done[0].cell)
-    dimension = featured.done[0].dimension
-    title = _title(name, problem)
-    return ProblemPart(
-        anchor=anchor,
-        title=title,
-        story=problem.story if problem else "",
-        setting=f"{name}; {dimension} dimensions." if problem else f"{dimension} dimensions.",
-        tiles=_tiles(title, featured, groups),
-        legend=_legend(groups, colours),
-        curves=curves(sweep, groups, colours),
-        charts=against_epsilon(groups, colours),
-        prices=_prices(groups, anchor),
-        decision=_decision(sweep, featured, problem),
-    )
+    title, dimension = _title(name, problem), f"{featured.dimension} dimensions."
+    return {
+        "anchor": anchor,
+        "title": title,
+        "story": problem.story if problem else "",
+        "setting": f"{name}; {dimension}" if problem else dimension,
+        "tile": _tile(title, featured, groups),
+        "legend": _legend(groups, colours),
+        "curves": curves(sweep, groups, colours),
+        "charts": against_epsilon(groups, colours),
+        "prices": _prices(groups, anchor),
+        "decision": _decision(sweep, featured, problem),
+    }
 
 
 def _title(name: str, problem: DecisionProblem | None) -> str:
@@ -204,17 +184,16 @@ def _featured(groups: Sequence[Summary]) -> Summary:
     )
 
 
-def _tiles(title: str, featured: Summary, groups: Sequence[Summary]) -> list[Tile]:
+def _tile(title: str, featured: Summary, groups: Sequence[Summary]) -> Tile:
     cost = price_of(featured, groups)
     where = f"{title}; {featured.algorithm}, {featured.horizon:,} events"
     if cost is not None:
         error = "" if math.isnan(cost.error) else f" Standard error {significant(cost.error, 2)}."
         say = f"At {epsilon_name(featured.epsilon)} the price of privacy is"
-        return [Tile(say, f"{cost.ratio:.2f}×", f"{where}. Regret relative to {cost.relative_to}.{error}")]
-    never = featured.never_learning
-    share = f" Never learning loses {significant(never)}." if never > 0 else ""
+        return Tile(say, f"{cost.ratio:.2f}×", f"{where}. Regret relative to {cost.relative_to}.{error}")
+    share = f" Never learning loses {significant(featured.never_learning)}." if featured.never_learning > 0 else ""
     say = f"At {epsilon_name(featured.epsilon)} the regret per event is"
-    return [Tile(say, significant(featured.regret), f"{where}.{share}")]
+    return Tile(say, significant(featured.regret), f"{where}.{share}")
 
 
 def _prices(groups: Sequence[Summary], anchor: str) -> Table:
@@ -230,9 +209,7 @@ def _prices(groups: Sequence[Summary], anchor: str) -> Table:
             "epsilon": lambda one: epsilon_cell(one[0].epsilon),
             "seeds": lambda one: len(one[0].done),
             "regret per event": lambda one: number(one[0].regret, error=one[0].regret_error),
-            "of never learning": lambda one: number(
-                one[0].regret / one[0].never_learning if one[0].never_learning > 0 else math.nan, times=True
-            ),
+            "of never learning": lambda one: number(one[0].ratio, times=True),
             "price of privacy": lambda one: number(one[1].ratio, error=one[1].error, times=True),
             "against": lambda one: one[1].relative_to,
         },
@@ -240,13 +217,14 @@ def _prices(groups: Sequence[Summary], anchor: str) -> Table:
     )
 
 
-def _decision(sweep: Sweep, featured: Summary, problem: DecisionProblem | None) -> Decision | None:
+def _decision(sweep: Sweep, featured: Summary, problem: DecisionProblem | None) -> dict[str, Any] | None:
     cell = featured.done[0].cell
-    who = f"{cell.algorithm}, {epsilon_name(cell.epsilon)}, {cell.horizon:,} events, seed {cell.seed}"
+    if problem is None:
+        return None
     try:
         point = sweep.point_of(cell)
     except (LookupError, ValueError, OSError):
         return None
-    if problem is None:
-        return plain_point(point, None, who=who)
-    return decide(problem, point, problem.environment.comparator(cell.horizon).point, who=who)
+    who = f"{cell.algorithm}, {epsilon_name(cell.epsilon)}, {cell.horizon:,} events, seed {cell.seed}"
+    best = problem.environment.comparator(cell.horizon).point
+    return decide(problem.domain, point, best, who=who, places=problem.places)

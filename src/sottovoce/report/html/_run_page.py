@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +13,24 @@ from sottovoce._arrays import Vector
 from sottovoce.lab.grouping import gather
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.lab.simulation import Run
-from sottovoce.learning import Plan
-from sottovoce.learning.segmented import SegmentedRecommendation
-from sottovoce.models import Posterior
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
-from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
-from sottovoce.report._promises import Promise, Rows, budget_words, plan_rows, promise_of_run, statement_rows
+from sottovoce.report._promises import Promise, Rows, budget_words, promise_of_run
 from sottovoce.report.html._beliefs import show_belief
-from sottovoce.report.html._drawings import decide, plain_point
-from sottovoce.report.html._segments import ShownSegments, show_segments
+from sottovoce.report.html._drawings import decide
+from sottovoce.report.html._segments import show_segments
 from sottovoce.report.html.page import write_page
-from sottovoce.report.html.pieces import Chart, Table, Tile, number, table
+from sottovoce.report.html.pieces import Chart, Table, TableCell, Tile, number, table
 from sottovoce.report.numbers import significant
 
 
 @dataclass(frozen=True, slots=True)
 class _ShownRun:
-    """A run with what else is known of it."""
+    """A run, and the optimizer that played it, if it is known."""
 
     label: str
     run: Run
-    plan: Plan | None
-    point: Vector | None
-    posterior: Posterior | None = None
-    segments: SegmentedRecommendation | None = None
+    optimizer: Any
 
     @property
     def promise(self) -> Promise:
@@ -50,21 +43,13 @@ class _ShownRun:
         guarantee = self.run.details.guarantee
         return guarantee is not None and not guarantee.private
 
-    @property
-    def predicted(self) -> float:
-        """The plan's bound per event; NaN if there is none, or if the run was cut short."""
-        return math.nan if self.plan is None or not self.run.finished else self.plan.bound / self.plan.horizon
-
 
 def run_report(
     runs: Run | Sequence[Run],
     path: str | os.PathLike[str],
     *,
     labels: Sequence[str] | None = None,
-    plans: Sequence[Plan | None] | None = None,
-    points: Sequence[Vector | None] | None = None,
-    posteriors: Sequence[Posterior | None] | None = None,
-    segments: Sequence[SegmentedRecommendation | None] | None = None,
+    optimizers: Sequence[Any] | None = None,
     best: Vector | None = None,
     problem: DecisionProblem | None = None,
     command: str = "",
@@ -79,18 +64,13 @@ def run_report(
         Of the page.
     labels : sequence of str, optional
         One per run; by default its privacy.
-    plans : sequence of Plan or None, optional
-        One per run: what was predicted.
-    points : sequence of array or None, optional
-        One per run: the last decision.
-    posteriors : sequence of Posterior or None, optional
-        One per run: what is believed at its end, where the plan has a model of the losses.
-    segments : sequence of SegmentedRecommendation or None, optional
-        One per run: what is recommended at its end for all segments and for each, where there are any.
+    optimizers : sequence of optimizers, optional
+        One per run, which has played it: what they decided at the end is drawn, what they believe, and what their plans
+        said.
     best : array, optional
         The best fixed point in hindsight; by default the comparator of the problem.
     problem : DecisionProblem, optional
-        Whose decision is drawn; without it the point is shown coordinate by coordinate.
+        What the runs are of: its story is told, and its network drawn on its map.
     command : str
         The command line that redoes it.
 
@@ -111,7 +91,7 @@ def run_report(
     >>> run = sv.lab.simulate(optimizer, environment)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "report.html"
-    ...     page = run_report(run, path, plans=[optimizer.plan], points=[optimizer.point])
+    ...     page = run_report(run, path, optimizers=[optimizer])
     ...     print(page.name, "never learning" in page.read_text())
     report.html True
     """
@@ -121,16 +101,11 @@ def run_report(
     if not all(run.events_finished for run in every):
         raise ValueError("runs must hold runs of at least one event: nothing is known of a run that never began")
     names = [run.details.privacy_headline for run in every] if labels is None else list(labels)
-    plans = [None] * len(every) if plans is None else plans
-    points = [None] * len(every) if points is None else points
-    posteriors = [None] * len(every) if posteriors is None else posteriors
-    segments = [None] * len(every) if segments is None else segments
-    counts = {"labels": len(names), "plans": len(plans), "points": len(points)}
-    counts |= {"posteriors": len(posteriors), "segments": len(segments)}
-    for name, count in counts.items():
+    known = [None] * len(every) if optimizers is None else list(optimizers)
+    for name, count in (("labels", len(names)), ("optimizers", len(known))):
         if count != len(every):
             raise ValueError(f"{name} must be as many as runs, got {count} for {len(every)}")
-    entries = [_ShownRun(*row) for row in zip(names, every, plans, points, posteriors, segments, strict=True)]
+    entries = [_ShownRun(*row) for row in zip(names, every, known, strict=True)]
     return write_page(path, "run.html", _content(entries, best, problem, command))
 
 
@@ -138,16 +113,13 @@ def _content(
     entries: list[_ShownRun], best: Vector | None, problem: DecisionProblem | None, command: str
 ) -> dict[str, Any]:
     first = entries[0]
-    decision = _decision(first, best, problem)
-    belief = None if first.posterior is None else show_belief(first.posterior, first.point, who=first.label)
-    segments = _segments(first, problem)
+    decision, segments, belief = (None, None, None) if first.optimizer is None else _learned(first, best, problem)
     contents = [
         ("regret", "Regret"),
         *([("decision", "What was decided")] if decision else []),
         *([("segments-shown", "Segment by segment")] if segments else []),
         *([("belief", "What is believed")] if belief else []),
         ("privacy", "What is promised"),
-        ("plan", "Planned and happened"),
         ("details", "What was run"),
         ("again", "Do it again"),
     ]
@@ -157,7 +129,7 @@ def _content(
         "banner": _banner(entries),
         "tiles": _tiles_of(entries),
         "contents": contents,
-        "legend": _legend_of(entries),
+        "legend": [*((swatch(i), one.label) for i, one in enumerate(entries)), (swatch(-1), "never learning")],
         "figure": _figure_of(entries),
         "runs": _table_of(entries),
         "decision": decision,
@@ -167,12 +139,29 @@ def _content(
         if first.run.segments is None
         else "the decisions that are best in hindsight, one for each segment",
         "promises": _promises(entries),
-        "predictions": _predictions_of(entries),
-        "plans": [(one.label, plan_rows(one.run.details)) for one in entries],
+        "plans": [(one.label, one.run.details.plan_rows) for one in entries],
         "details": _details(entries),
         "command": command,
         "again": _again(entries),
     }
+
+
+def _learned(first: _ShownRun, best: Vector | None, problem: DecisionProblem | None) -> tuple[Any, Any, Any]:
+    """Return the last decision, what is recommended to segments, and what is believed of the losses."""
+    optimizer, who = first.optimizer, first.label
+    segments, belief = None, None
+    if getattr(optimizer, "segments", None) is not None:
+        found = optimizer.recommend()
+        point = found.x
+        segments = show_segments(found, names=optimizer.domain.labels, who=who, scores=first.run.segments)
+    else:
+        point = optimizer.point
+        if hasattr(optimizer, "fit_check") and optimizer.fit_check() is not None:  # a baseline has no model
+            belief = show_belief(optimizer.posterior(), point, who=who)
+    if problem is not None and best is None:
+        best = problem.environment.comparator(first.run.events_finished).point
+    places = None if problem is None else problem.places
+    return decide(optimizer.domain, point, best, who=who, places=places), segments, belief
 
 
 def _lead(entries: list[_ShownRun], problem: DecisionProblem | None) -> list[str]:
@@ -194,10 +183,8 @@ def _banner(entries: list[_ShownRun]) -> str:
             f"The noise was simulated from a seed ({'; '.join(simulated)}), so that the run can be repeated. Whoever "
             "knows the seed knows the losses. The page shows what privacy would cost, and protects nobody."
         )
-    if all(one.promise.private is False for one in entries):
+    if not any(one.promise.private for one in entries):
         return "No noise was added: the decisions show the losses they were made from."
-    if any(one.promise.private is None for one in entries):
-        return "Nobody is known to be protected: what was promised is only in the statements below. Read them."
     return ""
 
 
@@ -205,27 +192,9 @@ def _promises(entries: list[_ShownRun]) -> list[tuple[str, Promise, list[tuple[s
     """Return each promise once, with the runs that it holds for and their full statements."""
     found = []
     for under in gather(entries, lambda one: one.promise).values():
-        statements = [(one.label, statement_rows(one.run.details)) for one in under]
+        statements = [(one.label, one.run.details.privacy_rows) for one in under]
         found.append(("; ".join(one.label for one in under), under[0].promise, statements))
     return found
-
-
-def _decision(first: _ShownRun, best: Vector | None, problem: DecisionProblem | None) -> Any:
-    if first.point is None:
-        return None
-    if problem is None:
-        names = None if first.posterior is None else first.posterior.labels
-        return plain_point(first.point, best, who=first.label, said=first.run.details.decision, names=names)
-    if best is None:
-        best = problem.environment.comparator(first.run.events_finished).point
-    return decide(problem, first.point, best, who=first.label)
-
-
-def _segments(first: _ShownRun, problem: DecisionProblem | None) -> ShownSegments | None:
-    if first.segments is None:
-        return None
-    names = None if problem is None else problem.domain.labels
-    return show_segments(first.segments, names=names, who=first.label, scores=first.run.segments)
 
 
 def _details(entries: list[_ShownRun]) -> list[tuple[str, str]]:
@@ -243,7 +212,7 @@ def _again(entries: list[_ShownRun]) -> str:
     details = [one.run.details for one in entries]
     if any(one.seed is None for one in details):
         return "The public coins came from the operating system: another run differs."
-    if any(promise_of_run(one).private is not False for one in details):
+    if any(promise_of_run(one).private for one in details):
         return "The noise is real, and differs every time: another run gives similar figures, not the same."
     return "It gives the same figures again, except for the times."
 
@@ -295,21 +264,10 @@ def _price(one: _ShownRun, free: _ShownRun | None) -> float:
     return one.run.final_regret / free.run.final_regret
 
 
-def _legend_of(entries: list[_ShownRun]) -> list[tuple[str, str]]:
-    """Return keys and names of the lines."""
-    keys = zip(_colours(entries), entries, strict=True)
-    return [*((swatch(number), one.label) for number, one in keys), (swatch(-1), "never learning")]
-
-
-def _colours(entries: list[_ShownRun]) -> list[int]:
-    return run_colours([one.run for one in entries])
-
-
 def _figure_of(entries: list[_ShownRun]) -> Chart:
     """Return the regret per event."""
     longest = max((one.run for one in entries), key=lambda run: run.events_finished)
-    keys = zip(_colours(entries), entries, strict=True)
-    lines = [_each(one.label, one.run, one.run.regret, number) for number, one in keys]
+    lines = [_each(one.label, one.run, one.run.regret, number) for number, one in enumerate(entries)]
     lines.append(_each("never learning", longest, longest.no_learning, -1))
     below = any(np.any(line.y <= 0) for line in lines)
     note = " Below zero less was lost than by any fixed decision: the world changed." if below else ""
@@ -332,41 +290,25 @@ def _table_of(entries: list[_ShownRun]) -> Table:
     free = _without_privacy(entries)
     return table(
         "runs",
-        "What came of each run. Against no privacy: regret relative to that of the run without it.",
+        "What came of each run. Against no privacy: regret relative to that of the run without it. Bound: what the "
+        "plan promised before the first event, for the worst losses it was told to expect.",
         entries,
         {
             "run": lambda one: one.label + ("" if one.run.finished else " (interrupted)"),
             "events": lambda one: one.run.events_finished,
-            "regret": lambda one: one.run.final_regret,
             "regret per event": lambda one: one.run.regret_per_event,
             "never learning per event": lambda one: one.run.no_learning_per_event,
             "against no privacy": lambda one: number(_price(one, free), times=True),
+            "bound of its plan per event": _bound,
             "rounds": lambda one: one.run.details.rounds,
-            "oracle calls": lambda one: one.run.details.oracle_calls,
             "seconds": lambda one: one.run.details.seconds,
         },
     )
 
 
-def _predictions_of(entries: list[_ShownRun]) -> Any:
-    """Return what plans said against what happened; None if none said anything."""
-    told = [(one, one.plan) for one in entries if one.plan is not None and math.isfinite(one.predicted)]
-    if not told:
-        return None
-    words = (
-        "Before the first event the plan states a bound on the regret, for the worst losses it was told to expect. "
-        "What happens is usually well below it."
-    )
-    found = table(
-        "predictions",
-        "The plan's prediction against what happened",
-        told,
-        {
-            "run": lambda one: one[0].label,
-            "the plan said": lambda one: "of the order of" if one[1].order_only else "at most",
-            "predicted per event": lambda one: one[0].predicted,
-            "happened per event": lambda one: one[0].run.regret_per_event,
-            "happened / predicted": lambda one: number(one[0].run.regret_per_event / one[0].predicted, times=True),
-        },
-    )
-    return {"words": words, "table": found}
+def _bound(one: _ShownRun) -> TableCell:
+    """Return what the plan said before the first event; a run that was cut short is not held against it."""
+    plan = None if one.optimizer is None or not one.run.finished else one.optimizer.plan
+    if plan is None or not math.isfinite(plan.bound):
+        return number(math.nan)
+    return replace(number(plan.bound / plan.horizon), aside="(order only)" if plan.order_only else "")

@@ -5,7 +5,7 @@ All of it is a function of released values; what a simulation lost in each segme
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,23 +15,10 @@ from sottovoce.lab.simulation import SegmentScores
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
-from sottovoce.report._charts import Interval, forest
-from sottovoce.report.html.pieces import Chart, Table, TableCell, number, table, text
+from sottovoce.report.html.pieces import Table, TableCell, number, table, text
 from sottovoce.report.numbers import joined, sentence, significant
 
-_INTERVALS = 12  # segments that are drawn, the largest first: more cannot be told apart
 _NAMED = 4  # coordinates that a segment adds or leaves out, in words
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSegments:
-    """What a page shows of segments: words, whether they help, charts and a table of all of them."""
-
-    verdict: str
-    helps: bool
-    words: tuple[str, ...]
-    charts: tuple[Chart, ...]
-    table: Table
 
 
 def show_segments(
@@ -40,23 +27,26 @@ def show_segments(
     names: Sequence[Hashable] | None = None,
     who: str = "",
     scores: SegmentScores | None = None,
-) -> ShownSegments | None:
-    """Show segments; None if none was asked for. `names` are those of the coordinates, `scores` of a simulation."""
+) -> dict[str, Any] | None:
+    """Show segments, for `parts.segments`: a verdict, whether they help, words, and a table of all of them.
+
+    `names` are those of the coordinates, `scores` those of a simulation. None if no segment was asked for.
+    """
     if not found.segments:
         return None
     order = sorted(found.segments, key=lambda one: -found.sizes[one])  # stable: the first asked for of equals
     same = sum(not found.gains[one].differs for one in order)
-    words = (
+    words = [
         f"{len(order):,} segments{f' ({who})' if who else ''}, from released numbers alone. {shares_words(found)}",
         f"{_how_many(same, len(order))} A segment borrows from those like it as long as it knows little itself; large "
         "ones go their own way.",
-    )
-    charts = []
-    if same < len(order):
-        charts = [_gains(found, order)]
-    return ShownSegments(
-        sentence(found.verdict) + ".", found.helps, words, tuple(charts), _table(found, order, names, scores)
-    )
+    ]
+    return {
+        "verdict": sentence(found.verdict) + ".",
+        "helps": found.helps,
+        "words": words,
+        "table": _table(found, order, names, scores),
+    }
 
 
 def _decision(mine: Recommendation) -> str:
@@ -109,33 +99,6 @@ _OF_FEATURES = "their features"
 
 def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 else "less than 1%"
-
-
-# ---------------------------------------------------------------------- charts
-
-
-def _gains(found: SegmentedRecommendation, order: list[Segment]) -> Chart:
-    """What segments gain by decisions of their own: all together, then the largest."""
-    order = [one for one in order if found.gains[one].differs]
-    shown = order[:_INTERVALS]
-    intervals = [_interval("all segments, by their events", found.gain, 0)]
-    intervals += [_interval(segment_text(one), found.gains[one], 2) for one in shown]
-    left = len(order) - len(shown)
-    rest = f" The {len(shown)} largest of those with a decision of their own are drawn." if left > 0 else ""
-    title = "What a decision of its own gains"
-    return Chart(
-        title,
-        forest(intervals, "better per event than one for all", f"{title}, with 95% of what is believed"),
-        "How much better it is per event than the decision for all, with 95% of what is believed. Grey: it may be "
-        f"nothing.{rest}",
-    )
-
-
-def _interval(name: str, gain: SegmentGain, colour: int) -> Interval:
-    return Interval(name, gain.mean, gain.low, gain.high, colour, gain.sure)
-
-
-# ---------------------------------------------------------------------- the table
 
 
 def _table(

@@ -3,24 +3,21 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from sottovoce._written import bare_name
-from sottovoce.lab import Result, Sweep
+from sottovoce.lab import Sweep
 from sottovoce.lab.grouping import gather
 from sottovoce.lab.slopes import Fit, Slope, slopes
-from sottovoce.lab.summary import Summary, summarise
-from sottovoce.lab.sweeps.records import COLUMNS, columns_of
-from sottovoce.report._palette import algorithm_colours
-from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run, statement_rows
+from sottovoce.lab.summary import Summary, failures, summarise
+from sottovoce.lab.sweeps.cell import Result
+from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run
 from sottovoce.report.html._problem_part import problem_part
 from sottovoce.report.html.page import write_page
-from sottovoce.report.html.pieces import Table, TableCell, table, text
-from sottovoce.report.numbers import epsilon_name, joined, short, significant
-
-_WORDY = ("error", "privacy")
+from sottovoce.report.html.pieces import table, text
+from sottovoce.report.numbers import epsilon_name, joined, short
 
 
 def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
@@ -51,7 +48,7 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
     """
     results = sweep.results
     groups = [one for one in summarise(results) if one.runs]
-    colours = algorithm_colours(cell.algorithm for cell in sweep.cells)
+    colours = {name: number for number, name in enumerate(dict.fromkeys(cell.algorithm for cell in sweep.cells))}
     parts = [
         problem_part(sweep, mine, colours, anchor=f"problem-{i}")
         for i, mine in enumerate(gather(groups, lambda one: one.problem).values())
@@ -62,24 +59,23 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
         "title": _title(sweep, parts),
         "lead": [_lead(sweep, results)],
         "banner": _banner(promises),
-        "tiles": [tile for part in parts for tile in part.tiles][:6],
+        "tiles": [part["tile"] for part in parts][:6],
         "contents": _contents(parts, bool(sloped)),
         "reading": _reading(groups),
         "problems": parts,
         "promises": promises,
         "slopes": sloped,
-        "failed": _failed(results),
+        "failed": failures(results),
         "missing": _missing(sweep, results),
-        "cells": _cells(results),
         "command": sweep.command,
         "again": "Equal seeds give the same figures bit for bit, except for the times.",
     }
     return write_page(path, "sweep.html", content)
 
 
-def _title(sweep: Sweep, parts: list[Any]) -> str:
+def _title(sweep: Sweep, parts: list[dict[str, Any]]) -> str:
     if len(parts) == 1:
-        return f"{parts[0].title}: what privacy costs"
+        return f"{parts[0]['title']}: what privacy costs"
     names = dict.fromkeys(bare_name(cell.problem) for cell in sweep.cells)
     return f"What privacy costs on {joined(names)}"
 
@@ -106,13 +102,12 @@ def _banner(promises: list[tuple[str, Promise, Rows]]) -> str:
     return ""
 
 
-def _contents(parts: list[Any], sloped: bool) -> list[tuple[str, str]]:
+def _contents(parts: list[dict[str, Any]], sloped: bool) -> list[tuple[str, str]]:
     return [
-        *((part.anchor, part.title) for part in parts),
+        *((part["anchor"], part["title"]) for part in parts),
         ("privacy", "What is promised"),
         *([("slopes", "Slopes")] if sloped else []),
         ("failed", "Failures"),
-        ("cells-section", "Every cell"),
         ("again", "Do it again"),
     ]
 
@@ -144,7 +139,7 @@ def _promise(sweep: Sweep, one: Summary) -> tuple[Promise, Rows]:
         details = sweep.run_of(one.done[0].cell).details
     except (LookupError, ValueError, OSError):  # the noise of a sweep is simulated wherever there is any
         return promise_of(None, headline=one.privacy, simulated=math.isfinite(one.epsilon)), ()
-    return promise_of_run(details), statement_rows(details)
+    return promise_of_run(details), details.privacy_rows
 
 
 def _slopes(results: Sequence[Result]) -> dict[str, Any] | None:
@@ -180,41 +175,7 @@ def _fixed(one: Slope) -> str:
     return ", ".join(fixed if one.horizon is None else [*fixed, f"{short(one.horizon)} events"])
 
 
-def _failed(results: tuple[Result, ...]) -> Table:
-    shown = ("problem", "algorithm", "epsilon", "horizon", "seed")
-    return table(
-        "failures",
-        "Cells that failed, and why. The same command tries them again.",
-        [columns_of(one) for one in results if one.status != "done"],
-        {name: _reading_of(name) for name in shown} | {"why": lambda row: text(row["error"][0], long=True)},
-    )
-
-
 def _missing(sweep: Sweep, results: tuple[Result, ...]) -> str:
     count = len(sweep.cells) - len(results)
     verb = "has" if count == 1 else "have"
     return f"{count:,} of {len(sweep.cells):,} cells {verb} not been run: the same command goes on." if count else ""
-
-
-def _cells(results: tuple[Result, ...]) -> Table:
-    return table(
-        "cells",
-        f"{len(results):,} cells. Press a head to sort.",
-        [columns_of(one) for one in results],
-        {name.replace("_", " "): _reading_of(name) for name in COLUMNS},
-        sortable=True,
-    )
-
-
-def _reading_of(name: str) -> Callable[[Mapping[str, tuple[Any, str]]], TableCell]:
-    return lambda row: _entry(name, *row[name])
-
-
-def _entry(name: str, value: Any, exact: str) -> TableCell:
-    """Return a value of results.csv: shortened for people, exact in the attribute."""
-    if isinstance(value, str):
-        return TableCell(exact, value=exact, style="long" if name in _WORDY and len(exact) > 40 else "")
-    words = f"{value:,}" if isinstance(value, int) else significant(value)
-    if name == "epsilon" and math.isfinite(value):
-        words = f"{value:g}"
-    return TableCell("" if math.isnan(value) else words, value=exact, style="n")

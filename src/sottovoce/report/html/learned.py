@@ -1,8 +1,6 @@
 """What a study has learned: its recommendation, what is believed, what its rounds released. Released values only."""
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -16,99 +14,56 @@ from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior, segment_text
 from sottovoce.models.published import quantity
 from sottovoce.report._charts import Axis, Curve, line_chart
-from sottovoce.report.html._beliefs import ShownBelief, show_belief
-from sottovoce.report.html._drawings import Drawing, draw_decision
-from sottovoce.report.html._segments import ShownSegments, show_segments
-from sottovoce.report.html.pieces import Chart, Mark, Table, table
-from sottovoce.report.numbers import TWO_SIDES, give_or_take, sentence, significant
+from sottovoce.report.html._beliefs import show_belief
+from sottovoce.report.html._drawings import draw_decision
+from sottovoce.report.html._segments import show_segments
+from sottovoce.report.html.pieces import Chart, Mark, table
+from sottovoce.report.numbers import TWO_SIDES, give_or_take, sentence
 from sottovoce.studies import History, Study
 from sottovoce.studies.history import NO_HISTORY
 
 _BEYOND = 0.25  # of the range of losses: noise can put a mean outside of it, and a chart ends there
 _DOUBTFUL = 0.01  # probability, if the model is right, of residuals as large: too small to praise it
-_NOTHING = 1e-9  # a loss that is none
 _POINTS = 240  # of a line
-_ROWS = 200  # of a table
-
 _SEGMENTS = 6  # whose beliefs and rounds are drawn, the largest first
+_SHOWN = ("why", "loss", "reward", "items", "how sure")  # of the rows that a recommendation prints
 
 Histories = dict[Any, History]
 """By segment; of a study without segments, that of None."""
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
-    """What a study has learned.
+def look_learned(study: Study, earlier: Histories | None = None) -> dict[str, Any]:
+    """Return what a study has learned, for `learned.html`; `earlier` is what its histories were at the last look.
 
-    Attributes
-    ----------
-    drawing
-        The recommendation, as people think of it.
-    sure
-        How sure it is, and what it rests on: names and texts.
-    known
-        Whether anything was released yet.
-    alarms
-        Of a model that does not fit, and of a world that changed.
-    beliefs
-        Charts of posteriors: of the study, or of its largest segments by their names; none where the plan has none.
-    no_belief
-        Why there is none, in words.
-    rounds
-        A chart of the released means; None where rounds have none.
-    no_rounds
-        Why there is none, in words.
-    table
-        The same means in numbers.
-    planned
-        The plan, and what became of it.
-    histories
-        To go on from, next time.
-    segments
-        Of a study with segments: the decision of each, what it gains by it, and whether that pays.
+    These are under `histories`, to go on from. `drawing` is the recommendation as people think of it, `sure` says how
+    sure it is, `alarms` tell of a model that does not fit, and of a world that changed; `beliefs` are charts of
+    posteriors, of the study or of its largest segments by their names; `rounds` is a chart of the released means.
     """
-
-    drawing: Drawing
-    sure: tuple[tuple[str, str], ...]
-    known: bool
-    alarms: tuple[Mark, ...]
-    beliefs: tuple[tuple[str, ShownBelief], ...]
-    no_belief: str
-    rounds: Chart | None
-    no_rounds: str
-    table: Table | None
-    planned: dict[str, Any]
-    histories: Histories
-    segments: ShownSegments | None = None
-
-
-def look_learned(study: Study, earlier: Histories | None = None) -> Learned:
-    """Return what a study has learned; `earlier` is what its histories were when it was last looked at."""
     found, before = study.recommend(), earlier or {}
+    segmented = found if isinstance(found, SegmentedRecommendation) else None
     whose = _largest(found)
     histories = {one: _history(study, one, before.get(one)) for one in whose}
     beliefs = {one: known for one in whose if (known := _belief_of(study, one)) is not None}
-    shown = tuple(
-        (_called(one), drawn)
+    shown = [
+        (_called(one), show_belief(known, _best(found, one), who="this study" if one is None else _called(one)))
         for one, known in beliefs.items()
-        if (drawn := show_belief(known, _best(found, one), who="this study" if one is None else _called(one)))
-    )
-    chart = _rounds_chart(histories, found, *study.loss_range)
-    history = histories.get(None, NO_HISTORY)
-    return Learned(
-        drawing=draw_decision(study.domain, found.x, beliefs.get(None)),
-        sure=(*_sure(found), ("Enough", str(enough_for(study, 0.95, 0.01, found=found)))),
-        known=bool(found.rounds),
-        alarms=tuple(_alarms(found, histories)),
-        beliefs=shown,
-        no_belief="" if shown else _no_belief(study, bool(found.rounds)),
-        rounds=chart,
-        no_rounds="" if chart else _no_rounds(histories),
-        table=_rounds_table(histories, study.direction),
-        planned=_planned_of(study.plan, study.domain.center, beliefs.get(None), found, history),
-        histories=histories,
-        segments=_segments(study, found),
-    )
+    ]
+    said = [(sentence(name), sentence(text)) for name, text in found.rows if name in _SHOWN]
+    rests = f"{found.rounds:,} released rounds" if found.rounds else "nothing: no round was released yet"
+    chart, history = _rounds_chart(histories, found, *study.loss_range), histories.get(None, NO_HISTORY)
+    return {
+        "drawing": draw_decision(study.domain, found.x, beliefs.get(None)),
+        "sure": [("Rests on", rests), *said, ("Enough", str(enough_for(study, 0.95, 0.01, found=found)))],
+        "known": bool(found.rounds),
+        "alarms": list(_alarms(found, histories)),
+        "segments": segmented and show_segments(segmented, names=study.domain.coordinate_names),
+        "beliefs": shown,
+        "no_belief": "" if shown else _no_belief(study, bool(found.rounds)),
+        "rounds": chart,
+        "no_rounds": "" if chart else _no_rounds(histories),
+        "planned": _planned_of(study.plan, study.domain.center, beliefs.get(None), found, history),
+        "histories": histories,
+    }
 
 
 def _largest(found: Recommendation) -> list[Any]:
@@ -130,12 +85,6 @@ def _history(study: Study, segment: Any, earlier: History | None) -> History:
     return study.history(earlier) if segment is None else study.history(earlier, segment=segment)
 
 
-def _segments(study: Study, found: Recommendation) -> ShownSegments | None:
-    if not isinstance(found, SegmentedRecommendation):
-        return None
-    return show_segments(found, names=study.domain.coordinate_names)
-
-
 def _belief_of(study: Study, segment: Any) -> Posterior | None:
     try:
         found = study.posterior() if segment is None else study.posterior(segment=segment)
@@ -152,29 +101,8 @@ def _no_belief(study: Study, known: bool) -> str:
 
 
 def _no_rounds(histories: Histories) -> str:
-    why = next((one.why for one in histories.values() if one.why), "")
-    return why or "Fewer than two rounds were released so far."
-
-
-def _sure(found: Recommendation) -> Any:
-    yield "Rests on", f"{found.rounds:,} released rounds" if found.rounds else "nothing: no round was released yet"
-    yield "Why", sentence(found.why)
-    if found.loss is not None:
-        yield f"Expected {quantity(found.direction)}", f"{give_or_take(found.loss, found.deviation)} per event (95%)"
-    if found.share is not None:
-        yield "Still the best in", f"{found.share:.0%} of the worlds that fit what was released"
-    if found.shortfall is not None:
-        yield "The best may be better by", _shortfall(*found.shortfall)
-    if found.rounds and found.loss is None:
-        yield "How sure", "not known: this plan has no model of the losses"
-
-
-def _shortfall(mean: float, most: float) -> str:
-    if mean < _NOTHING:
-        return "hardly anything"
-    if most < _NOTHING:
-        return f"{significant(mean, 2)} per event on average, and nothing in 95% of these worlds"
-    return f"{significant(mean, 2)} per event on average, and at most {significant(most, 2)} in 95% of these worlds"
+    why = next((one.why for one in histories.values() if one.why), "fewer than two rounds were released so far")
+    return f"{sentence(why).rstrip('.')}."
 
 
 def _alarms(found: Recommendation, histories: Histories) -> Any:
@@ -241,29 +169,6 @@ def _line(history: History, low: float, high: float, name: str, colour: int) -> 
     bands = np.minimum(noise, np.minimum(means - bottom, top - means))
     cut = bool((history.means[kept] != means).any() or (bands < noise - 1e-12).any())
     return Curve(name, ends, means, np.maximum(bands, 0.0), colour), cut
-
-
-def _rounds_table(histories: Histories, direction: str) -> Table | None:
-    """Return the released means in numbers, the newest first; of each segment in its turn."""
-    shown = [
-        (whose, one, place)
-        for whose, one in histories.items()
-        for place in range(len(one.means) - 1, max(-1, len(one.means) - 1 - _ROWS // len(histories)), -1)
-    ]
-    if not shown:
-        return None
-    seen = sum(one.seen for one in histories.values())
-    left_out = "" if len(shown) == seen else f" The newest {len(shown):,} of {seen:,}."
-    columns: dict[str, Callable[[tuple[Any, History, int]], Any]] = {
-        "segment": lambda row: _called(row[0]),
-        "round": lambda row: int(row[1].rounds[row[2]]),
-        "up to event": lambda row: int(row[1].ends[row[2]]),
-        f"released mean {quantity(direction)} per event": lambda row: float(row[1].means[row[2]]),
-        "noise, 95%": lambda row: float(TWO_SIDES * row[1].deviations[row[2]]),
-    }
-    if None in histories:
-        del columns["segment"]
-    return table("rounds-table", f"Released rounds, the newest first.{left_out}", shown, columns)
 
 
 # ---------------------------------------------------------------------- the plan, and what happened

@@ -62,7 +62,7 @@ def _content(study: Study) -> dict[str, Any]:
         "lead": [f"{sentence(privacy.headline)}."],
         "banner": bare,
         "tiles": [],
-        "contents": [(name, words) for name, words in _CONTENTS.items() if name != "segments" or found.segments],
+        "contents": [(name, words) for name, words in _CONTENTS.items() if name != "segments" or found["segments"]],
         "it": found,
         "status": study.status().rows,
         "statement": privacy.rows,

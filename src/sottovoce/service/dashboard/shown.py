@@ -14,7 +14,7 @@ from typing import Any
 from sottovoce.auditing import AuditRecord, read_audit
 from sottovoce.privacy.promise import UNSPENT
 from sottovoce.report import Statement, statement
-from sottovoce.report.html.learned import Histories, Learned, look_learned
+from sottovoce.report.html.learned import Histories, look_learned
 from sottovoce.report.html.pieces import Mark, Tile
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard.pages import render
@@ -154,11 +154,11 @@ class Shown:
                 found, promised = await self._context.look(name, look)
                 content = {"it": found, "promise": promised, "audits": audits, "unreadable": unreadable}
                 kept.body = await asyncio.to_thread(render, "learned_and_promised.html", content)
-                kept.version, kept.histories = wanted, found.histories
+                kept.version, kept.histories = wanted, found["histories"]
             return kept.body
 
 
 def _learned_and_promised(
     study: Study, *, earlier: Histories, audits: tuple[AuditRecord, ...]
-) -> tuple[Learned, Statement]:
+) -> tuple[dict[str, Any], Statement]:
     return look_learned(study, earlier), statement(study, audits=audits)
