@@ -97,7 +97,7 @@ def visitor(browser, show, site):
 def test_a_running_study_is_followed_without_reload(visitor, site, player):
     study = site.studies["spring"]
     visitor.get(page_of(site, "spring"))
-    visitor.execute_script("window.mine = true; document.querySelector('#rounds-in-numbers').open = true")
+    visitor.execute_script("window.mine = true; document.querySelector('#whole-plan').open = true")
     link = visitor.find_element(By.CSS_SELECTOR, "nav.contents a[href='#promise']")
     visitor.execute_script("arguments[0].focus(); scrollTo(0, 400)", link)
     rounds = study.round
@@ -110,7 +110,7 @@ def test_a_running_study_is_followed_without_reload(visitor, site, player):
         assert f"{rounds + more} rounds are closed" in text_of(visitor, "#news")  # said to whoever does not see
         assert f"{study.status().asked:,}" in text_of(visitor, "#now")
     assert visitor.execute_script("return window.mine")
-    assert visitor.execute_script("return document.querySelector('#rounds-in-numbers').open")
+    assert visitor.execute_script("return document.querySelector('#whole-plan').open")
     assert visitor.switch_to.active_element == link
     assert visitor.execute_script("return scrollY") == 400
     assert visitor.execute_script("return document.querySelectorAll('#rounds svg').length") == 1
@@ -201,8 +201,8 @@ def test_everything_is_reached_by_keyboard(visitor, site):
     tab_to(visitor, "To the content").send_keys(Keys.ENTER)
     tab_to(visitor, "spring").send_keys(Keys.ENTER)
     waited(visitor, lambda: "/studies/spring" in visitor.current_url)
-    tab_to(visitor, "The same in numbers").send_keys(Keys.ENTER)
-    assert visitor.execute_script("return document.querySelector('#rounds-in-numbers').open")
+    tab_to(visitor, "The whole plan").send_keys(Keys.ENTER)
+    assert visitor.execute_script("return document.querySelector('#whole-plan').open")
     tab_to(visitor, f"Revoke key {victim.id}").send_keys(Keys.ENTER)
     waited(visitor, lambda: "cannot be undone" in text_of(visitor, "main"))
     tab_to(visitor, "Revoke it").send_keys(Keys.ENTER)
