@@ -17,7 +17,7 @@ import sottovoce as sv
 from sampling import sampled
 from sottovoce import _sums
 from sottovoce._sums import Probed
-from sottovoce.auditing import Configuration, OwnersChannel, StudyConfiguration, align, audit
+from sottovoce.auditing import Configuration, OwnersChannel, align, audit
 from sottovoce.learning.bandit import policy
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.models import belief
@@ -54,7 +54,7 @@ def sphere(mechanism, privacy):
 
 
 def study(subject=TWO_NUMBERS):
-    return StudyConfiguration(subject, "study")
+    return replace(subject, stored=True, label="study")
 
 
 def misaligned(subject, most=24, **options):

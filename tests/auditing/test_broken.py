@@ -58,7 +58,7 @@ def with_release(configuration, tamper):
     """The real optimizer, with something in front of its release mechanism."""
 
     def make(seed, noise):
-        optimizer = configuration(seed, noise)
+        optimizer = configuration.optimizer(seed, noise)
         epoch = optimizer._policy.current()
         epoch.mechanism = tamper(epoch.mechanism)
         return optimizer

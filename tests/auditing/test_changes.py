@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.auditing import ChangingConfiguration, Configuration, CountedConfiguration, StudyConfiguration, align
+from sottovoce.auditing import Configuration, align
 from sottovoce.optimizer import Optimizer
 from sottovoce.plans import sensitivity
 from sottovoce.privacy import ItemGrid
@@ -33,7 +33,7 @@ def linear(**more):
 
 def changing(subject, *after):
     """Return a subject whose decisions have more items after a change, of names that are new, and fewer in the end."""
-    return ChangingConfiguration(subject, tuple(zip(after, (WIDER, FEWER), strict=True)), "changing")
+    return replace(subject, changes=tuple(zip(after, (WIDER, FEWER), strict=True)))
 
 
 SUBJECTS = {
@@ -43,10 +43,10 @@ SUBJECTS = {
     "zCDP": changing(items(privacy=sv.ZCDP(0.5)), 40, 100),
     "one number": changing(linear(), 6, 30),
     "segments": changing(items(None, (0.0, 1.0), segments=["phone", "desktop"], horizon=330), 70, 190),
-    "counted": CountedConfiguration(changing(items(privacy=TWICE), 40, 100), 2, "counted"),
-    "counted segments": CountedConfiguration(changing(linear(segments=["phone", "desktop"]), 6, 30), 2, "counted"),
-    "study": changing(StudyConfiguration(items(), "study"), 40, 100),
-    "counted study": CountedConfiguration(changing(StudyConfiguration(linear(), "study"), 6, 30), 2, "counted"),
+    "counted": changing(items(privacy=TWICE, people=2), 40, 100),
+    "counted segments": changing(linear(segments=["phone", "desktop"], people=2), 6, 30),
+    "study": changing(items(stored=True), 40, 100),
+    "counted study": changing(linear(stored=True, people=2), 6, 30),
 }
 ALL = ("block", "single", "shuffled", "pieces")
 FEW = {"study": ("block", "pieces", "renewed"), "segments": ("block", "pieces"), "counted segments": ("pieces",)}

@@ -10,7 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.auditing import EvaluationConfiguration, StudyConfiguration, align, shipped
+from sottovoce.auditing import EvaluationConfiguration, align, shipped
 from sottovoce.auditing.subjects.evaluated import evaluations_shipped
 from sottovoce.evaluations._book import _EvaluationPolicy
 from sottovoce.learning.bandit.policy import BanditPolicy
@@ -29,9 +29,9 @@ DECIDING = {
     "optimizer": SHIPPED["posterior, probe-sums"],
     "segments": SEGMENTS,
     "unknown horizon": EPOCHS,
-    "study": StudyConfiguration(replace(SHIPPED["posterior, probe-sums"], horizon=8, label=None), "study"),
-    "study with segments": StudyConfiguration(replace(SEGMENTS, horizon=12, label=None), "study with segments"),
-    "study of unknown horizon": StudyConfiguration(replace(EPOCHS, label=None), "study of unknown horizon"),
+    "study": replace(SHIPPED["posterior, probe-sums"], horizon=8, label="study", stored=True),
+    "study with segments": replace(SEGMENTS, horizon=12, label="study with segments", stored=True),
+    "study of unknown horizon": replace(EPOCHS, label="study of unknown horizon", stored=True),
     "service": audited.service_shipped()[0],
 }
 EVALUATING = {

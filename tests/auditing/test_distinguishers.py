@@ -11,9 +11,9 @@ from sottovoce.auditing.attacks.observations import Observations, lowest_bits, v
 
 def test_the_view_of_tree_nodes_takes_a_tree_apart():
     """Running sums of a tree share their noise; what the view shows does not: every node has its own."""
-    released = MechanismAlone("tree", sv.PureDP(1.0), rounds=7).observe(None, 20_000, sv.SimulatedNoise(0))
-    nodes = np.corrcoef(views(released)["tree nodes"].T)
-    sums = np.corrcoef(views(released)["numbers"].T)
+    released = MechanismAlone("tree", sv.PureDP(1.0), rounds=7).released(None, 20_000, sv.SimulatedNoise(0))
+    nodes = np.corrcoef(views(Observations(released))["tree nodes"].T)
+    sums = np.corrcoef(released[:, :, 0].T)
     assert np.abs(nodes - np.eye(7)).max() < 0.05  # seven standard errors
     assert np.abs(sums - np.eye(7)).max() > 0.3
 

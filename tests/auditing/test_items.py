@@ -11,7 +11,7 @@ import pytest
 import sottovoce as sv
 from sampling import sampled
 from sottovoce._sums import Itemised
-from sottovoce.auditing import Configuration, StudyConfiguration, align
+from sottovoce.auditing import Configuration, align
 from sottovoce.learning.bandit import policy
 from sottovoce.plans import sensitivity
 from sottovoce.privacy import ItemGrid, noise
@@ -56,7 +56,7 @@ def test_intact_programs_align(name):
 
 def test_intact_studies_align():
     for most in (1.0, None):
-        assert not misaligned(StudyConfiguration(items(most), "study by item"), 2, ["block", "shuffled"])
+        assert not misaligned(replace(items(most), stored=True), 2, ["block", "shuffled"])
 
 
 def test_other_ways_of_telling_align():

@@ -13,7 +13,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.auditing import Configuration, EvaluationConfiguration, StudyConfiguration, align, audit, shipped
+from sottovoce.auditing import Configuration, EvaluationConfiguration, align, audit, shipped
 from sottovoce.auditing.subjects.evaluated import Evaluated, evaluations_shipped
 from sottovoce.evaluations import Evaluation, _stored
 from sottovoce.learning.bandit.policy import BanditPolicy
@@ -24,7 +24,7 @@ from sottovoce.service.endpoints import studies
 
 SHIPPED = {one.label: one for one in [*shipped(), *evaluations_shipped(), *audited.service_shipped()]}
 BELIEVING = SHIPPED["posterior, probe-sums"]
-STUDY = StudyConfiguration(replace(BELIEVING, horizon=8, label=None), "study")
+STUDY = replace(BELIEVING, horizon=8, label="study", stored=True)
 WATCHFUL = SHIPPED["posterior with a change probe, probe-sums"]
 MANY = SHIPPED["posterior, 12 segments, probe-sums"]
 SEGMENTED_STUDY = SHIPPED["study of posterior, segments, probe-sums"]
@@ -360,4 +360,4 @@ def test_configurations_of_ones_own_are_watched_as_well(monkeypatch):
     own = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), 12, {"exploration": "frames", "batch_size": 4})
     raw = overhear(monkeypatch, sv.Study)
     changed(monkeypatch, sv.Study, "statement", lambda self, said: replace(said, name=f"{said.name} {raw(self)}"))
-    assert "statement shows" in found(StudyConfiguration(own, "own"))
+    assert "statement shows" in found(replace(own, stored=True))

@@ -7,7 +7,7 @@ import sottovoce as sv
 from sampling import sampled
 from sottovoce.auditing import Configuration, MechanismAlone, audit
 from sottovoce.auditing._sources import secure_pool
-from sottovoce.auditing.attacks.observations import Observations, lowest_bits
+from sottovoce.auditing.attacks.observations import lowest_bits
 from sottovoce.auditing.parallel import BanditExperiment
 from sottovoce.auditing.playing.neighbours import Crowd
 from sottovoce.auditing.playing.worlds import Neighbours
@@ -21,16 +21,15 @@ RUNS = 4000
 class FloatLaplace(MechanismAlone):
     """numpy's Laplace noise on a float: 0 or 1, of the scale that epsilon = 1 asks for."""
 
-    def observe(self, person, runs, source):
+    def released(self, person, runs, source):
         coins = np.random.default_rng(0 if person is None else 1)
-        noisy = (0.0 if person is None else 1.0) + coins.laplace(scale=1.0, size=(runs, 1, 1))
-        return Observations(noisy)
+        return (0.0 if person is None else 1.0) + coins.laplace(scale=1.0, size=(runs, 1, 1))
 
 
 def test_float_noise_needs_finer_bits_around_zero():
     """About 27% of outputs around 0 cannot be 1 plus anything: they need bits below 2^-53."""
     broken = FloatLaplace("fresh", sv.PureDP(1.0), rounds=1)
-    around_zero, around_one = (lowest_bits(broken.observe(person, 20_000, None).released) for person in (None, 0))
+    around_zero, around_one = (lowest_bits(broken.released(person, 20_000, None)) for person in (None, (0,)))
     assert 0.24 < (around_zero < -53).mean() < 0.30
     assert (around_one < -53).mean() == 0
 
@@ -42,13 +41,13 @@ def test_an_audit_catches_float_noise_by_its_lowest_bits():
 
 
 def released_by_mechanism(name, privacy, person):
-    return MechanismAlone(name, privacy, rounds=3).observe(person, RUNS, secure_pool()).released
+    return MechanismAlone(name, privacy, rounds=3).released(person, RUNS, secure_pool())
 
 
 @pytest.mark.parametrize("name", sampled(NOISED, 2))
 def test_released_values_lie_on_one_public_grid_in_both_worlds(name):
     """Integers times a public unit, so the set of values that can be seen is the same whatever the losses were."""
-    for person in (None, 0):
+    for person in (None, (0,)):
         released = released_by_mechanism(name, sv.PureDP(1.0), person)
         assert (released == np.rint(released)).all()
         assert {0.0, 1.0} <= set(released[:, 0].ravel() % 2)  # no coarser grid either
@@ -58,7 +57,7 @@ def test_released_values_lie_on_one_public_grid_in_both_worlds(name):
 def test_lowest_bits_are_the_same_in_both_worlds(name):
     """How often each bit is the lowest, to 5 standard errors: by bad luck all of these fail less than once in 10^4."""
     without, with_person = (
-        lowest_bits(released_by_mechanism(name, sv.PureDP(1.0), person)[:, 0]) for person in (None, 0)
+        lowest_bits(released_by_mechanism(name, sv.PureDP(1.0), person)[:, 0]) for person in (None, (0,))
     )
     for bit in range(6):
         one, other = (without == bit).mean(), (with_person == bit).mean()

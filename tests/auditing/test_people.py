@@ -3,10 +3,12 @@
 Alignments are exact: a right program never fails them, and a break that they catch is caught every time.
 """
 
+from dataclasses import replace
+
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing import Configuration, CountedConfiguration, EvaluationConfiguration, StudyConfiguration, align
+from sottovoce.auditing import Configuration, EvaluationConfiguration, align
 from sottovoce.rounds.people import Askers
 from sottovoce.rounds.round import Draw
 from sottovoce.rounds.stores.memory import MemoryStore
@@ -34,7 +36,7 @@ SUBJECTS = {
     "optimizer": optimizer(),
     "segments": optimizer(segments=["phone", "desktop"]),
     "items": ITEMS,
-    "study": StudyConfiguration(optimizer(), "study"),
+    "study": optimizer(stored=True),
     "evaluations": EvaluationConfiguration(TWICE, 8),
     "stored evaluations": EvaluationConfiguration(TWICE, 8, 1, 2, stored=True),
 }
@@ -44,7 +46,7 @@ def audited(name):
     # One at a time, a round whose last loss is not wanted is released by the next ask of its segment; or earlier, if
     # somebody looks, and so in another order than without.
     schedules = ["block"] if name == "segments" else ["block", "single"]
-    found = align(CountedConfiguration(SUBJECTS[name], 2, name), most=5, schedules=schedules)
+    found = align(replace(SUBJECTS[name], people=2), label=name, most=5, schedules=schedules)
     print(found)
     return found
 

@@ -28,8 +28,8 @@ def test_segments_are_on_the_surface():
     parts = {part.label for part in run_all._parts(1.0, 0.0, None, None, 400, 1)}
     assert {one.label for one in SHIPPED} <= parts
     assert len(SHIPPED) == 7
-    assert all(one(0, sv.SimulatedNoise(0)).segments is not None for one in SHIPPED)
-    assert run_all._kind(ONE) == "segments"
+    assert all(one.segments is not None for one in SHIPPED)
+    assert run_all._cost(ONE) == 3
 
 
 SOME = {"posterior, segments, patience of 1, probe-sums"}
@@ -114,7 +114,7 @@ def crowd(monkeypatch):
 
 
 def test_segments_that_share_rounds_align(crowd):
-    made = crowd(0, sv.SimulatedNoise(0))
+    made = crowd.optimizer(0, sv.SimulatedNoise(0))
     assert isinstance(made._policy, pooled_policy.PooledPolicy)
     for _ in range(3):
         actions = made.ask(segment=["segment 0", "segment 1"] * 6)

@@ -11,7 +11,6 @@ from sottovoce.auditing import align, shipped
 from sottovoce.auditing._sources import Scripted
 from sottovoce.auditing.playing.public_views import PUBLIC, listening, look, plain, public_names
 from sottovoce.auditing.playing.schedules import play
-from sottovoce.auditing.playing.transcripts import harness_for
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours, others_of
 from sottovoce.service import audited
 
@@ -71,7 +70,7 @@ def test_what_is_compared_is_compared_to_the_last_bit():
 def test_looks_are_taken_on_the_way_and_in_the_end():
     """In the middle of the person's round, before it is released; and all views are there each time."""
     source = Scripted(0)
-    seen = play(harness_for(BELIEVING(0, source), source), Neighbours((1,), (0,), schedule="single"), 0, watched=True)
+    seen = play(BELIEVING(0, source), Neighbours((1,), (0,), schedule="single"), 0, watched=True)
     assert {"repr", "posterior", "recommend", "outstanding", "beliefs", "the refusal of a second loss"} <= set(
         seen.views[0]
     )
@@ -79,7 +78,7 @@ def test_looks_are_taken_on_the_way_and_in_the_end():
     assert seen.views[0]["repr"] != seen.views[-1]["repr"]
     assert seen.views[-1]["remaining"] == 0
     assert not seen.changed
-    assert not play(harness_for(BELIEVING(0, source), source), Neighbours((1,), (0,)), 0).views
+    assert not play(BELIEVING(0, source), Neighbours((1,), (0,)), 0).views
 
 
 def test_what_is_said_is_heard():
@@ -115,7 +114,7 @@ def test_whether_a_loss_came_is_public(pair):
     seen = []
     for world in (0, 1):
         source = Scripted(0)
-        run = play(harness_for(BELIEVING(0, source), source), Neighbours((11,), (2,), pair), world, watched=True)
+        run = play(BELIEVING(0, source), Neighbours((11,), (2,), pair), world, watched=True)
         seen.append(run.views[0])  # before the last round is closed, nothing of it is released
     assert (seen[0] == seen[1]) == (None not in PAIRS[pair]) or "forgotten" in pair
 

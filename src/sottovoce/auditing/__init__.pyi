@@ -19,15 +19,10 @@ from sottovoce.auditing.subjects.catalogue import (
     mechanisms_alone as mechanisms_alone,
     shipped as shipped,
 )
-from sottovoce.auditing.subjects.configurations import (
-    ChangingConfiguration as ChangingConfiguration,
-    Configuration as Configuration,
-    CountedConfiguration as CountedConfiguration,
-)
+from sottovoce.auditing.subjects.configurations import Configuration as Configuration
 from sottovoce.auditing.subjects.evaluated import (
     EvaluationConfiguration as EvaluationConfiguration,
     evaluations_shipped as evaluations_shipped,
 )
 from sottovoce.auditing.subjects.alone import MechanismAlone as MechanismAlone
 from sottovoce.auditing.subjects.alone import OwnersChannel as OwnersChannel
-from sottovoce.auditing.subjects.studied import StudyConfiguration as StudyConfiguration

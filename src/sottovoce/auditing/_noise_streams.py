@@ -6,17 +6,15 @@ Where every loss is the lowest of its range, its integer is 0, and what is relea
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sottovoce._arrays import Integers
 from sottovoce.auditing.playing.schedules import play
-from sottovoce.auditing.playing.transcripts import harness_for
 from sottovoce.auditing.playing.worlds import Neighbours
 from sottovoce.auditing.subjects.configurations import Configuration
-from sottovoce.auditing.subjects.studied import StudyConfiguration
 from sottovoce.domains import Box, Simplex
 from sottovoce.errors import ForkRefused
 from sottovoce.privacy import Noise, PureDP, SecureNoise, local
@@ -142,8 +140,7 @@ def _optimizers(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     found = []
     for label, configuration in (("numbers of an optimizer", frames), ("nodes of an optimizer's tree", nodes)):
         source: Any = None if make_source is None else make_source()
-        made = configuration._make(0, source, **configuration.planned)
-        released = np.array(play(harness_for(made, source), _NOBODY, 0).released)
+        released = np.array(play(configuration(0, source), _NOBODY, 0).released)
         if configuration is nodes:
             sums, count = np.concatenate([np.zeros_like(released[:1]), released]), np.arange(1, len(released) + 1)
             released = sums[1:] - sums[count & (count - 1)]
@@ -155,7 +152,7 @@ def _studies(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     """Releases of a study that nobody passed a source to."""
     small = _frames(max(8, draws // 100))
     source: Any = None if make_source is None else make_source()
-    released = play(StudyConfiguration(small, "study")(0, source), _NOBODY, 0).released
+    released = play(replace(small, stored=True)(0, source), _NOBODY, 0).released
     return [NoiseStream("numbers of a study", np.array(released).astype(np.int64), small.plan.noise)]
 
 

@@ -121,7 +121,7 @@ def align(
 def _aligned(subject: Callable[[int, Any], Any], seed: int, worlds: Neighbours) -> _Finding:
     def played(world: int, shifts: dict[int, Floats], watched: bool = False) -> tuple[Transcript, Scripted]:
         source = Scripted(seed, shifts)
-        return play(harness_for(subject(seed, source), source), worlds, world, watched=watched), source
+        return play(harness_for(subject(seed, source)), worlds, world, watched=watched), source
 
     comparable = None not in PAIRS[worlds.pair]  # whether a loss came is public: counts of both kinds are shown
     reference, _ = played(0, {}, watched=comparable)

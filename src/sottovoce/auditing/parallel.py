@@ -2,11 +2,11 @@
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,25 +16,10 @@ from sottovoce.auditing.attacks.observations import Observations, observed
 from sottovoce.auditing.playing.neighbours import Crowd
 from sottovoce.auditing.playing.schedules import play
 from sottovoce.auditing.playing.transcripts import harness_for
-from sottovoce.auditing.subjects.alone import MechanismAlone, OwnersChannel
+from sottovoce.auditing.subjects.alone import Alone
 from sottovoce.privacy import NoiseSource, SimulatedNoise
 
 MakeOptimizer = Callable[[int, NoiseSource], Any]
-
-
-class Experiment(Protocol):
-    """Runs people who are each in one of two worlds, by a coin."""
-
-    @property
-    def crowds(self) -> Sequence[Any]:
-        """The people who are in a run together: each says in words how its two worlds differ."""
-
-    @property
-    def chunk(self) -> int:
-        """How many runs to ask for at a time."""
-
-    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
-        """Run one of the crowds, each person in a world that a coin chooses."""
 
 
 @dataclass(frozen=True)
@@ -51,55 +36,12 @@ class BanditExperiment:
         """Run one of the crowds. The public coins are the same in every run: an adversary knows them anyway."""
         people = self.crowds[crowd]
         worlds = coins.random((runs, len(people))) < 0.5
-        played = [play(harness_for(self.make(self.seed, source), source), people, people.world(one)) for one in worlds]
+        played = [play(harness_for(self.make(self.seed, source)), people, people.world(one)) for one in worlds]
         return observed(played, self.rounds, worlds)
 
 
-@dataclass(frozen=True)
-class MechanismExperiment:
-    """A mechanism alone."""
-
-    mechanism: MechanismAlone | OwnersChannel
-    people: tuple[tuple[int, ...], ...]
-    chunk: int = 2500
-
-    @property
-    def crowds(self) -> list[list[str]]:
-        """One person each: in which rounds."""
-        return [[f"round{'s' * (len(one) > 1)} {', '.join(str(t + 1) for t in one)}"] for one in self.people]
-
-    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
-        """Run it; runs of the first world come first, which shows nothing to an attack that looks at one at a time."""
-        high = int(coins.binomial(runs, 0.5))
-        parts = [(None, runs - high), (self.people[crowd], high)]
-        seen = [self.mechanism.observe(person, count, source) for person, count in parts if count]
-        return replace(Observations.joined(seen), worlds=np.arange(runs)[:, None] >= runs - high)
-
-
-Progress = Callable[[int], None]
-
-
-@dataclass(frozen=True)
-class Batch:
-    """So many runs of one crowd."""
-
-    crowd: int
-    runs: int
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    experiment: Experiment
-    index: int  # among the batches that were asked for
-    crowd: int
-    runs: int
-    noise_seed: tuple[int, int] | None  # None: secure noise
-
-    def observe(self) -> Observations:
-        # Every chunk of simulated noise has a stream of its own, so results do not depend on how chunks are shared out.
-        source = secure_pool() if self.noise_seed is None else Pooled(SimulatedNoise(_mixed(*self.noise_seed)))
-        coins = np.random.default_rng(self.noise_seed)  # of the worlds; fresh ones without a seed
-        return self.experiment.observe(self.crowd, self.runs, source, coins)
+Experiment = BanditExperiment | Alone
+"""Runs people who are each in one of two worlds, by a coin: `crowds` of those who are in a run together."""
 
 
 @contextmanager
@@ -139,9 +81,9 @@ def each(executor: Executor | None, work: Callable[[Any], Any], items: Iterable[
 def observe(
     executor: Executor | None,
     experiment: Experiment,
-    batches: list[Batch],
+    batches: list[tuple[int, int]],
     noise_seed: int | None,
-    progress: Progress,
+    progress: Callable[[int], None],
 ) -> list[Observations]:
     """Return what was seen in each batch; `progress` is told of every chunk how many runs it was.
 
@@ -152,18 +94,32 @@ def observe(
     experiment
         What is run.
     batches
-        Which crowds, and how often.
+        Which crowds, and how many runs of each.
     noise_seed
         Of simulated noise; None for secure noise.
     progress
         Told of every chunk.
     """
-    chunks = list(_chunks(experiment, batches, noise_seed))
+    chunks = [
+        (index, (experiment, crowd, min(experiment.chunk, runs - first)))
+        for index, (crowd, runs) in enumerate(batches)
+        for first in range(0, runs, experiment.chunk)
+    ]
+    # Every chunk of simulated noise has a stream of its own, so results do not depend on how chunks are shared out.
+    seeds = [None if noise_seed is None else (noise_seed, number) for number in range(len(chunks))]
     seen: list[list[Observations]] = [[] for _ in batches]
-    for chunk, piece in zip(chunks, each(executor, _Chunk.observe, chunks), strict=True):
-        seen[chunk.index].append(piece)
+    work = [(*chunk, seed) for (_, chunk), seed in zip(chunks, seeds, strict=True)]
+    for (index, _), piece in zip(chunks, each(executor, _observe, work), strict=True):
+        seen[index].append(piece)
         progress(piece.runs)
     return [Observations.joined(pieces) for pieces in seen]
+
+
+def _observe(chunk: tuple[Experiment, int, int, tuple[int, int] | None]) -> Observations:
+    experiment, crowd, runs, seed = chunk
+    source = secure_pool() if seed is None else Pooled(SimulatedNoise(seed[0] * 2**32 + seed[1]))
+    coins = np.random.default_rng(seed)  # of the worlds; fresh ones without a seed
+    return experiment.observe(crowd, runs, source, coins)
 
 
 def in_fresh_processes(
@@ -180,19 +136,5 @@ def in_fresh_processes(
     return found
 
 
-def _chunks(experiment: Experiment, batches: list[Batch], noise_seed: int | None) -> Iterator[_Chunk]:
-    number = 0
-    for index, batch in enumerate(batches):
-        for first in range(0, batch.runs, experiment.chunk):
-            runs = min(experiment.chunk, batch.runs - first)
-            seed = None if noise_seed is None else (noise_seed, number)
-            yield _Chunk(experiment, index, batch.crowd, runs, seed)
-            number += 1
-
-
 def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears them, and stops what is left
-
-
-def _mixed(seed: int, number: int) -> int:
-    return seed * 2**32 + number

@@ -14,19 +14,12 @@ from sottovoce.auditing.attacks.betting import Guesses, least, log_wealth
 from sottovoce.auditing.attacks.claims import Claim, claim_by, claim_of
 from sottovoce.auditing.attacks.observations import Observations, views
 from sottovoce.auditing.attacks.power import PROMISING, Schedule, sees_bare_values, smallest_seen
-from sottovoce.auditing.parallel import (
-    BanditExperiment,
-    Batch,
-    Experiment,
-    MakeOptimizer,
-    MechanismExperiment,
-    processes,
-)
+from sottovoce.auditing.parallel import BanditExperiment, Experiment, MakeOptimizer, processes
 from sottovoce.auditing.parallel import observe as observe_by
 from sottovoce.auditing.playing.neighbours import crowds, neighbours
 from sottovoce.auditing.playing.survey import survey
 from sottovoce.auditing.results import Audit
-from sottovoce.auditing.subjects.alone import MechanismAlone, OwnersChannel
+from sottovoce.auditing.subjects.alone import Alone
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, SimulatedNoise
 
 _LEAST_RUNS = 400
@@ -39,7 +32,7 @@ _MOST_PARTS = 64  # of an audit
 
 
 def audit(
-    subject: MakeOptimizer | MechanismAlone | OwnersChannel,
+    subject: MakeOptimizer | Alone,
     *,
     claimed: Guarantee | None = None,
     delta: float | None = None,
@@ -68,7 +61,7 @@ def audit(
     ----------
     subject
         make_optimizer(seed, noise): returns a fresh optimizer with these public coins and this source of noise, such as
-        a `Configuration` or a `StudyConfiguration`; short horizons make many runs affordable. Or a
+        a `Configuration`; short horizons make many runs affordable. Or a
         `MechanismAlone`.
     claimed
         The guarantee to test; by default that of the optimizer's own statement.
@@ -107,7 +100,7 @@ def audit(
     >>> found.passed, found.epsilon_claimed
     (True, 1.0)
     """
-    if not (callable(subject) or isinstance(subject, MechanismAlone | OwnersChannel)):
+    if not (callable(subject) or isinstance(subject, Alone)):
         raise TypeError(
             "subject must be a function of a seed and a source of noise that returns an optimizer, or a "
             f"sottovoce.auditing.Configuration, got {subject!r}"
@@ -126,7 +119,7 @@ def audit(
     with processes(workers) if isinstance(workers, int) else nullcontext(workers) as executor:
         parts = itertools.count()  # each has noise of its own
 
-        def observe(batches: list[Batch]) -> list[Observations]:
+        def observe(batches: list[tuple[int, int]]) -> list[Observations]:
             part = next(parts)
             seeded = None if noise_seed is None else _MOST_PARTS * noise_seed + part
             return observe_by(executor, audited.experiment, batches, seeded, count)
@@ -136,7 +129,7 @@ def audit(
     return _judged(audited, crowd, evidence, confidence, label or audited.name, done)
 
 
-_Observe = Callable[[list[Batch]], list[Observations]]
+_Observe = Callable[[list[tuple[int, int]]], list[Observations]]
 
 
 @dataclass(frozen=True)
@@ -157,7 +150,7 @@ class _Evidence:
 
 
 def _prepared(
-    subject: MakeOptimizer | MechanismAlone | OwnersChannel,
+    subject: MakeOptimizer | Alone,
     claimed: Guarantee | None,
     delta: float | None,
     seed: int,
@@ -165,10 +158,9 @@ def _prepared(
     runs: int,
     schedules: Sequence[str] | None,
 ) -> _Subject:
-    if isinstance(subject, MechanismAlone | OwnersChannel):
+    if isinstance(subject, Alone):
         claim = claim_of(claimed or subject.privacy, delta, gaussian_noise=subject.noise.family == "gaussian")
-        experiment = MechanismExperiment(subject, subject.people, subject.chunk)
-        return _Subject(experiment, claim, f"{subject.name} alone", "mechanism", noise_seed is not None)
+        return _Subject(subject, claim, f"{subject.name} alone", "mechanism", noise_seed is not None)
     source: NoiseSource = secure_pool() if noise_seed is None else Pooled(SimulatedNoise(noise_seed))
     claim, statement, plan = claim_by(lambda: subject(seed, source), claimed, delta)
     local = isinstance(statement.guarantee, LocalDP)
@@ -192,7 +184,7 @@ def _crowd(audited: _Subject, runs: int, observe: _Observe) -> tuple[int, Observ
     stages = 1 if len(alive) <= _FEW_CROWDS else 2
     for stage in range(stages):
         each = max(_LEAST_LOOK, _for_choosing(runs) // stages // len(alive))
-        for crowd, more in zip(alive, observe([Batch(crowd, each) for crowd in alive]), strict=True):
+        for crowd, more in zip(alive, observe([(crowd, each) for crowd in alive]), strict=True):
             seen[crowd].append(more)
         kept = 1 if stage == stages - 1 else max(2, len(alive) // _FEW_CROWDS)
         strength = {crowd: choose(audited.claim, Observations.joined(seen[crowd])).strength for crowd in alive}
@@ -209,7 +201,7 @@ def _bet(audited: _Subject, crowd: int, seen: Observations, runs: int, error: fl
     while left:
         known = seen.runs
         size = left if left < 2 * known else known  # each block as long as all before it: no attack grows too old
-        seen = Observations.joined([seen, *observe([Batch(crowd, size)])])
+        seen = Observations.joined([seen, *observe([(crowd, size)])])
         attack = choose(claim, seen.part(slice(known)))
         guesses.append(attack.judged(claim, seen.part(slice(known, None))))
         left -= size

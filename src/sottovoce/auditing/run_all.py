@@ -19,28 +19,14 @@ from sottovoce.privacy import LocalDP
 
 Progress = Callable[[float, str], None]
 _ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as little
-_FEWER = {"study": 5, "stored evaluations": 5, "epochs": 5, "segments": 3}  # runs of an optimizer for one of these
 _LEAST = 400
 _IN_FILES = ("study", "stored evaluations")
 _ALIGNED, _NOISE = 60, 4000  # pairs of worlds, and draws
-_SECONDS = {
-    "alignment": 1.0,
-    "noise": 15.0,
-    "optimizer": 1.3e-3,
-    "posterior": 4e-3,
-    "epochs": 8e-3,
-    "segments": 12e-3,
-    "evaluations": 2.5e-3,
-    "study": 0.06,
-    "stored evaluations": 0.04,
-    "mechanism": 1e-4,
-}
 
 
 @dataclass(frozen=True)
 class _Part:
     label: str
-    seconds: float  # about, on one core
     work: Callable[..., Any]  # (executor, confidence, progress) -> Audit or Checks
 
 
@@ -83,23 +69,20 @@ def audit_all(
     share = (1 - confidence) / len(parts)
     audits: list[Audit] = []
     checks: list[Check] = []
-    total, done = sum(part.seconds for part in parts), 0.0
     finished = 0
+
+    def tell(done: int, of: int) -> None:
+        if progress is not None:
+            progress((finished + done / max(1, of)) / len(parts), parts[finished].label)
+
     with processes(workers) as executor, suppress(KeyboardInterrupt):
         for part in parts:
-            tell = partial(_tell, progress, done, part, total)
             tell(0, 1)
             found = part.work(executor, 1 - share, tell)
             audits.extend([found] if isinstance(found, Audit) else [])
             checks.extend([] if isinstance(found, Audit) else found)
-            done += part.seconds
             finished += 1
     return Findings(tuple(audits), tuple(checks), confidence, finished == len(parts))
-
-
-def _tell(progress: Progress | None, before: float, part: _Part, total: float, done: int, of: int) -> None:
-    if progress is not None:
-        progress((before + part.seconds * done / max(1, of)) / total, part.label)
 
 
 def _parts(
@@ -114,40 +97,30 @@ def _parts(
     subjects: list[Any] = [*shipped(epsilon, delta, exploration=exploration, mechanism=mechanism), *more]
     subjects += evaluations_shipped(epsilon, delta, mechanism) if exploration is None else []
     alignable = [one for one in subjects if _alignable(one)]
-    parts = []
-    if alignable:
-        parts.append(_Part("alignments", _SECONDS["alignment"] * len(alignable), partial(_aligned, alignable)))
+    parts = [_Part("alignments", partial(_aligned, alignable))] if alignable else []
     if noise_seed is None and exploration is None and mechanism is None:
-        parts.append(_Part("the noise itself", _SECONDS["noise"], _noise))
+        parts.append(_Part("the noise itself", _noise))
     if exploration is None or mechanism is not None:
         for alone in mechanisms_alone(epsilon, delta, mechanism):
-            parts.append(
-                _audited(alone, label_of(f"{alone.name} alone", alone.privacy), _ALONE * runs, "mechanism", noise_seed)
-            )
-    for one in subjects:
-        if not getattr(one, "by_runs", True):
-            continue
-        kind = _kind(one)
-        parts.append(_audited(one, one.label or "", max(_LEAST, runs // _FEWER.get(kind, 1)), kind, noise_seed))
-    return parts
+            label = label_of(f"{alone.name} alone", alone.privacy)
+            parts.append(_audited(alone, label, _ALONE * runs, noise_seed))
+    by_runs = [one for one in subjects if one.by_runs]
+    return parts + [_audited(one, one.label or "", max(_LEAST, runs // _cost(one)), noise_seed) for one in by_runs]
 
 
 def _alignable(subject: Any) -> bool:
     owners = isinstance(subject.privacy, LocalDP)
-    return not owners and can_be_aligned(subject.plan) and getattr(subject, "alignable", True)
+    return not owners and can_be_aligned(subject.plan) and bool(subject.alignable)
 
 
-def _kind(subject: Any) -> str:
-    """What a run of it costs follows from."""
-    if subject.horizon is None:
-        return "epochs"
-    if subject.kind == "optimizer" and subject.segments is not None:
-        return "segments"
-    believes = subject.kind == "optimizer" and not subject.plan.options.steps
-    return "posterior" if believes else str(subject.kind)
+def _cost(subject: Any) -> int:
+    """How many runs of a plain optimizer one of these takes as long as, about."""
+    if subject.horizon is None or subject.kind in _IN_FILES:
+        return 5
+    return 3 if getattr(subject, "segments", None) is not None else 1
 
 
-def _audited(subject: Any, label: str, runs: int, kind: str, noise_seed: int | None) -> _Part:
+def _audited(subject: Any, label: str, runs: int, noise_seed: int | None) -> _Part:
     def work(executor: Executor | None, confidence: float, progress: Any) -> Audit:
         return audit(
             subject,
@@ -159,7 +132,7 @@ def _audited(subject: Any, label: str, runs: int, kind: str, noise_seed: int | N
             progress=progress,
         )
 
-    return _Part(label, _SECONDS[kind] * runs, work)
+    return _Part(label, work)
 
 
 def _aligned(subjects: list[Any], executor: Executor | None, confidence: float, progress: Any) -> list[Check]:

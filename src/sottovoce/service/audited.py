@@ -13,10 +13,10 @@ import numpy as np
 from httpx2 import ASGITransport, AsyncClient, Response
 
 from sottovoce._arrays import Floats
-from sottovoce.auditing import Configuration, StudyConfiguration
+from sottovoce.auditing import Configuration
 from sottovoce.auditing.playing.public_views import plain
 from sottovoce.auditing.playing.transcripts import disjoint_items
-from sottovoce.auditing.subjects.studied import scratch_folder
+from sottovoce.auditing.subjects.configurations import scratch_folder
 from sottovoce.domains import Hypersimplex
 from sottovoce.domains.specification import specify
 from sottovoce.learning import Actions, Plan
@@ -40,24 +40,21 @@ _HEADERS = ("content-type", "content-length", "retry-after", "cache-control")
 
 
 @dataclass(frozen=True, eq=False)
-class ServiceConfiguration(StudyConfiguration):
-    """A fresh service with one study, in a file of its own that is deleted in the end.
+class ServiceConfiguration(Configuration):
+    """A fresh service with one study, in a file that is deleted in the end; all else as of a `Configuration`.
 
     Parameters
     ----------
-    configuration
-        What the study is made with.
-    label
-        A name for tables.
+    schedules
+        How losses may arrive.
     """
 
-    label: str = "service, probe-sums"
-    by_runs = False  # the study is; what is looked for here is what answers show besides
     schedules: tuple[str, ...] | None = ("block", "single")
+    kind, by_runs = "study", False  # the study is run; what is looked for here is what answers show besides
 
-    def __call__(self, seed: int, noise: NoiseSource) -> "Served":
+    def __call__(self, seed: int, noise: NoiseSource | None) -> Any:
         """Return a harness for a fresh service."""
-        return Served(self.configuration, seed, noise)
+        return Served(self, seed, noise)
 
 
 def service_shipped(epsilon: float = 1.0) -> list[ServiceConfiguration]:
@@ -68,11 +65,13 @@ def service_shipped(epsilon: float = 1.0) -> list[ServiceConfiguration]:
     epsilon
         Of the guarantee.
     """
-    choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
-    small = Configuration(Hypersimplex(4, 2), PureDP(epsilon), 8, choices, losses="linear", integral=True)
-    items = Configuration(Hypersimplex(list("abcde"), 3), PureDP(epsilon), 130, {"probes": 2}, (-1.0, 0.0))
-    by_item = replace(items, integral=True, feedback="items", most=1.0)
-    return [ServiceConfiguration(small), ServiceConfiguration(by_item, "service by item, item-sums")]
+    pure, choices = PureDP(epsilon), {"exploration": "posterior", "probes": 2, "least_events": 2}
+    small = ServiceConfiguration(Hypersimplex(4, 2), pure, 8, choices, losses="linear", integral=True)
+    items = ServiceConfiguration(Hypersimplex(list("abcde"), 3), pure, 130, {"probes": 2}, (-1.0, 0.0), integral=True)
+    return [
+        replace(small, label="service, probe-sums"),
+        replace(items, label="service by item, item-sums", feedback="items", most=1.0),
+    ]
 
 
 class Served:
@@ -90,7 +89,7 @@ class Served:
 
     unsettled = ("/metrics",)  # which count the calls that read them
 
-    def __init__(self, configuration: Configuration, seed: int, source: NoiseSource) -> None:
+    def __init__(self, configuration: Configuration, seed: int, source: NoiseSource | None) -> None:
         if not isinstance(configuration.privacy, PureDP):
             raise ValueError(f"privacy must be pure here, got {configuration.privacy!r}")
         self._configuration, self.loss_range = configuration, configuration.loss_range
@@ -126,7 +125,7 @@ class Served:
     @property
     def privacy(self) -> PrivacyStatement:
         """What the study promises."""
-        return self._configuration(0, SimulatedNoise(0)).privacy
+        return self._configuration.optimizer(0, SimulatedNoise(0)).privacy
 
     @property
     def plan(self) -> Plan:

@@ -64,7 +64,7 @@ def survey(
 def _played(make: Callable[[int, Any], Any], seed: int, events: tuple[int, ...], schedule: str = "block") -> Transcript:
     silence = Silence()
     raised = Neighbours(events, (), "lowest, far above", schedule=schedule)
-    return play(harness_for(make(seed, silence), silence), raised, 1)
+    return play(harness_for(make(seed, silence)), raised, 1)
 
 
 def _worth_a_look(rounds: tuple[int, ...]) -> list[int]:

@@ -5,6 +5,7 @@ The one file of this package that knows the optimizer's insides: where its relea
 
 import itertools
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look, plain, public_names
 from sottovoce.learning import PrivateBandit
 from sottovoce.learning.bandit.actions import Action, Actions
-from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, local
+from sottovoce.privacy import LocalDP, PrivacyStatement, local
 from sottovoce.rounds.store import Compute
 
 
@@ -54,26 +55,33 @@ class Transcript:
 class Harness:
     """What a run is played on, and what an adversary can read of it: an optimizer, a study, or evaluations.
 
+    Where there are segments, whom an event is for is public, and alike in both worlds: whole rounds are asked of one
+    segment after another; otherwise segments take turns event by event, so that a person with several events is in
+    several of them.
+
     Parameters
     ----------
     optimizer
         What is played on.
-    source
-        Of its noise.
-    loss_range
-        That losses are clipped to.
+    people
+        How many come often, and are counted; 0: nobody is.
+    changes
+        Sets that are changed to, each once so many events were asked.
     """
 
-    segments: tuple[Any, ...] = ()
-    people = 0  # who come often, and are counted; 0: nobody is
-    changes: tuple[tuple[int, Any], ...] = ()  # sets that are changed to, each once so many events were asked
-    _asked = 0  # events
-
-    def __init__(self, optimizer: Any, source: NoiseSource, loss_range: tuple[float, float]) -> None:
-        self._optimizer, self._source, self.loss_range = optimizer, source, loss_range
+    def __init__(self, optimizer: Any, *, people: int = 0, changes: Sequence[tuple[int, Any]] = ()) -> None:
+        self._optimizer, self.loss_range, self.people = optimizer, optimizer.loss_range, people
+        self._changes, self._asked = list(changes), 0
         self.unsettled, self.own = (*public_names(optimizer).unsettled, "beliefs"), dict[Any, str]()
         self.released: list[Floats] = []
         self._widths: dict[Any, int] = {}  # by id: of how many items a decision is
+        declared = getattr(optimizer, "segments", None)
+        self.segments = () if declared is None else tuple(declared.names)
+        self._turns = itertools.cycle(self.segments)
+        self._whose: dict[Any, Any] = {}  # segments, by id
+        self._by_owners = isinstance(optimizer.privacy.guarantee, LocalDP)
+        self._lock = threading.Lock()
+        self._listen()
 
     @property
     def remaining(self) -> int | None:
@@ -104,27 +112,35 @@ class Harness:
 
     def ask(self, size: int | None) -> Any:
         """Return so many actions, or the rest of the round; of another set, if it is time for that."""
-        while self.changes and self._asked >= self.changes[0][0]:
-            (_, domain), *later = self.changes
-            self._optimizer.change(domain=domain)
-            self.changes = tuple(later)
-        actions = self._actions(size, self._whom(size))
+        while self._changes and self._asked >= self._changes[0][0]:
+            self._optimizer.change(domain=self._changes[0][1])
+            del self._changes[0]
+        whom = whose_turn(self.people, self._asked, self.remaining if size is None else size)
+        segments = [next(self._turns) for _ in range(size or 1)] if self.segments else []
+        if segments:
+            whom |= {"segment": segments if len(segments) > 1 else segments[0]}
+        if size == 1:
+            actions = alone(self._optimizer.ask(**one_of(whom)))
+        else:
+            actions = self._optimizer.ask_round(**whom) if size is None else self._optimizer.ask(size, **whom)
         self._asked += len(actions)
+        if segments:
+            self._whose |= dict(zip(actions.ids.tolist(), itertools.cycle(segments), strict=False))
         if self._optimizer.plan.exploration == "items":
             self._widths |= {one.id: int(one.x.sum()) for one in actions}
         return actions
 
-    def _whom(self, size: int | None) -> dict[str, Any]:
-        """Say for whom a call is, where people are counted."""
-        return whose_turn(self.people, self._asked, self.remaining if size is None else size)
-
-    def _actions(self, size: int | None, whom: dict[str, Any]) -> Any:
-        if size == 1:
-            return alone(self._optimizer.ask(**one_of(whom)))
-        return self._optimizer.ask_round(**whom) if size is None else self._optimizer.ask(size, **whom)
-
     def tell(self, ids: Any, losses: Any) -> None:
-        """Tell losses; where each item has one, of items that low losses and high ones have not in common."""
+        """Tell losses, or what their owners make of them.
+
+        Where each item has one, of items that low losses and high ones have not in common.
+        """
+        if self._by_owners:
+            reports: Any = [local.privatise(loss, self._optimizer.channel) for loss in np.atleast_1d(losses)]
+            with self._lock:
+                self.released.extend(np.array([report], dtype=np.float64) for report in reports)
+            self._optimizer.tell(ids, report=reports if np.ndim(ids) else reports[0])
+            return
         if self._widths:
             told = zip(np.atleast_1d(ids).tolist(), np.atleast_1d(losses).tolist(), strict=True)
             rows = [disjoint_items(loss, self._widths[one], self.loss_range) for one, loss in told]
@@ -133,7 +149,10 @@ class Harness:
         self._optimizer.tell(ids, losses)
 
     def forget(self, ids: Any) -> None:
-        """Say that losses will not come."""
+        """Say that losses will not come; an owner who says nothing sends no report either."""
+        if self._by_owners:
+            with self._lock:
+                self.released.extend(np.zeros(1) for _ in np.atleast_1d(ids))
         self._optimizer.forget(ids)
 
     def renew(self, how: str) -> None:
@@ -141,8 +160,13 @@ class Harness:
         raise NotImplementedError(f"this cannot be {how}")
 
     def parts(self, ids: list[Any]) -> list[list[int]]:
-        """Return the places of ids whose rounds are released apart from those of others: here there is one stream."""
-        return [list(range(len(ids)))]
+        """Return the places of ids whose rounds are released together, segment by segment, as these were asked for."""
+        if not self.segments:
+            return [list(range(len(ids)))]
+        return [
+            [place for place, one in enumerate(ids) if self._whose[one] == segment]
+            for segment in dict.fromkeys(self._whose.values())
+        ]
 
     def look(self) -> dict[str, Any]:
         """Return all that is public, and what is stored of what later rounds follow from."""
@@ -154,6 +178,8 @@ class Harness:
 
     def _listen(self) -> None:
         """Read every release, in the order of the draws, as it is kept once its round is closed."""
+        if self._by_owners:  # reports are all that is to be read
+            return
         store = self._optimizer._store
         release = store.release
 
@@ -168,71 +194,6 @@ class Harness:
             return more
 
         store.release = read
-
-
-class InMemory(Harness):
-    """A harness for an optimizer."""
-
-    def __init__(self, optimizer: PrivateBandit, source: NoiseSource) -> None:
-        super().__init__(optimizer, source, optimizer.loss_range)
-        self._on_owners_side = isinstance(optimizer.privacy.guarantee, LocalDP)
-        self._lock = threading.Lock()
-        self._listen_unless_reported()
-
-    def tell(self, ids: Any, losses: Any) -> None:
-        """Tell losses, or what their owners make of them."""
-        if not self._on_owners_side:
-            super().tell(ids, losses)
-            return
-        reports: Any = [local.privatise(loss, self._optimizer.channel) for loss in np.atleast_1d(losses)]
-        with self._lock:
-            self.released.extend(np.array([report], dtype=np.float64) for report in reports)
-        self._optimizer.tell(ids, report=reports if np.ndim(ids) else reports[0])
-
-    def forget(self, ids: Any) -> None:
-        """Say that losses will not come; an owner who says nothing sends no report either."""
-        if self._on_owners_side:
-            with self._lock:
-                self.released.extend(np.zeros(1) for _ in np.atleast_1d(ids))
-        super().forget(ids)
-
-    def _listen_unless_reported(self) -> None:
-        if not self._on_owners_side:  # there, reports are all that is to be read
-            self._listen()
-
-
-class TakingTurns(Harness):
-    """What a harness has besides, where there are segments: whom an event is for is public, and alike in both worlds.
-
-    Whole rounds are asked of one segment after another; otherwise segments take turns event by event, so that a person
-    with several events is in several of them.
-    """
-
-    def __init__(self, *made: Any) -> None:
-        super().__init__(*made)
-        self.segments = tuple(self._optimizer.segments.names)
-        self._turns = itertools.cycle(self.segments)
-        self._whose: dict[Any, Any] = {}  # by id
-
-    def _actions(self, size: int | None, whom: dict[str, Any]) -> Any:
-        """Return so many actions, or the rest of the round of the segment whose turn it is."""
-        count = 1 if size is None else size
-        segments = [next(self._turns) for _ in range(count)]
-        actions = super()._actions(size, whom | {"segment": segments if count > 1 else segments[0]})
-        whose = segments * len(actions) if size is None else segments
-        self._whose |= dict(zip(actions.ids.tolist(), whose, strict=True))
-        return actions
-
-    def parts(self, ids: list[Any]) -> list[list[int]]:
-        """Return the places of each segment's ids, in the order in which segments were first asked for."""
-        return [
-            [place for place, one in enumerate(ids) if self._whose[one] == segment]
-            for segment in dict.fromkeys(self._whose.values())
-        ]
-
-
-class InSegments(TakingTurns, InMemory):
-    """A harness for an optimizer with segments."""
 
 
 def disjoint_items(losses: Any, width: int, loss_range: tuple[float, float]) -> Floats:
@@ -290,9 +251,6 @@ def alone(action: Action) -> Actions:
     return Actions(np.array([action.id]), action.x[None], np.array([action.wants_loss]))
 
 
-def harness_for(made: Any, source: NoiseSource) -> Harness:
-    """Return a harness for what a subject has made."""
-    harness: Harness = made
-    if isinstance(made, PrivateBandit):
-        harness = InMemory(made, source) if made.segments is None else InSegments(made, source)
-    return harness
+def harness_for(made: Any) -> Harness:
+    """Return a harness for what a subject has made: an optimizer, or what is one already."""
+    return Harness(made) if isinstance(made, PrivateBandit) else made

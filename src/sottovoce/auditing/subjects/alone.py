@@ -1,10 +1,12 @@
 """What is audited alone, by the thousand: mechanisms, whose coordinates each serve as a run, or an owner's channel."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from sottovoce._arrays import Floats
 from sottovoce._checks import choice, whole
 from sottovoce.auditing.attacks.observations import Observations
 from sottovoce.auditing.playing.worlds import FAR
@@ -12,8 +14,62 @@ from sottovoce.privacy import MECHANISMS, Guarantee, LocalDP, Noise, NoiseSource
 from sottovoce.privacy.noise import Sampler
 
 
+class Alone(ABC):
+    """What is run by itself: an experiment of one person a run."""
+
+    privacy: Guarantee
+    name: Any
+    chunk: ClassVar[int] = 2500  # runs that are made at a time
+
+    @property
+    @abstractmethod
+    def noise(self) -> Noise:
+        """The noise of one number."""
+
+    @property
+    @abstractmethod
+    def people(self) -> tuple[tuple[int, ...], ...]:
+        """The rounds that a person may be in."""
+
+    @abstractmethod
+    def released(self, person: tuple[int, ...] | None, runs: int, source: NoiseSource) -> Floats:
+        """Return what runs of one world release, (runs, rounds, 1).
+
+        Parameters
+        ----------
+        person
+            The rounds that the person is in, from 0; None for the world in which nobody differs.
+        runs
+            How many.
+        source
+            Of the noise.
+        """
+
+    @property
+    def crowds(self) -> list[list[str]]:
+        """One person each: in which rounds."""
+        return [[f"round{'s' * (len(one) > 1)} {', '.join(str(t + 1) for t in one)}"] for one in self.people]
+
+    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
+        """Run both worlds, as coins choose; the first comes first, which shows nothing to who looks at one at a time.
+
+        Parameters
+        ----------
+        crowd
+            Whose, of `crowds`.
+        runs, source
+            As for `released`.
+        coins
+            Of the worlds.
+        """
+        high = int(coins.binomial(runs, 0.5))
+        parts = [(None, runs - high), (self.people[crowd], high)]
+        released = np.concatenate([self.released(person, count, source) for person, count in parts if count])
+        return Observations(released, worlds=np.arange(runs)[:, None] >= runs - high)
+
+
 @dataclass(frozen=True)
-class MechanismAlone:
+class MechanismAlone(Alone):
     """A mechanism on worst-case integers: zeros, except that one person moves one round by all that a person may.
 
     Parameters
@@ -26,14 +82,11 @@ class MechanismAlone:
         How many releases there are.
     steps
         How far one contribution moves a number.
-    chunk
-        Runs that are made at a time.
 
     Examples
     --------
     >>> import sottovoce as sv
-    >>> seen = MechanismAlone("tree", sv.PureDP(1.0), rounds=3).observe(0, 500, sv.SimulatedNoise(0))
-    >>> seen.released.shape
+    >>> MechanismAlone("tree", sv.PureDP(1.0), rounds=3).released((0,), 500, sv.SimulatedNoise(0)).shape
     (500, 3, 1)
     """
 
@@ -41,7 +94,6 @@ class MechanismAlone:
     privacy: Guarantee
     rounds: int = 7
     steps: int = 2**20
-    chunk: int = 2500
 
     def __post_init__(self) -> None:
         choice("name", self.name, tuple(one.name for one in MECHANISMS.values() if one.noised))
@@ -77,19 +129,9 @@ class MechanismAlone:
         spread = [tuple(range(min(count, self.rounds)))] if count > 1 and self.rounds > 1 else []
         return (*alone, *spread)
 
-    def observe(self, person: int | tuple[int, ...] | None, runs: int, source: NoiseSource) -> Observations:
-        """Run one world: the person is in these rounds (from 0), or (None) does not differ.
-
-        Parameters
-        ----------
-        person
-            Rounds, from 0; None for the world in which nobody differs.
-        runs
-            How many.
-        source
-            Of the noise.
-        """
-        rounds = () if person is None else (person,) if isinstance(person, int) else person
+    def released(self, person: tuple[int, ...] | None, runs: int, source: NoiseSource) -> Floats:
+        """Return what runs release: the person is in these rounds, or (None) does not differ."""
+        rounds = person or ()
         count = self.privacy.contributions
         release = self.open(runs, source.sampler(self.noise))
         step = release.release if hasattr(release, "release") else release.add
@@ -98,29 +140,26 @@ class MechanismAlone:
             share = count if len(rounds) == 1 else 1
             moved = share * self.steps if t in rounds else 0
             released.append(np.asarray(step(np.full(runs, moved, dtype=np.int64)), dtype=np.float64))
-        return Observations(np.stack(released, axis=1)[:, :, None])
+        return np.stack(released, axis=1)[:, :, None]
 
 
 @dataclass(frozen=True)
-class OwnersChannel:
+class OwnersChannel(Alone):
     """The reports that an owner sends of a loss far below its range, or far above.
 
     Parameters
     ----------
     privacy
         The guarantee; with K contributions an owner sends K reports.
-    chunk
-        Runs that are made at a time.
 
     Examples
     --------
     >>> import sottovoce as sv
-    >>> OwnersChannel(sv.LocalDP(1.0, contributions=2)).observe(None, 5, sv.SecureNoise()).released.shape
+    >>> OwnersChannel(sv.LocalDP(1.0, contributions=2)).released(None, 5, sv.SecureNoise()).shape
     (5, 2, 1)
     """
 
     privacy: LocalDP
-    chunk: int = 2500
     name = "one-bit channel"
 
     @property
@@ -133,10 +172,10 @@ class OwnersChannel:
         """There is one owner, and all reports are its own."""
         return (tuple(range(self.privacy.contributions)),)
 
-    def observe(self, person: tuple[int, ...] | None, runs: int, source: NoiseSource) -> Observations:
-        """Run one world. Owners have their own randomness, whatever the source."""
+    def released(self, person: tuple[int, ...] | None, runs: int, source: NoiseSource) -> Floats:
+        """Return reports. Owners have their own randomness, whatever the source."""
         channel = local.OneBitChannel((0.0, 1.0), self.privacy.per_report)
         loss = -FAR if person is None else FAR
         count = self.privacy.contributions
         reports = [[local.privatise(loss, channel) for _ in range(count)] for _ in range(runs)]
-        return Observations(np.array(reports, dtype=np.float64)[:, :, None])
+        return np.array(reports, dtype=np.float64)[:, :, None]

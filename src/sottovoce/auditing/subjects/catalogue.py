@@ -6,11 +6,10 @@ known horizons and epochs, in memory and in studies, with losses and with report
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from sottovoce.auditing.subjects.alone import MechanismAlone, OwnersChannel
-from sottovoce.auditing.subjects.configurations import ChangingConfiguration, Configuration, CountedConfiguration
-from sottovoce.auditing.subjects.studied import StudyConfiguration
+from sottovoce.auditing.subjects.configurations import Configuration
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex
 from sottovoce.plans import EXPLORATIONS, exploration_named
 from sottovoce.privacy import (
@@ -26,12 +25,12 @@ from sottovoce.privacy import (
     mechanism_named,
 )
 
-Subject = Configuration | StudyConfiguration | CountedConfiguration | ChangingConfiguration
+_SEGMENTS = ("phone", "desktop")
 
 
 def shipped(
     epsilon: float = 1.0, delta: float = 0.0, *, exploration: str | None = None, mechanism: str | None = None
-) -> list[Subject]:
+) -> list[Configuration]:
     """Return small configurations of all that ships, or of one exploration or mechanism.
 
     Parameters
@@ -49,11 +48,11 @@ def shipped(
     ['designs, probe-sums', 'integral designs, probe-sums']
     """
     _check_names(exploration, mechanism)
-    found = [
-        made.subject
-        for made in _all(epsilon, delta)
-        if exploration in (None, made.exploration) and mechanism in (None, made.mechanism)
-    ]
+    found = list(_all(epsilon, delta))
+    if exploration is not None:
+        found = [one for one in found if one.plan.exploration == exploration]
+    if mechanism is not None:
+        found = [one for one in found if one.plan.mechanism == mechanism]
     if not found:
         wanted = " and ".join(filter(None, (exploration, mechanism)))
         raise ValueError(
@@ -102,39 +101,31 @@ def _check_names(exploration: str | None, mechanism: str | None) -> None:
         mechanism_named(mechanism)
 
 
-class _Made(NamedTuple):
-    exploration: str
-    mechanism: str
-    subject: Subject
-
-
-def _all(epsilon: float, delta: float) -> Iterator[_Made]:
-    central = _central(epsilon, delta)
+def _all(epsilon: float, delta: float) -> Iterator[Configuration]:
+    central, twice = _central(epsilon, delta), _central(epsilon, delta, 2)
     yield from _posterior(epsilon, delta)
     yield from _items(epsilon, delta)
     yield from _frames(epsilon, delta)
-    yield from _designs(central, _central(epsilon, delta, 2))
+    yield from _designs(central, twice)
     for privacy in _guarantees(epsilon, delta):
         for one in MECHANISMS.values():
             if one.noised and one.serves(privacy) and one not in (PROBE_SUMS, ITEM_SUMS):  # all of the above
                 yield _with_mechanism(one, privacy)
     yield from _other_explorations(central)
-    yield _Made("sphere", "tree", _sphere(_central(epsilon, delta, 2), "tree"))
-    for what, small in (("posterior", _believing(central, None)), ("frames", _frame(central, None))):
-        yield _Made(what, "probe-sums", StudyConfiguration(small, f"study of {what}, probe-sums"))
-    counted = _believing(_central(epsilon, delta, 2), None)
-    for subject, what in ((counted, "posterior"), (StudyConfiguration(counted, ""), "study of posterior")):
-        people = CountedConfiguration(subject, 2, f"{what}, people counted, probe-sums")
-        yield _Made("posterior", "probe-sums", people)
-    segmented = replace(_believing(central, None), segments=["phone", "desktop"], horizon=6)
-    yield _Made("posterior", "probe-sums", StudyConfiguration(segmented, "study of posterior, segments, probe-sums"))
+    yield _sphere(twice, "tree")
+    yield replace(_believing(central, "study of posterior, probe-sums"), stored=True)
+    yield replace(_frame(central, "study of frames, probe-sums"), stored=True)
+    counted = replace(_believing(twice, "posterior, people counted, probe-sums"), people=2)
+    yield counted
+    yield replace(counted, stored=True, label="study of posterior, people counted, probe-sums")
+    segmented = replace(_believing(central, "study of posterior, segments, probe-sums"), segments=_SEGMENTS, horizon=6)
+    yield replace(segmented, stored=True)
     if not delta:  # owners keep pure privacy
-        yield _Made("frames", "local", _local(LocalDP(epsilon)))
+        yield _local(LocalDP(epsilon))
         owners = _believing(LocalDP(epsilon), "posterior, local")
-        yield _Made("posterior", "local", owners)
-        several = replace(owners, label="posterior, segments, local", segments=["phone", "desktop"])
-        yield _Made("posterior", "local", several)
-        yield _Made("frames", "local", _local(LocalDP(epsilon, contributions=2)))
+        yield owners
+        yield replace(owners, label="posterior, segments, local", segments=_SEGMENTS)
+        yield _local(LocalDP(epsilon, contributions=2))
 
 
 def _central(epsilon: float, delta: float, contributions: int = 1) -> Guarantee:
@@ -158,45 +149,49 @@ def label_of(what: str, privacy: Guarantee) -> str:
     return f"{what}{', zCDP' if isinstance(privacy, ZCDP) else ''}{several}"
 
 
-def _posterior(epsilon: float, delta: float) -> Iterator[_Made]:
+def _posterior(epsilon: float, delta: float) -> Iterator[Configuration]:
     """Yield what people get who choose nothing: rounds whose decisions were drawn from what was released before."""
     for contributions in (1, 2):
         for privacy in _guarantees(epsilon, delta, contributions):
             label = label_of("posterior, probe-sums", privacy)
-            yield _Made("posterior", "probe-sums", _believing(privacy, label))
+            yield _believing(privacy, label)
     central, choices = _central(epsilon, delta), {"exploration": "posterior", "probes": 2, "least_events": 2}
     convex = Configuration(Ball(2), central, 12, choices, loss_range=(0.0, 2.0), label="convex posterior, probe-sums")
-    yield _Made("posterior", "probe-sums", convex)
+    yield convex
     watchful = {**choices, "change_probe": True, "probes": 6, "least_events": 1}  # enough numbers to notice a change
     change_probe = replace(
         _believing(central, "posterior with a change probe, probe-sums"), choices=watchful, horizon=18
     )
-    yield _Made("posterior", "probe-sums", change_probe)
+    yield change_probe
     hasty = replace(_believing(central, "posterior, patience of 1, probe-sums"), patience=1)
-    yield _Made("posterior", "probe-sums", hasty)
+    yield hasty
     long = {**choices, "least_events": 32}  # so that a few rounds reach the second epoch
     epochs = replace(hasty, label="posterior, epochs, probe-sums", patience=None, horizon=None, choices=long)
-    yield _Made("posterior", "probe-sums", epochs)
+    yield epochs
     yield from _segmented(epsilon, delta)
 
 
-def _items(epsilon: float, delta: float) -> Iterator[_Made]:
+def _items(epsilon: float, delta: float) -> Iterator[Configuration]:
     """Yield feedback by item, with and without a limit to what a person counts for; neighbours click disjoint items."""
     for contributions in (1, 2):
         for privacy in _guarantees(epsilon, delta, contributions):
-            yield _Made("items", "item-sums", _by_item(privacy, 1.0, label_of("items, most, item-sums", privacy)))
+            yield _by_item(privacy, 1.0, label_of("items, most, item-sums", privacy))
     every = _by_item(_central(epsilon, delta), None, "items, item-sums")
-    yield _Made("items", "item-sums", every)
-    apart = replace(every, label="items, segments, item-sums", segments=["phone", "desktop"])
-    yield _Made("items", "item-sums", replace(apart, horizon=2 * (every.horizon or 0)))
+    yield every
+    apart = replace(every, label="items, segments, item-sums", segments=_SEGMENTS)
+    yield replace(apart, horizon=2 * (every.horizon or 0))
     for small in (every, _by_item(_central(epsilon, delta), 1.0, "items, most, item-sums")):
-        yield _Made("items", "item-sums", StudyConfiguration(small, f"study of {small.label}", ("block", "shuffled")))
+        yield replace(small, stored=True, label=f"study of {small.label}", schedules=("block", "shuffled"))
     changes = ((30, Hypersimplex(list("bcdefg"), 5)),)  # from the second round on, to more items, and others
-    several = replace(_by_item(_central(epsilon, delta, 2), 1.0, ""), horizon=200)
-    counted = CountedConfiguration(StudyConfiguration(several, "", ("block", "pieces")), 2, "")
-    for one, what in ((replace(every, horizon=200), "items"), (counted, "study of items, people counted")):
-        label = f"{what}, a set that changes, item-sums"
-        yield _Made("items", "item-sums", ChangingConfiguration(one, changes, label))
+    yield replace(every, horizon=200, changes=changes, label="items, a set that changes, item-sums")
+    yield replace(
+        _by_item(_central(epsilon, delta, 2), 1.0, "study of items, people counted, a set that changes, item-sums"),
+        horizon=200,
+        changes=changes,
+        stored=True,
+        people=2,
+        schedules=("block", "pieces"),
+    )
 
 
 def _by_item(privacy: Guarantee, most: float | None, label: str) -> Configuration:
@@ -214,19 +209,19 @@ def _by_item(privacy: Guarantee, most: float | None, label: str) -> Configuratio
     )
 
 
-def _segmented(epsilon: float, delta: float) -> Iterator[_Made]:
+def _segmented(epsilon: float, delta: float) -> Iterator[Configuration]:
     """Yield segments, a lane of rounds each; a person with two events is in two segments, or in one."""
     factors = {"device": ["phone", "desktop"], "country": ["it", "de"]}
     for contributions in (1, 2):
         for privacy in _guarantees(epsilon, delta, contributions):
             label = label_of("posterior, segments, probe-sums", privacy)
-            yield _Made("posterior", "probe-sums", replace(_believing(privacy, label), segments=["phone", "desktop"]))
+            yield replace(_believing(privacy, label), segments=_SEGMENTS)
     central = _believing(_central(epsilon, delta), "posterior, segments of factors, probe-sums")
-    yield _Made("posterior", "probe-sums", replace(central, segments=factors, horizon=2 * (central.horizon or 0)))
+    yield replace(central, segments=factors, horizon=2 * (central.horizon or 0))
     hasty = replace(central, label="posterior, segments, patience of 1, probe-sums", patience=1)
-    yield _Made("posterior", "probe-sums", replace(hasty, segments=["phone", "desktop"]))
+    yield replace(hasty, segments=_SEGMENTS)
     many = replace(central, label="posterior, 12 segments, probe-sums", segments=[f"shop {one}" for one in range(12)])
-    yield _Made("posterior", "probe-sums", replace(many, horizon=12))
+    yield replace(many, horizon=12)
 
 
 def _believing(privacy: Guarantee, label: str | None) -> Configuration:
@@ -236,15 +231,15 @@ def _believing(privacy: Guarantee, label: str | None) -> Configuration:
     return Configuration(items, privacy, 6 * each, choices, losses="linear", integral=True, label=label)
 
 
-def _frames(epsilon: float, delta: float) -> Iterator[_Made]:
+def _frames(epsilon: float, delta: float) -> Iterator[Configuration]:
     for contributions in (1, 2):
         for privacy in _guarantees(epsilon, delta, contributions):
-            yield _Made("frames", "probe-sums", _frame(privacy, label_of("frames, probe-sums", privacy)))
+            yield _frame(privacy, label_of("frames, probe-sums", privacy))
     choices = {"exploration": "frames", "batch_size": 32, "directions": 2}
     epochs = Configuration(Simplex(3), _central(epsilon, delta), None, choices, label="frames, epochs, probe-sums")
-    yield _Made("frames", "probe-sums", epochs)
+    yield epochs
     hasty = replace(_frame(_central(epsilon, delta), "frames, patience of 1, probe-sums"), patience=1)
-    yield _Made("frames", "probe-sums", hasty)
+    yield hasty
 
 
 def _frame(privacy: Guarantee, label: str | None) -> Configuration:
@@ -253,7 +248,7 @@ def _frame(privacy: Guarantee, label: str | None) -> Configuration:
     return Configuration(Simplex(3), privacy, 3 * size, choices, label=label)
 
 
-def _designs(central: Guarantee, several: Guarantee) -> Iterator[_Made]:
+def _designs(central: Guarantee, several: Guarantee) -> Iterator[Configuration]:
     base = {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0}
     for what, privacy, integral, more in (
         ("designs, probe-sums", central, False, {}),
@@ -263,25 +258,25 @@ def _designs(central: Guarantee, several: Guarantee) -> Iterator[_Made]:
     ):
         label, choices = label_of(what, privacy), {**base, **more}
         made = Configuration(Simplex(3), privacy, 24, choices, losses="linear", integral=integral, label=label)
-        yield _Made("designs", "probe-sums", made)
+        yield made
 
 
-def _with_mechanism(mechanism: Mechanism, privacy: Guarantee) -> _Made:
+def _with_mechanism(mechanism: Mechanism, privacy: Guarantee) -> Configuration:
     """Return a configuration with a mechanism, by what it takes."""
     if "vectors" in mechanism.takes:
-        return _Made("sphere", mechanism.name, _sphere(privacy, mechanism.name))
+        return _sphere(privacy, mechanism.name)
     made = _frame(privacy, label_of(f"frames, {mechanism.name}", privacy))
-    return _Made("frames", mechanism.name, replace(made, choices={**made.choices, "mechanism": mechanism.name}))
+    return replace(made, choices={**made.choices, "mechanism": mechanism.name})
 
 
-def _other_explorations(central: Guarantee) -> Iterator[_Made]:
+def _other_explorations(central: Guarantee) -> Iterator[Configuration]:
     """Yield a configuration of every way of exploring that has none of its own here, as its plan comes."""
     for kind in EXPLORATIONS.values():
         if kind.name not in ("posterior", "items", "frames", "designs", "sphere"):
             made = Configuration(
                 Simplex(3), central, 24, {"exploration": kind.name}, losses=kind.losses[0], label=kind.name
             )
-            yield _Made(kind.name, made.plan.mechanism, made)
+            yield made
 
 
 def _sphere(privacy: Guarantee, mechanism: str) -> Configuration:

@@ -10,8 +10,7 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look
 from sottovoce.auditing.playing.transcripts import Harness, one_of, whose_turn
-from sottovoce.auditing.subjects.configurations import CountedConfiguration
-from sottovoce.auditing.subjects.studied import scratch_folder
+from sottovoce.auditing.subjects.configurations import scratch_folder
 from sottovoce.evaluations import Evaluation, PrivateEvaluations
 from sottovoce.learning import Actions
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PureDP, local
@@ -59,8 +58,8 @@ class EvaluationConfiguration:
         Whether squares are released as well.
     stored
         Whether they live in an SQLite file of their own, which can be closed and opened again, or put back.
-    schedules
-        How losses may arrive; by default in all ways that are possible.
+    schedules, people
+        As for `Configuration`.
     label
         A name for tables.
 
@@ -81,6 +80,7 @@ class EvaluationConfiguration:
     label: str = "evaluations"
     stored: bool = False
     schedules: tuple[str, ...] | None = None
+    people: int = 0
 
     @property
     def kind(self) -> str:
@@ -125,7 +125,7 @@ class Evaluated(Harness):
         if configuration.stored:
             self._folder = scratch_folder()
         self._evaluations = self._opened_with(loss_range=(0.0, 1.0), seed=seed, **chosen)
-        super().__init__(self._evaluations, source, (0.0, 1.0))
+        super().__init__(self._evaluations, people=configuration.people)
         if configuration.stored:
             self.own[self._folder.name] = "<folder>"
         self._opened: dict[int, Evaluation] = {}  # by number
@@ -236,6 +236,9 @@ class Evaluated(Harness):
         if self._configuration.stored:
             self._folder.cleanup()
 
+    def _listen(self) -> None:
+        """Nothing: results are read in the end."""
+
     def _read(self) -> None:
         found = self._evaluations.results
         if self._configuration.together > 1:
@@ -249,7 +252,7 @@ class Evaluated(Harness):
 
 def evaluations_shipped(
     epsilon: float = 1.0, delta: float = 0.0, mechanism: str | None = None
-) -> list[EvaluationConfiguration | CountedConfiguration]:
+) -> list[EvaluationConfiguration]:
     """Return small configurations of evaluations, in all ways in which they can be had.
 
     Parameters
@@ -267,7 +270,7 @@ def evaluations_shipped(
     return [one for one in _all(epsilon, delta) if mechanism in (None, one.plan.mechanism)]
 
 
-def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration | CountedConfiguration]:
+def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration]:
     for count in (1, 2):
         size, words = 4 * count, ", 2 events a person" * (count > 1)
         central: Guarantee = ApproxDP(epsilon, delta, count) if delta else PureDP(epsilon, count)
@@ -283,7 +286,7 @@ def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration | Cou
         yield EvaluationConfiguration(central, size, 1, 2, stored=True, label=f"stored evaluations, probe-sums{words}")
         squares = f"stored evaluations with squares, probe-sums{words}"
         yield EvaluationConfiguration(central, size, 1, 2, variance=True, stored=True, label=squares)
-    yield CountedConfiguration(EvaluationConfiguration(central, 8), 2, "evaluations, people counted, probe-sums")
+    yield EvaluationConfiguration(central, 8, people=2, label="evaluations, people counted, probe-sums")
     alone: Guarantee = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
     yield EvaluationConfiguration(alone, patience=1, label="evaluations, patience of 1, probe-sums")
     yield EvaluationConfiguration(
