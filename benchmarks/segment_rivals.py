@@ -10,7 +10,7 @@ from sottovoce.domains import Domain
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.lab.simulation import SegmentedEnvironment
 from sottovoce.learning import Actions, Plan, PrivateBandit, Recommendation
-from sottovoce.learning.segmented.requests import events_before_an_end
+from sottovoce.learning.segment_requests import events_before_an_end
 from sottovoce.models import Segment, Segments
 from sottovoce.privacy import Guarantee, NoPrivacy, PrivacyStatement, SimulatedNoise
 

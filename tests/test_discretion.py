@@ -14,7 +14,7 @@ import sottovoce as sv
 from sampling import every
 from sottovoce.cli.app import app
 from sottovoce.errors import InvalidLoss
-from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.learning.reports import ReportGrid
 from sottovoce.privacy import LossGrid
 
 MARK = "715517155"  # stands in every bad loss below

@@ -157,8 +157,8 @@ def test_every_public_name_is_in_the_tables_and_has_one_entry(site, reference):
 @pytest.mark.long
 def test_the_reference_shows_signatures_and_parameters_and_no_raw_docstring(site):
     page = (site / "reference" / "python" / "optimizer.html").read_text(encoding="utf-8")
-    entry = page[page.index('id="sottovoce.learning.bandit.private_bandit.PrivateBandit"') :]
-    entry = entry[: entry.index('id="sottovoce.learning.bandit.private_bandit.PrivateBandit.ask"')]
+    entry = page[page.index('id="sottovoce.learning.private_bandit.PrivateBandit"') :]
+    entry = entry[: entry.index('id="sottovoce.learning.private_bandit.PrivateBandit.ask"')]
     signature = unescape(re.sub(r"<[^>]+>", "", entry[: entry.index("<p>")]))
     assert re.search(r"horizon:\s*int \| None,", signature)
     assert re.search(r'losses:\s*str\s*=\s*"convex",', signature)  # one that the source takes as **options

@@ -80,7 +80,7 @@ def test_every_parameter_of_a_public_name_is_described(reference, package):
 def test_single_choices_of_a_plan_are_described_one_by_one(reference, package):
     choices = package["plans.options.PlanChoices"]
     assert {"radius", "probes", "mechanism"} <= parameters(choices) <= described(choices)
-    bandit = package["learning.bandit.private_bandit.PrivateBandit"]
+    bandit = package["learning.private_bandit.PrivateBandit"]
     assert {"losses", "prior", "choices"} <= parameters(bandit) <= described(bandit)  # not **options
 
 

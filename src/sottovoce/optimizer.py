@@ -18,34 +18,34 @@ from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.errors import InvalidLoss
-from sottovoce.learning.bandit.actions import Action, Actions, as_ids, named_actions, refuse_actions
-from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.describe import describe
-from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.item_losses import in_items, with_zeros
-from sottovoce.learning.bandit.outstanding import Outstanding, outstanding_of
-from sottovoce.learning.bandit.patience import patience_for
-from sottovoce.learning.bandit.policy import BanditPolicy
-from sottovoce.learning.bandit.pooled_policy import POOL, PooledPolicy, shares_rounds
-from sottovoce.learning.bandit.recommendation import (
+from sottovoce.learning.actions import Action, Actions, as_ids, named_actions, refuse_actions
+from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.describe import describe
+from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.item_losses import in_items, with_zeros
+from sottovoce.learning.outstanding import Outstanding, outstanding_of
+from sottovoce.learning.patience import patience_for
+from sottovoce.learning.policy import BanditPolicy
+from sottovoce.learning.pooled_policy import POOL, PooledPolicy, shares_rounds
+from sottovoce.learning.recommendation import (
     Recommendation,
     believed,
     believed_by,
     fit_check_of,
     recommended,
 )
-from sottovoce.learning.bandit.seen_world import SeenWorld, seen_in
-from sottovoce.learning.bandit.segment_policy import SegmentPolicy
-from sottovoce.learning.bandit.set_changes import SetChange
-from sottovoce.learning.bandit.stopping import Enough, enough_for
-from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
-from sottovoce.learning.segmented.requests import (
+from sottovoce.learning.seen_world import SeenWorld, seen_in
+from sottovoce.learning.segment_policy import SegmentPolicy
+from sottovoce.learning.segment_requests import (
     are_several,
     events_before_an_end,
     missing_segment,
     segments_of_block,
     several,
 )
+from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, for_all, for_segment
+from sottovoce.learning.set_changes import SetChange
+from sottovoce.learning.stopping import Enough, enough_for
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.decisions import OfSeveralSets, joined, said_of
 from sottovoce.plans.forecast import Forecast

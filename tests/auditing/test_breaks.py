@@ -18,8 +18,8 @@ from sampling import sampled
 from sottovoce import _sums
 from sottovoce._sums import Probed
 from sottovoce.auditing import Configuration, OwnersChannel, align, audit
-from sottovoce.learning.bandit import policy
-from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.learning import policy
+from sottovoce.learning.policy import BanditPolicy
 from sottovoce.models import belief
 from sottovoce.plans import sensitivity
 from sottovoce.plans.frames import FrameExploration

@@ -13,7 +13,7 @@ from sampling import sampled
 from sottovoce.auditing import EvaluationConfiguration, align, shipped
 from sottovoce.auditing.subjects.evaluated import evaluations_shipped
 from sottovoce.evaluations._book import _EvaluationPolicy
-from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.learning.policy import BanditPolicy
 from sottovoce.privacy import LossGrid, ProbeSums
 from sottovoce.privacy.mechanisms._state import MechanismState
 from sottovoce.rounds.book import Book

@@ -12,7 +12,7 @@ import sottovoce as sv
 from sampling import sampled
 from sottovoce._sums import Itemised
 from sottovoce.auditing import Configuration, align
-from sottovoce.learning.bandit import policy
+from sottovoce.learning import policy
 from sottovoce.plans import sensitivity
 from sottovoce.privacy import ItemGrid, noise
 

@@ -16,7 +16,7 @@ from sampling import sampled
 from sottovoce.auditing import Configuration, EvaluationConfiguration, align, audit, shipped
 from sottovoce.auditing.subjects.evaluated import Evaluated, evaluations_shipped
 from sottovoce.evaluations import Evaluation, _stored
-from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.learning.policy import BanditPolicy
 from sottovoce.models import linear
 from sottovoce.privacy import LossGrid
 from sottovoce.service import audited

@@ -15,8 +15,8 @@ from sottovoce.auditing._sources import Silence
 from sottovoce.auditing.playing.neighbours import neighbours
 from sottovoce.auditing.playing.survey import survey
 from sottovoce.auditing.subjects.catalogue import shipped
-from sottovoce.learning.bandit import pooled_policy
-from sottovoce.learning.bandit.segment_policy import SegmentPolicy
+from sottovoce.learning import pooled_policy
+from sottovoce.learning.segment_policy import SegmentPolicy
 from sottovoce.models import HierarchicalPrior
 
 POSTERIOR = shipped(exploration="posterior", mechanism="probe-sums")

@@ -7,7 +7,7 @@ import sottovoce as sv
 from optimizers import bandit
 from sampling import every
 from sottovoce._sums import Probed
-from sottovoce.learning.bandit import policy
+from sottovoce.learning import policy
 
 CHOICES = sv.domains.Hypersimplex(6, 2)
 RANGE = (-1.0, 3.0)

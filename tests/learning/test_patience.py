@@ -9,8 +9,8 @@ from watching import watch_releases
 import sottovoce as sv
 from sampling import every
 from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
-from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.patience import default_patience
+from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.patience import default_patience
 
 SIMPLEX = sv.domains.Simplex(4)
 SETTINGS = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 1, "batch_size": 10, "plan": "worst-case"}

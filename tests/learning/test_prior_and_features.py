@@ -7,7 +7,7 @@ import sottovoce as sv
 from optimizers import bandit
 from sampling import every
 from sottovoce.errors import ConfigurationMismatch
-from sottovoce.learning.bandit.configuration import BanditConfiguration
+from sottovoce.learning.configuration import BanditConfiguration
 
 SLATES = sv.domains.Hypersimplex(20, 5)
 LINEAR = {"losses": "linear", "integral": True, "exploration": "posterior"}

@@ -18,7 +18,7 @@ import sottovoce as sv
 from children import is_refused_after_a_fork
 from sampling import every
 from sottovoce.errors import CopyRefused
-from sottovoce.learning.bandit.learners import FreshGradient, ReleasedRound, RunningTotal
+from sottovoce.learning.learners import FreshGradient, ReleasedRound, RunningTotal
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep
 from sottovoce.plans.designs import BallProbes, Designs, Schedule, VertexProbes

@@ -10,7 +10,7 @@ from benchmarks.catalogues import lost
 import sottovoce as sv
 from sampling import every, sampled
 from sottovoce.errors import InvalidLoss
-from sottovoce.learning.bandit import policy
+from sottovoce.learning import policy
 from sottovoce.models.items import ItemBelief
 from tracing import cut_short, lines_of
 

@@ -15,7 +15,7 @@ import sottovoce as sv
 from optimizers import bandit
 from sampling import every
 from sottovoce._sums import Itemised
-from sottovoce.learning.bandit import policy
+from sottovoce.learning import policy
 from sottovoce.plans import choosing, sensitivity
 from sottovoce.plans.items import ItemProbes, columns_of
 from sottovoce.privacy import RESOLUTION, ItemGrid, LossGrid

@@ -8,7 +8,7 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.auditing import Configuration
-from sottovoce.learning.bandit.configuration import BanditConfiguration
+from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.plans import EXPLORATIONS
 from sottovoce.plans.choosing import _COMMON
 from sottovoce.plans.options import DecisionFacts, OptimizerOptions, PlanChoices

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from optimizers import bandit
 from sampling import every
-from sottovoce.learning.bandit.epoch import assemble
+from sottovoce.learning.epoch import assemble
 from sottovoce.plans.choosing import LONGEST, horizon_needed, make_plan
 from sottovoce.plans.choosing import plan as planned
 from sottovoce.plans.plan import Plan

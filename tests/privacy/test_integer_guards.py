@@ -15,7 +15,7 @@ import sottovoce as sv
 from sampling import every
 from sottovoce._sums import Probed, Weighted
 from sottovoce.errors import DomainError, InvalidLoss
-from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.learning.reports import ReportGrid
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
 from sottovoce.privacy import DirectionGrid, ExactSum, LossGrid, ProbeSums

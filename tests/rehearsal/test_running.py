@@ -5,7 +5,7 @@ import pytest
 
 import sottovoce as sv
 from optimizers import bandit
-from sottovoce.learning.bandit.seen_world import SeenWorld, seen_in
+from sottovoce.learning.seen_world import SeenWorld, seen_in
 
 RATES = np.linspace(0.3, 0.6, 6)
 QUICK = {"rehearse": 0.03}

@@ -8,7 +8,7 @@ import numpy as np
 import sottovoce as sv
 from sampling import every
 from sottovoce.lab.problems import Editions
-from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
+from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, SegmentGain
 from sottovoce.report import run_report
 from sottovoce.report.html._segments import shares_words, show_segments
 

@@ -15,7 +15,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.learning.bandit import pooled_policy
+from sottovoce.learning import pooled_policy
 
 from .interrupting import Call, Cut, NoNoise, Run, Scene
 

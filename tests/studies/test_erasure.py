@@ -10,8 +10,8 @@ from players import KINDS
 from study_tools import integer_of, losses_of, path_of, place, raw, sums
 
 import sottovoce as sv
-from sottovoce.learning.bandit import policy
-from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.learning import policy
+from sottovoce.learning.policy import BanditPolicy
 from sottovoce.rounds.round import UNUSED
 from sottovoce.studies import delete_study
 

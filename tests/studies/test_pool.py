@@ -11,7 +11,7 @@ from study_tools import Look, believing, losses_of
 import sottovoce as sv
 from children import Child
 from sottovoce.errors import AlreadyTold
-from sottovoce.learning.bandit import pooled_policy
+from sottovoce.learning import pooled_policy
 
 MANY = [f"segment {number}" for number in range(14)]
 SHARES = np.array([6.0, 4.0, *[0.5] * 12]) / 16

@@ -11,7 +11,7 @@ from tallying import tally
 
 import sottovoce as sv
 from children import Child, forked_at_once
-from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.learning.policy import BanditPolicy
 
 CALLS = 40 if SOAK else 10
 

@@ -16,7 +16,7 @@ import sottovoce as sv
 from sampling import every
 from sottovoce._records import unpack
 from sottovoce.errors import StorageError
-from sottovoce.learning.bandit import policy
+from sottovoce.learning import policy
 from sottovoce.rounds.stores.sql import sqlite
 
 ENDS = ("", "-wal", "-shm")

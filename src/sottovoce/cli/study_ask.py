@@ -12,7 +12,7 @@ import typer
 
 from sottovoce.cli.study_shared import AsJson, Name, OneSegment, Url, is_text, opened, segment_of, storage_url
 from sottovoce.domains.naming import as_plain, in_words
-from sottovoce.learning.bandit.actions import Action, Actions
+from sottovoce.learning.actions import Action, Actions
 from sottovoce.models import Segment
 from sottovoce.studies import Study
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from rich.console import Console
 
-from sottovoce.learning.segmented.requests import segment_in_words
+from sottovoce.learning.segment_requests import segment_in_words
 from sottovoce.models import Segment
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.studies import Study

@@ -13,11 +13,11 @@ from sottovoce._records import unpack
 from sottovoce.client import _types
 from sottovoce.domains.naming import in_words
 from sottovoce.errors import ServiceError
-from sottovoce.learning.bandit.actions import Action, Actions, named_action, named_actions
-from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
-from sottovoce.learning.bandit.recommendation import Recommendation
-from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, SegmentGain
-from sottovoce.learning.segmented.requests import segment_of
+from sottovoce.learning.actions import Action, Actions, named_action, named_actions
+from sottovoce.learning.outstanding import Outstanding, WaitingRound
+from sottovoce.learning.recommendation import Recommendation
+from sottovoce.learning.segment_requests import segment_of
+from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, SegmentGain
 from sottovoce.models import FitCheck, Posterior
 from sottovoce.plans.decisions import Decisions, Menu, OfSeveralSets
 

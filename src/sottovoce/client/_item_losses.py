@@ -15,7 +15,7 @@ import numpy as np
 
 from sottovoce._losses import as_rows
 from sottovoce.errors import InvalidLoss
-from sottovoce.learning.bandit.item_losses import as_name, in_items
+from sottovoce.learning.item_losses import as_name, in_items
 
 _MOST = 100_000
 

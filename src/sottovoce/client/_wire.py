@@ -15,8 +15,8 @@ import numpy as np
 
 from sottovoce._losses import as_floats
 from sottovoce.errors import UNRECORDED, InvalidLoss, UnknownAction
-from sottovoce.learning.bandit.actions import refuse_actions
-from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.learning.actions import refuse_actions
+from sottovoce.learning.reports import ReportGrid
 
 LOSS_WIDTH = 25
 _REPORT_WIDTH = 20  # holds every integer of 64 bits

@@ -25,13 +25,13 @@ from sottovoce.client.tell_queue import TellQueue
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
 from sottovoce.errors import WrongReport
-from sottovoce.learning.bandit.actions import Action, Actions
-from sottovoce.learning.bandit.outstanding import Outstanding
-from sottovoce.learning.bandit.recommendation import Recommendation
-from sottovoce.learning.bandit.set_changes import SetChange
-from sottovoce.learning.bandit.stopping import Enough, enough_for
-from sottovoce.learning.segmented.requests import plain_request, words_of
+from sottovoce.learning.actions import Action, Actions
+from sottovoce.learning.outstanding import Outstanding
+from sottovoce.learning.recommendation import Recommendation
+from sottovoce.learning.segment_requests import plain_request, words_of
+from sottovoce.learning.set_changes import SetChange
 from sottovoce.learning.status import Status
+from sottovoce.learning.stopping import Enough, enough_for
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import NOT_PASSED

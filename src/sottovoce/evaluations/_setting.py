@@ -5,9 +5,9 @@ from typing import Any
 
 from sottovoce._checks import boolean, whole
 from sottovoce._losses import losses_or_reports
-from sottovoce.learning.bandit.describe import local_statement
-from sottovoce.learning.bandit.patience import check_patience, patience_for
-from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.learning.describe import local_statement
+from sottovoce.learning.patience import check_patience, patience_for
+from sottovoce.learning.reports import ReportGrid
 from sottovoce.privacy import Guarantee, LocalDP, LossGrid, NoiseSource, PrivacyStatement, local, state
 from sottovoce.privacy.noise import LARGEST_SUM, Sampler, noise_source
 from sottovoce.privacy.statement import NO_NOISE

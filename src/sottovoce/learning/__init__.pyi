@@ -1,13 +1,17 @@
 """The public names, and where they live: what type checkers read, and what is loaded when it is first used."""
 
-from sottovoce.learning.bandit.actions import (
+from sottovoce.learning.actions import (
     Action as Action,
     Actions as Actions,
 )
-from sottovoce.learning.bandit.outstanding import Outstanding as Outstanding
-from sottovoce.learning.bandit.private_bandit import PrivateBandit as PrivateBandit
-from sottovoce.learning.bandit.recommendation import Recommendation as Recommendation
-from sottovoce.learning.bandit.stopping import Enough as Enough
+from sottovoce.learning.outstanding import Outstanding as Outstanding
+from sottovoce.learning.private_bandit import PrivateBandit as PrivateBandit
+from sottovoce.learning.recommendation import Recommendation as Recommendation
+from sottovoce.learning.segmented_recommendation import (
+    SegmentedRecommendation as SegmentedRecommendation,
+    SegmentGain as SegmentGain,
+)
+from sottovoce.learning.stopping import Enough as Enough
 from sottovoce.oco.mirror_maps import (
     Euclidean as Euclidean,
     NegativeEntropy as NegativeEntropy,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sottovoce._printed import Part, Printed
 from sottovoce.domains.naming import as_plain, in_words
-from sottovoce.learning.segmented.requests import segment_of
+from sottovoce.learning.segment_requests import segment_of
 from sottovoce.models import FitCheck, Segment, segment_text
 
 _SHOWN = 8  # segments, in print

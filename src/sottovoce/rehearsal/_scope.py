@@ -13,7 +13,7 @@ import numpy as np
 
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan
-from sottovoce.learning.bandit.doubling import FIRST_EPOCH
+from sottovoce.learning.epoch import FIRST_EPOCH
 from sottovoce.plans.problem import Problem
 
 WORK = 10_000.0

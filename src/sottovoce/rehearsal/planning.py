@@ -8,7 +8,7 @@ from sottovoce._wait_notice import WaitNotice
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 from sottovoce.learning import plan as unrehearsed
-from sottovoce.learning.bandit.doubling import FIRST_EPOCH
+from sottovoce.learning.epoch import FIRST_EPOCH
 from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee

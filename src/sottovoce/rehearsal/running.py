@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from sottovoce.learning.bandit.seen_world import SeenWorld
+from sottovoce.learning.seen_world import SeenWorld
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem

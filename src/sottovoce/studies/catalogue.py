@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from sottovoce._records import Record, part, unpack
 from sottovoce.domains.specification import build
-from sottovoce.learning.bandit.set_changes import written_out
+from sottovoce.learning.set_changes import written_out
 from sottovoce.models import promises_in
 from sottovoce.privacy.guarantees import Guarantee, guarantee_from_dict
 from sottovoce.privacy.promise import UNSPENT, spent_words

@@ -8,8 +8,8 @@ import numpy as np
 
 from sottovoce._records import Record, part
 from sottovoce.domains.naming import as_plain
-from sottovoce.learning.bandit.policy import BanditPolicy
-from sottovoce.learning.bandit.segment_policy import SegmentPolicy
+from sottovoce.learning.policy import BanditPolicy
+from sottovoce.learning.segment_policy import SegmentPolicy
 from sottovoce.learning.status import Status
 from sottovoce.models import Posterior
 from sottovoce.rounds.round import Release

@@ -13,8 +13,8 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._extras import data_frame
-from sottovoce.learning.bandit.epoch import loss_grid
-from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.learning.epoch import loss_grid
+from sottovoce.learning.policy import BanditPolicy
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, mechanism_named

@@ -7,11 +7,11 @@ from sottovoce._checks import number, whole
 from sottovoce._records import Record, part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
-from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.patience import check_patience
-from sottovoce.learning.bandit.policy import BanditPolicy, entropy_of
-from sottovoce.learning.bandit.public_records import adopt, design_record, refuse_secrets
-from sottovoce.learning.bandit.set_changes import SetChange, problems_of
+from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.patience import check_patience
+from sottovoce.learning.policy import BanditPolicy, entropy_of
+from sottovoce.learning.public_records import adopt, design_record, refuse_secrets
+from sottovoce.learning.set_changes import SetChange, problems_of
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
 from sottovoce.privacy.noise import WithheldNoise, noise_source
 from sottovoce.rounds.stored import OpenedBook, open_book, refuse_kind

@@ -11,8 +11,8 @@ from sottovoce._records import Record, unpack
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import label_text
 from sottovoce.errors import StudyDamaged
-from sottovoce.learning.bandit.describe import describe
-from sottovoce.learning.bandit.set_changes import problems_of
+from sottovoce.learning.describe import describe
+from sottovoce.learning.set_changes import problems_of
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import NoiseSource, PrivacyStatement, SecureNoise, SimulatedNoise

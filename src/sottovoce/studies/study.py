@@ -16,9 +16,9 @@ from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array, as_floats
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageError, StudyNotFound
-from sottovoce.learning.bandit.outstanding import Outstanding
-from sottovoce.learning.bandit.patience import patience_for
-from sottovoce.learning.bandit.set_changes import SetChange, one_more, written_out
+from sottovoce.learning.outstanding import Outstanding
+from sottovoce.learning.patience import patience_for
+from sottovoce.learning.set_changes import SetChange, one_more, written_out
 from sottovoce.learning.status import FirstOpenRound, Status
 from sottovoce.optimizer import Optimizer
 from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spelled_out

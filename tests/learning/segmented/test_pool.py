@@ -5,7 +5,7 @@ import pytest
 from families import family
 
 import sottovoce as sv
-from sottovoce.learning.bandit.pooled_policy import PooledPolicy
+from sottovoce.learning.pooled_policy import PooledPolicy
 
 MANY = [f"segment {number}" for number in range(14)]
 SHARES = np.array([6.0, 4.0, *[0.5] * 12])

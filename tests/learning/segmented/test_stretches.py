@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.learning.segmented.requests import events_before_an_end
+from sottovoce.learning.segment_requests import events_before_an_end
 
 
 def made(horizon=400):

@@ -13,7 +13,7 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look, plain, public_names
 from sottovoce.learning import PrivateBandit
-from sottovoce.learning.bandit.actions import Action, Actions
+from sottovoce.learning.actions import Action, Actions
 from sottovoce.privacy import LocalDP, PrivacyStatement, local
 from sottovoce.rounds.store import Compute
 

@@ -25,7 +25,7 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._sums import Probed
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.errors import StateRefused
-from sottovoce.learning.bandit.private_bandit import PrivateBandit
+from sottovoce.learning.private_bandit import PrivateBandit
 from sottovoce.oco.noisy_oco import NoisyOCO
 from sottovoce.plans.designs import DesignOptions
 from sottovoce.plans.draft import common_fields, probe_noise_of

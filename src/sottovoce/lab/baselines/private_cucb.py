@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.learning.bandit.learners import PosteriorLearner
-from sottovoce.learning.bandit.private_bandit import PrivateBandit
+from sottovoce.learning.learners import PosteriorLearner
+from sottovoce.learning.private_bandit import PrivateBandit
 from sottovoce.models.items import ItemBelief, ItemNumbers
 from sottovoce.plans.items import ItemProbes
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from sottovoce.domains.naming import label_text
 from sottovoce.lab.simulation import SegmentScores
-from sottovoce.learning.bandit.recommendation import Recommendation
-from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
+from sottovoce.learning.recommendation import Recommendation
+from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
 from sottovoce.report.html.pieces import Table, TableCell, number, table, text
 from sottovoce.report.numbers import joined, sentence, significant

@@ -8,9 +8,9 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce.learning import Plan
-from sottovoce.learning.bandit.recommendation import Recommendation
-from sottovoce.learning.bandit.stopping import enough_for
-from sottovoce.learning.segmented import SegmentedRecommendation
+from sottovoce.learning.recommendation import Recommendation
+from sottovoce.learning.segmented_recommendation import SegmentedRecommendation
+from sottovoce.learning.stopping import enough_for
 from sottovoce.models import Posterior, segment_text
 from sottovoce.models.published import quantity
 from sottovoce.report._charts import Axis, Curve, line_chart

@@ -20,7 +20,7 @@ from sottovoce._records import pack
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build, specify
 from sottovoce.errors import StateRefused
-from sottovoce.learning.segmented.requests import segment_in_words
+from sottovoce.learning.segment_requests import segment_in_words
 from sottovoce.models import Segments
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import DecisionFacts

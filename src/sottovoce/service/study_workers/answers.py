@@ -8,7 +8,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import as_plain
-from sottovoce.learning.bandit.actions import Action, Actions
+from sottovoce.learning.actions import Action, Actions
 
 Layout = Literal["dense", "sparse", "none"]
 """How the numbers of an action are written: all of them, those that are not 0, or not at all."""
@@ -19,7 +19,7 @@ def single_answer(action: Action, layout: Layout, by_item: bool = False) -> byte
 
     Examples
     --------
-    >>> from sottovoce.learning.bandit.actions import speaking
+    >>> from sottovoce.learning.actions import speaking
     >>> import sottovoce as sv
     >>> action = speaking(sv.domains.Simplex(["tea", "coffee"]))("1.0.0.ab", np.array([0.0, 1.0]), True)
     >>> single_answer(action, "sparse")

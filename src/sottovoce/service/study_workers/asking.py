@@ -9,7 +9,7 @@ from typing import Any
 
 from sottovoce.errors import HorizonReached, SottovoceError, UnknownSegment
 from sottovoce.evaluations import PrivateEvaluations
-from sottovoce.learning.bandit.actions import Action
+from sottovoce.learning.actions import Action
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.study_workers.answers import Layout, block_answer, single_answer
 from sottovoce.service.study_workers.requests import Request, Requests

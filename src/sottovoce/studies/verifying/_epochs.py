@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._records import Record, part
 from sottovoce._sums import Itemised, Weighted
-from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.learners import ReleasedRound
-from sottovoce.learning.bandit.policy import coins_of
+from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.learners import ReleasedRound
+from sottovoce.learning.policy import coins_of
 from sottovoce.models.known_names import widened
 from sottovoce.models.measurements import Numbers
 from sottovoce.models.scatter import NO_SCATTER, scatter_of

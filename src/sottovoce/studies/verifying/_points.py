@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.epoch import Epoch
 from sottovoce.oco.noisy_oco import MirrorStep
 
 _ROUNDING = 1e-7  # relative to the diameter

@@ -8,8 +8,8 @@ import numpy as np
 
 from sottovoce._records import Record, part
 from sottovoce.errors import SottovoceError
-from sottovoce.learning.bandit.doubling import next_length
-from sottovoce.learning.bandit.pooled_policy import POOL, shares_rounds
+from sottovoce.learning.epoch import next_length
+from sottovoce.learning.pooled_policy import POOL, shares_rounds
 from sottovoce.plans.choosing import check_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import MECHANISMS

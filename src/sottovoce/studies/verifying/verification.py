@@ -9,12 +9,12 @@ from typing import Any
 from sottovoce._records import DamagedRecord, Record, checksum, part, unpack
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StudyDamaged, UnknownSegment
-from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.epoch import loss_grid
-from sottovoce.learning.bandit.pooled_policy import shares_rounds
-from sottovoce.learning.bandit.public_records import adopt
-from sottovoce.learning.bandit.set_changes import grid_for, problems_of
-from sottovoce.learning.segmented.requests import segment_of
+from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.epoch import loss_grid
+from sottovoce.learning.pooled_policy import shares_rounds
+from sottovoce.learning.public_records import adopt
+from sottovoce.learning.segment_requests import segment_of
+from sottovoce.learning.set_changes import grid_for, problems_of
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.rounds.stored import book_name, refuse_kind

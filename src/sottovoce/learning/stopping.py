@@ -24,7 +24,7 @@ from scipy.special import ndtri
 
 from sottovoce._checks import number
 from sottovoce._printed import Part, Printed
-from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.recommendation import Recommendation
 
 _STATED = 0.95  # the probability that a recommendation states its shortfall with
 _POWER = 1.25  # of a shortfall: how many times the events it takes to have it fall

@@ -18,7 +18,7 @@ from sottovoce._printed import Part, Printed
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import as_plain, in_words, label_text
 from sottovoce.domains.specification import as_stored
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.epoch import Epoch
 from sottovoce.models import Belief, FitCheck, Posterior
 from sottovoce.models.published import quantity
 from sottovoce.plans.problem import Problem

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.learning.reports import ReportGrid
 from sottovoce.plans.explorer import Exploration, Explorer, Record
 from sottovoce.privacy import ItemGrid, LossGrid, RunningSums
 

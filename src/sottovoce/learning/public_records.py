@@ -8,7 +8,7 @@ from sottovoce._records import Record
 from sottovoce.domains import Domain
 from sottovoce.domains.design import Design, adopt_design, known_design
 from sottovoce.errors import StateRefused
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.epoch import Epoch
 from sottovoce.plans.problem import forget_rounded
 
 _DESIGN = ("vertices", "weights", "mean", "whitening", "factor")

@@ -10,8 +10,8 @@ from typing import Any, Unpack
 
 from sottovoce.domains import Domain
 from sottovoce.errors import CopyRefused
-from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.policy import entropy_of
+from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.policy import entropy_of
 from sottovoce.optimizer import Optimizer
 from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource

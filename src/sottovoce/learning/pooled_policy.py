@@ -22,9 +22,9 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
-from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.policy import Stream
-from sottovoce.learning.bandit.segment_policy import SegmentPolicy
+from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.policy import Stream
+from sottovoce.learning.segment_policy import SegmentPolicy
 from sottovoce.models import ModelSettings, Prior, Segment
 from sottovoce.models.variance_shares import SHARES
 from sottovoce.plans.problem import Problem

@@ -1,4 +1,10 @@
-"""One run for a known horizon: its parts, put together from a plan."""
+"""One run for a known horizon: its parts, put together from a plan.
+
+Where the horizon is unknown, epochs have doubled lengths. They hold disjoint events, so their guarantees do not add up:
+one loss is in one epoch, and the whole run keeps the guarantee of a single one (parallel composition). The paper
+charges a logarithmic factor that is not needed. Starting an epoch where the last one ended is post-processing of what
+was released.
+"""
 
 from functools import partial
 from typing import Any
@@ -7,8 +13,8 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import part
-from sottovoce.learning.bandit.learners import FreshGradient, Grid, PosteriorLearner, ReleasedRound, RunningTotal
-from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.learning.learners import FreshGradient, Grid, PosteriorLearner, ReleasedRound, RunningTotal
+from sottovoce.learning.reports import ReportGrid
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep, ConstantStep, StepRule
 from sottovoce.plans import exploration_named
@@ -20,7 +26,19 @@ from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import sensitivity_of
 from sottovoce.privacy import LocalDP, NoiseSource, mechanism_named
 
+FIRST_EPOCH = 256
 _BLOCK_EVENTS, _BLOCK_NUMBERS = 4096, 2**17  # of a block: enough for numpy, little for the memory
+
+
+def next_length(horizon: int | None, planned: int) -> int:
+    """Return the length of the epoch after `planned` events.
+
+    Examples
+    --------
+    >>> next_length(1000, 0), next_length(None, 0), next_length(None, 256 + 512)
+    (1000, 256, 1024)
+    """
+    return FIRST_EPOCH + planned if horizon is None else horizon
 
 
 def assemble(

@@ -15,8 +15,8 @@ from typing import Any, Self
 from sottovoce._records import Record
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import as_stored, build, fingerprint, same_answers, specify
-from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.epoch import Epoch
 from sottovoce.models import Features
 from sottovoce.plans import exploration_named
 from sottovoce.plans.choosing import make_plan

@@ -22,8 +22,8 @@ from sottovoce.domains.specification import (
     specify,
 )
 from sottovoce.errors import ConfigurationMismatch
-from sottovoce.learning.bandit.doubling import FIRST_EPOCH
-from sottovoce.learning.bandit.patience import check_patience
+from sottovoce.learning.epoch import FIRST_EPOCH
+from sottovoce.learning.patience import check_patience
 from sottovoce.models import Posterior, Segments
 from sottovoce.plans.explorer import Record
 from sottovoce.plans.options import DecisionFacts

@@ -23,13 +23,12 @@ from sottovoce._checks import whole
 from sottovoce._records import Record, pack, part
 from sottovoce._sums import Itemised, Probed, Weighted
 from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
-from sottovoce.learning.bandit.actions import Action, speaking
-from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.doubling import next_length
-from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.learners import ReleasedRound
-from sottovoce.learning.bandit.recommendation import best_informed
-from sottovoce.learning.bandit.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
+from sottovoce.learning.actions import Action, speaking
+from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.epoch import Epoch, next_length
+from sottovoce.learning.learners import ReleasedRound
+from sottovoce.learning.recommendation import best_informed
+from sottovoce.learning.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.decisions import Decisions, joined
 from sottovoce.plans.explorer import Exploration

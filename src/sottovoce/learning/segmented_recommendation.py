@@ -8,8 +8,8 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._printed import Part
-from sottovoce.learning.bandit.recommendation import Recommendation, from_belief, shown
-from sottovoce.learning.segmented.requests import plain_segment
+from sottovoce.learning.recommendation import Recommendation, from_belief, shown
+from sottovoce.learning.segment_requests import plain_segment
 from sottovoce.models import Belief, HierarchicalPrior, Segment, segment_text
 from sottovoce.plans.problem import Problem
 

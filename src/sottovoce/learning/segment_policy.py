@@ -17,10 +17,9 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
 from sottovoce.errors import UnknownSegment
-from sottovoce.learning.bandit.doubling import next_length
-from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.policy import BanditPolicy, Stream
-from sottovoce.learning.segmented.requests import plain_segment, segment_of
+from sottovoce.learning.epoch import Epoch, next_length
+from sottovoce.learning.policy import BanditPolicy, Stream
+from sottovoce.learning.segment_requests import plain_segment, segment_of
 from sottovoce.models import (
     Belief,
     HierarchicalPrior,

@@ -1,1 +1,0 @@
-"""PrivateBandit, with the policy behind its book."""
