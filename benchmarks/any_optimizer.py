@@ -1,6 +1,6 @@
 """Optuna on people's losses: what privacy costs where the library's own plans do not apply, and which splits are good.
 
-`python -m benchmarks.any_optimizer [price] [convex] [split] [finalists]` prints these tables, all of them in some five
+`python -m benchmarks.any_optimizer [price] [convex] [split]` prints these tables, all of them in some five
 minutes on one core. Constants of the library (the spread by which events are split, the events of a finalist) were
 chosen on seeds 1 to 10; what is printed is of others.
 """
@@ -145,21 +145,21 @@ def world(way, seed):
     return sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy()), 0.0
 
 
-def run(problem, way, seed, *, trials, per_trial, finalists=0, sampler=optuna.samplers.TPESampler):
+def run(problem, way, seed, *, trials, per_trial, sampler=optuna.samplers.TPESampler):
     """Return the true mean loss of what is taken, that of everybody who was served, and what is said of it."""
     evaluations, sigma = world(way, seed)
     people, met = np.random.default_rng(seed + 5000), []
 
-    def serve(shown, size):
+    def serve(shown):
         met.append(problem.mean(shown))
-        found = losses_of(problem, shown, size, people)
+        (found,) = losses_of(problem, shown, 1, people)
         if way[0] == "bits":
             return sv.local.privatise(found, evaluations.channel)
-        return found + people.normal(0, sigma, size) if sigma else found
+        return found + people.normal(0, sigma) if sigma else found
 
     study = optuna.create_study(sampler=sampler(seed=seed))
-    plan = {"events_per_trial": per_trial, "trials": trials, "finalists": finalists}
-    outcome = private_optimize(study, serve, evaluations, suggest=problem.suggest, block=10**6, **plan)
+    plan = {"events_per_trial": per_trial, "trials": trials}
+    outcome = private_optimize(study, serve, evaluations, suggest=problem.suggest, **plan)
     taken = problem.mean(problem.suggest(optuna.trial.FixedTrial(outcome.best_params)))
     return taken, statistics.mean(met), outcome.best
 
@@ -254,31 +254,7 @@ def split():
     show("any_optimizer_split", title, ["", "the rule", "50", "100", "200", "400", "800"], rows)
 
 
-def finalists():
-    """The luck of the best, and two remedies."""
-    rows, events = [], 20_000
-    for epsilon in (1.0, 0.1):
-        size = sv.integrations.events_per_trial(events, privacy=sv.PureDP(epsilon))
-        for count in (0, 3):
-            plan = {"trials": events // size - 2 * count, "per_trial": size, "finalists": count}
-            runs = [(one, run(one, ("sums", epsilon), seed, **plan)) for one in PROBLEMS for seed in SEEDS]
-            errors = {
-                "released": [best.released - taken for _, (taken, _, best) in runs],
-                "expected": [best.expected - taken for _, (taken, _, best) in runs],
-                "confirmed": [best.confirmed - taken for _, (taken, _, best) in runs if best.confirmed is not None],
-            }
-            cells = [
-                f"{statistics.mean(one):+.3f} ({max(map(abs, one)):.3f})" if one else "" for one in errors.values()
-            ]
-            taken = mean_and_worst([found[0] - problem.best for problem, found in runs])
-            rows.append((f"ε = {epsilon:g}, {count or 'no'} finalists", taken, *cells))
-    title = (
-        f"{events:,} events, 3 problems, {len(SEEDS)} seeds: loss above the best, and what is said of it less the truth"
-    )
-    show("any_optimizer_finalists", title, ["", "loss above the best", "released", "expected", "confirmed"], rows)
-
-
-TABLES = {one.__name__: one for one in (price, convex, split, finalists)}
+TABLES = {one.__name__: one for one in (price, convex, split)}
 
 
 def main():

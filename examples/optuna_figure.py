@@ -16,9 +16,9 @@ def annoyed(words):
     return 0.15 + 0.1 * np.log(words / 80) ** 2
 
 
-def remind(words, size):
-    """Remind `size` people at once: what each of them lost."""
-    return (people.random(size) < annoyed(words)).astype(float)
+def remind(words):
+    """Remind one person: what they lost."""
+    return float(people.random() < annoyed(words))
 
 
 figure, panels = plt.subplots(1, 3, figsize=(10, 3.4), sharey=True, layout="constrained")
@@ -28,7 +28,7 @@ for panel, (name, privacy) in zip(panels, ways.items(), strict=True):
     outcome = private_optimize(
         study, remind, sv.PrivateEvaluations((0.0, 1.0), privacy, noise=sv.SimulatedNoise(4)),
         suggest=lambda trial: trial.suggest_int("words", 20, 400, log=True),
-        events_per_trial=500, trials=25, block=500,
+        events_per_trial=500, trials=25,
     )  # fmt: skip
     words = np.geomspace(20, 400)
     panel.plot(words, annoyed(words), color="grey", label="the truth")

@@ -64,16 +64,6 @@ def test_whatever_one_person_does_moves_one_number_by_one_loss_at_most():
     assert worst == STEPS  # reached, or the test would see nothing
 
 
-def test_finalists_are_other_people():
-    """No event is in two numbers: with finalists too, one person moves one."""
-    people = [0.1, 0.9, 0.4, 0.6, *[0.2, 0.3] * 4]
-    options = {"events_per_trial": 2, "trials": 2, "finalists": 2}
-    reference, _ = world(people, **options)
-    for place in range(4, 12):  # earlier ones may change who the finalists are, by what was released
-        moved, _ = world([1.0 if i == place else loss for i, loss in enumerate(people)], **options)
-        assert np.count_nonzero(moved - reference) == 1
-
-
 # ---------------------------------------------------------------------- what is stored of a trial, whoever came first
 
 
@@ -149,23 +139,6 @@ def meddled(meddle, keep, find, loss):
 def test_a_trial_takes_nothing_once_people_are_served(meddle, holding):
     """However it came to `serve`: what is stored is the same, whatever the first person lost."""
     assert meddled(meddle, *HOLDING[holding], 0.123) == meddled(meddle, *HOLDING[holding], 0.987)
-
-
-def test_what_serve_is_given_suggests_again_what_it_is():
-    """An objective of old, split in two: parameters first, then people."""
-
-    def suggest(trial):
-        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
-            trial.suggest_int("count", 1, 9)
-        return trial
-
-    def serve(trial):
-        return 0.1 * trial.suggest_int("count", 1, 9) if trial.params["kind"] == "a" else 0.2
-
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
-    outcome = private_optimize(study, serve, real(), suggest=suggest, events_per_trial=5, trials=6, finalists=2)
-    assert {one.state.name for one in study.trials} == {"COMPLETE"}
-    assert outcome.trials == 6
 
 
 # ---------------------------------------------------------------------- trials of others

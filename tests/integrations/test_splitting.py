@@ -26,7 +26,6 @@ def split(events=20_000, epsilon=1.0, **options):
 def test_more_noise_and_smaller_differences_ask_for_more_people_per_trial():
     assert split(epsilon=3.0) <= split() < split(epsilon=0.3) < split(epsilon=0.1)
     assert split(spread=0.2) < split(spread=0.1) < split(spread=0.05)
-    assert split(variance=0.01) < split()
     assert split(2_000) < split(20_000) < split(200_000)
     assert split(loss_range=(-3.0, 7.0)) == split()  # in units of the range
     assert split(loss_range=(-3.0, 7.0), spread=1.0) == split(spread=0.1)

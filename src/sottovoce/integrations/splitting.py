@@ -25,7 +25,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from sottovoce._checks import number, whole
-from sottovoce.privacy import SimulatedNoise
+from sottovoce.stats.scale import scale_for
 
 _SPREAD = 0.07  # of the range
 _FEWEST = 10  # trials, and events of one: samplers begin with some ten at random
@@ -38,7 +38,6 @@ def events_per_trial(
     loss_range: tuple[float, float] = (0.0, 1.0),
     privacy: Any,
     spread: float | None = None,
-    variance: float | None = None,
 ) -> int:
     """Return how many events to give each trial, if there are so many for all of them.
 
@@ -53,8 +52,6 @@ def events_per_trial(
     spread
         By how much trials differ: the standard deviation of their true mean losses, roughly. 0.07 of the range by
         default; say less where all parameters are nearly as good, and trials get more events.
-    variance
-        Of one loss around its mean. The largest there is by default, that of losses at both ends of the range.
 
     Examples
     --------
@@ -65,7 +62,10 @@ def events_per_trial(
     476
     """
     total = whole("events", events)
-    chance, noise, width = _known_of_one(loss_range, privacy, variance)
+    scale = scale_for(loss_range, privacy)
+    chance = (scale.ends[1] - scale.ends[0]) ** 2 / 4  # the largest variance of one event
+    noise = 0.0 if scale.noise is None else scale.noise.standard_deviation * scale.step
+    width = scale.loss_range[1] - scale.loss_range[0]
     tau = _SPREAD * width if spread is None else number("spread", spread, above=0)
     fewest = min(_FEWEST, total)
     sizes = np.unique(np.geomspace(fewest, max(total // _FEWEST, fewest), _CANDIDATES).astype(int))
@@ -73,21 +73,3 @@ def events_per_trial(
     largest = ndtri((trials - 0.375) / (trials + 0.25))  # expected, of so many standard normal numbers (Blom 1958)
     gain = largest / np.sqrt(1 + (chance / sizes + (noise / sizes) ** 2) / tau**2)
     return int(sizes[gain.argmax()])
-
-
-def _known_of_one(loss_range: Any, privacy: Any, variance: float | None) -> tuple[float, float, float]:
-    """Return the variance of one event, the standard deviation of the noise of one sum, and the width of the range.
-
-    Taken from an evaluation of one event that nobody took part in: what adds the noise says how much it is.
-    """
-    from sottovoce.evaluations import PrivateEvaluations
-
-    one = PrivateEvaluations(loss_range, privacy, noise=SimulatedNoise(0)).open(events=1)
-    one.forget(one.assign())
-    scale = one.result.scale
-    low, high = scale.ends
-    width = scale.loss_range[1] - scale.loss_range[0]
-    chance = (high - low) ** 2 / 4
-    if variance is not None and scale.ends == scale.loss_range:  # reports of one bit vary as they do, whatever is lost
-        chance = min(number("variance", variance, above=0), chance)
-    return chance, one.result.noise_error, width

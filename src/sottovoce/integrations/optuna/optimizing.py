@@ -1,34 +1,28 @@
 """private_optimize: Optuna's loop, with a private evaluation for each trial's value."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import optuna
-from optuna.trial import FixedTrial, FrozenTrial, TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState
 
 from sottovoce._checks import choice, whole
 from sottovoce.evaluations import Evaluation
-from sottovoce.integrations.optuna.outcome import CONFIRMS, Estimate, PrivateOutcome, estimates
-from sottovoce.integrations.optuna.serving import Audience, shown_of
-from sottovoce.integrations.splitting import events_per_trial as split
+from sottovoce.integrations.optuna.outcome import PrivateOutcome, estimates
+from sottovoce.integrations.optuna.serving import meet, shown_of
 from sottovoce.privacy import Promise
 from sottovoce.stats import ReleasedMean
-
-_FINAL = 2  # events of a finalist, in trials' worth
 
 
 def private_optimize(
     study: optuna.Study,
-    serve: Callable[..., Any],
+    serve: Callable[[Any], Any],
     evaluations: Any,
     *,
     suggest: Callable[[optuna.Trial], Any],
-    events_per_trial: int | None = None,
-    trials: int | None = None,
-    events: int | None = None,
-    block: int | None = None,
-    finalists: int = 0,
+    events_per_trial: int,
+    trials: int,
     callbacks: Iterable[Callable[[optuna.Study, FrozenTrial], None]] | None = None,
     show_progress_bar: bool = False,
     accept_prior: str | None = None,
@@ -54,22 +48,13 @@ def private_optimize(
     evaluations
         `sv.PrivateEvaluations`: the range of a loss, the guarantee, the ledger.
     events_per_trial
-        How many people meet each trial.
+        How many people meet each trial; `sv.integrations.events_per_trial` knows a good number.
     trials
-        How many trials. With `events_per_trial` this is the budget; with `events` it shares them out evenly.
-    events
-        How many people at most, over all trials and finalists: the run stops where they would be exceeded. Alone, it is
-        split by `sv.integrations.events_per_trial`.
+        How many trials.
     suggest
         Chooses the parameters, `suggest(trial)`, before anybody is served; `serve` then takes what it returns (the
         trial's `params` if that is nothing). It may prune. A parameter that `serve` suggested could depend on the first
         person's loss, and would be stored without noise.
-    block
-        Serve up to so many people by one call: `serve(shown, size)` returns an array or a list of `size` losses, each
-        of one person only.
-    finalists
-        How many of the best trials are evaluated again at the end, by twice as many other people, in turns. The one to
-        take is chosen among them, and its value was not picked for being lucky.
     callbacks
         Called after each trial as `callback(study, trial)`, with what was released. `study.stop()` works.
     show_progress_bar
@@ -98,22 +83,24 @@ def private_optimize(
       price = 0.3...
     Privacy: epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)
     """
-    _check(study, serve, evaluations, suggest)
+    if len(study.directions) > 1:
+        raise ValueError(
+            f"study has {len(study.directions)} objectives: a trial has one private value. Put them into one loss"
+        )
     earlier = _earlier(study, evaluations, accept_prior)
-    again = whole("finalists", finalists, least=0)
-    count, per_trial = _budget(evaluations, events_per_trial, trials, events, again)
-    audience = Audience(serve, None if block is None else whole("block", block), evaluations.channel is not None)
-    run = _Run(study, evaluations, suggest, audience, per_trial)
+    per_trial = whole("events_per_trial", events_per_trial)
+    run = _Run(serve, evaluations, suggest, per_trial)
     try:
-        study.optimize(run.objective, n_trials=count, callbacks=callbacks, show_progress_bar=show_progress_bar)
+        study.optimize(
+            run.objective, n_trials=whole("trials", trials), callbacks=callbacks, show_progress_bar=show_progress_bar
+        )
     except Exception:
         if run.failure is None:
             raise
     if run.failure is not None:
         raise run.failure  # the caller's own, with nothing of ours around it
-    confirmed = run.confirm(estimates(study)[:again])
-    found = sorted(estimates(study), key=lambda one: one.number not in confirmed)
-    return PrivateOutcome(tuple(found), run.completed, run.served, per_trial, evaluations.privacy, earlier)
+    served = run.completed * per_trial
+    return PrivateOutcome(estimates(study), run.completed, served, per_trial, evaluations.privacy, earlier)
 
 
 class _Failed(Exception):
@@ -121,26 +108,19 @@ class _Failed(Exception):
 
 
 class _Run:
-    """One call: trials in Optuna's own loop, then finalists."""
+    """The trials of one call, in Optuna's own loop."""
 
     def __init__(
-        self,
-        study: optuna.Study,
-        evaluations: Any,
-        suggest: Callable[[Any], Any],
-        audience: Audience,
-        per_trial: int,
+        self, serve: Callable[[Any], Any], evaluations: Any, suggest: Callable[[Any], Any], per_trial: int
     ) -> None:
-        self._study, self._evaluations, self._suggest = study, evaluations, suggest
-        self._audience, self._per_trial = audience, per_trial
-        self.completed = self.served = 0
+        self._serve, self._evaluations, self._suggest, self._per_trial = serve, evaluations, suggest, per_trial
+        self.completed = 0
         self.failure: BaseException | None = None
 
     def objective(self, trial: optuna.Trial) -> float:
         """Return the mean of what the people of a trial lost."""
         try:
-            shown = shown_of(trial, self._suggest)
-            (result,) = self._released([shown], self._per_trial)
+            result = self._released(shown_of(trial, self._suggest))
             self.completed += 1
             _note(trial, result, self._evaluations)
             return result.mean
@@ -150,56 +130,17 @@ class _Run:
             self.failure = error
         raise _Failed("an error ended the run; what people of this trial lost is erased, and was not released")
 
-    def _released(self, shown: Sequence[Any], events: int) -> list[ReleasedMean]:
-        """Return the mean of so many people for each of what they are shown; or of none, should anything break off."""
+    def _released(self, shown: Any) -> ReleasedMean:
+        """Return the mean of so many people; or none, should anything break off."""
         opened: list[Evaluation] = []
         try:
-            for _ in shown:
-                opened += [self._evaluations.open(events=events)]  # in one line: nothing is open that is not abandoned
-            self._audience.meet(shown, opened)
+            opened += [self._evaluations.open(events=self._per_trial)]  # in one line: what is open is abandoned
+            meet(self._serve, shown, opened[0], local=self._evaluations.channel is not None)
         except BaseException:
             for one in opened:
                 one.abandon()
             raise
-        self.served += len(shown) * events
-        return [one.result for one in opened]
-
-    def confirm(self, best: Sequence[Estimate]) -> set[int]:
-        """Evaluate the best again, before other people; add what is released as trials; return their numbers."""
-        shown = [shown_of(FixedTrial(one.params, number=one.number), self._suggest) for one in best]
-        results = self._released(shown, _FINAL * self._per_trial)
-        trials = {trial.number: trial for trial in self._study.get_trials(deepcopy=False)}
-        for one, result in zip(best, results, strict=True):
-            first, words = trials[one.number], {**attributes(result, self._evaluations), CONFIRMS: one.number}
-            again = create_trial(
-                params=first.params, distributions=first.distributions, value=result.mean, user_attrs=words
-            )
-            self._study.add_trial(again)
-        return {one.number for one in best}
-
-
-# ---------------------------------------------------------------------- what is passed
-
-
-def _check(study: Any, serve: Any, evaluations: Any, suggest: Any) -> None:
-    if not isinstance(study, optuna.Study):
-        raise TypeError(f"study must be a study of Optuna's, such as optuna.create_study(), got {type(study).__name__}")
-    if len(study.directions) > 1:
-        raise ValueError(
-            f"study has {len(study.directions)} objectives: a trial has one private value. Put them into one loss"
-        )
-    if not callable(serve):
-        raise TypeError(f"serve must be a function that serves a person, serve(trial), got {type(serve).__name__}")
-    if not all(hasattr(evaluations, name) for name in ("open", "loss_range", "privacy")):
-        raise TypeError(
-            "evaluations must be sv.PrivateEvaluations(loss_range=..., privacy=...), got " + type(evaluations).__name__
-        )
-    if not callable(suggest):
-        raise TypeError(
-            "suggest must be a function that chooses the parameters of a trial before anybody is served, and serve "
-            "takes what it returns: a parameter that serve suggested could depend on the first person's loss, and "
-            "Optuna stores it without noise"
-        )
+        return opened[0].result
 
 
 def _earlier(study: optuna.Study, evaluations: Any, accept: str | None) -> tuple[tuple[str, int], ...]:
@@ -220,46 +161,18 @@ def _earlier(study: optuna.Study, evaluations: Any, accept: str | None) -> tuple
     return tuple(found.items())
 
 
-def _budget(
-    evaluations: Any, events_per_trial: int | None, trials: int | None, events: int | None, finalists: int
-) -> tuple[int, int]:
-    """Return how many trials of how many events: two of the numbers give the third, the total alone a rule's choice."""
-    per_trial = None if events_per_trial is None else whole("events_per_trial", events_per_trial)
-    most = None if trials is None else whole("trials", trials)
-    if events is None:
-        if most is None or per_trial is None:
-            raise TypeError("pass events_per_trial= and trials=, or events=, the number of events for all of them")
-        return most, per_trial
-    total, extra = whole("events", events), _FINAL * finalists  # what finalists take, in trials' worth
-    if per_trial is None and most is not None:
-        per_trial = total // (most + extra)
-    elif per_trial is None:
-        per_trial = split(total, loss_range=evaluations.loss_range, privacy=evaluations.privacy.guarantee)
-    affordable = total // per_trial - extra if per_trial else 0
-    if affordable < 1:
-        raise ValueError(
-            f"events={total} are not enough for one trial and {finalists} finalists: raise events, or lower "
-            "events_per_trial, trials or finalists"
-        )
-    return affordable if most is None else min(most, affordable), per_trial
-
-
 # ---------------------------------------------------------------------- what is told
 
 
-def attributes(result: ReleasedMean, evaluations: Any) -> dict[str, Any]:
-    """Return what a trial says of its value: public, all of it, and shown by Optuna's dashboard."""
-    return {
+def _note(trial: optuna.Trial, result: ReleasedMean, evaluations: Any) -> None:
+    """Say in a trial what its value is worth: public, all of it, and shown by Optuna's dashboard."""
+    for name, value in {
         "private_events": result.events,
         "private_standard_error": result.standard_error,
         "private_noise": result.noise_error,
         "private_interval": [*result.interval(0.95)],
         "private_guarantee": evaluations.privacy.headline,
-    }
-
-
-def _note(trial: optuna.Trial, result: ReleasedMean, evaluations: Any) -> None:
-    for name, value in attributes(result, evaluations).items():
+    }.items():
         optuna.Trial.set_user_attr(trial, name, value)  # also where others may not
 
 

@@ -6,13 +6,10 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.study import StudyDirection
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import TrialState
 
 from sottovoce._arrays import Floats
 from sottovoce.privacy import PrivacyStatement
-
-CONFIRMS = "private_confirms"
-"""Attribute of a trial that evaluates another again: the number of that one."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +26,6 @@ class Estimate:
         The mean that was released for it, the trial's value: picked for being best it looks better than it is.
     standard_error
         Of that mean, the noise of privacy in it.
-    confirmed
-        The mean of a second evaluation, of other people, which nobody was picked by; None if there was none.
-    confirmed_error
-        Its standard error.
     expected
         What to expect, all trials considered: free of the luck of having been picked, as far as trials tell.
     """
@@ -41,16 +34,11 @@ class Estimate:
     params: dict[str, Any]
     released: float
     standard_error: float
-    confirmed: float | None
-    confirmed_error: float | None
     expected: float
 
     def __str__(self) -> str:
-        words = f"trial {self.number}, expected {self.expected:.3g} (released {self.released:.3g} +- "
-        words += f"{self.standard_error:.2g}"
-        if self.confirmed is not None:
-            words += f"; confirmed {self.confirmed:.3g} +- {self.confirmed_error:.2g}"
-        return words + ")"
+        released = f"released {self.released:.3g} +- {self.standard_error:.2g}"
+        return f"trial {self.number}, expected {self.expected:.3g} ({released})"
 
 
 def estimates(study: optuna.Study) -> tuple[Estimate, ...]:
@@ -63,30 +51,14 @@ def estimates(study: optuna.Study) -> tuple[Estimate, ...]:
     """
     complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     seen = [one for one in complete if "private_standard_error" in one.user_attrs]
-    again: dict[int, list[FrozenTrial]] = {}
-    for one in seen:
-        if CONFIRMS in one.user_attrs:
-            again.setdefault(int(one.user_attrs[CONFIRMS]), []).append(one)
-    first = [one for one in seen if CONFIRMS not in one.user_attrs]
-    pooled = [_pooled([one, *again.get(one.number, [])]) for one in first]
-    expected, _ = shrunk(np.array([mean for mean, _ in pooled]), np.array([error for _, error in pooled]))
-    found = [_estimate(one, again.get(one.number, []), float(best)) for one, best in zip(first, expected, strict=True)]
+    errors = np.array([one.user_attrs["private_standard_error"] for one in seen], dtype=np.float64)
+    expected = shrunk(np.array([one.value for one in seen], dtype=np.float64), errors)
+    found = [
+        Estimate(one.number, dict(one.params), float(one.value or 0.0), float(error), float(best))
+        for one, error, best in zip(seen, errors, expected, strict=True)
+    ]
     sign = -1.0 if study.direction is StudyDirection.MAXIMIZE else 1.0
     return tuple(sorted(found, key=lambda one: (sign * one.expected, sign * one.released)))
-
-
-def _estimate(trial: FrozenTrial, again: list[FrozenTrial], expected: float) -> Estimate:
-    mean, error = _pooled(again) if again else (None, None)
-    value, own = _pooled([trial])
-    return Estimate(trial.number, dict(trial.params), value, own, mean, error, expected)
-
-
-def _pooled(trials: list[FrozenTrial]) -> tuple[float, float]:
-    """Mean of several released means of the same parameters, each weighted by how sure it is; its standard error."""
-    errors = np.array([one.user_attrs["private_standard_error"] for one in trials])
-    means = np.array([one.value for one in trials], dtype=np.float64)
-    weights = errors.min() ** 2 / errors**2 if errors.min() > 0 else (errors == 0).astype(float)
-    return float(means @ weights / weights.sum()), float(errors.min() / np.sqrt(weights.sum()))
 
 
 @dataclass(frozen=True)
@@ -96,7 +68,7 @@ class PrivateOutcome:
     Attributes
     ----------
     estimates
-        What is known of each trial of the study, the best to take first: finalists of this call before all others.
+        What is known of each trial of the study, the best to take first.
     trials
         How many trials this call has completed.
     events
@@ -160,8 +132,8 @@ _GRID = 200  # points at which G may have mass
 _STEPS = 200  # of expectation and maximisation; more of them make G spiky, not better
 
 
-def shrunk(means: Floats, errors: Floats) -> tuple[Floats, Floats]:
-    """Return the expectation of each true mean given all that was seen, and its standard deviation.
+def shrunk(means: Floats, errors: Floats) -> Floats:
+    """Return the expectation of each true mean given all that was seen.
 
     Parameters
     ----------
@@ -173,13 +145,11 @@ def shrunk(means: Floats, errors: Floats) -> tuple[Floats, Floats]:
     Examples
     --------
     >>> seen = np.array([0.1, 0.5, 0.5, 0.6, 0.4])
-    >>> expected, _ = shrunk(seen, np.full(5, 0.1))
-    >>> bool(0.1 < expected[0] < 0.5)
+    >>> bool(0.1 < shrunk(seen, np.full(5, 0.1))[0] < 0.5)
     True
     """
-    means, errors = np.asarray(means, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     if len(means) < 2 or not errors.min() > 0:
-        return means.copy(), errors.copy()
+        return means
     grid = np.linspace(means.min(), means.max(), _GRID)
     logs = -0.5 * ((means[:, None] - grid) / errors[:, None]) ** 2
     likely = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -188,6 +158,4 @@ def shrunk(means: Floats, errors: Floats) -> tuple[Floats, Floats]:
         joint = likely * weights
         weights = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
     joint = likely * weights
-    joint /= joint.sum(axis=1, keepdims=True)
-    expected = joint @ grid
-    return expected, np.sqrt(np.maximum(joint @ grid**2 - expected**2, 0.0))
+    return np.asarray(joint @ grid / joint.sum(axis=1))

@@ -1,11 +1,11 @@
 """People on the way from `serve` to their evaluation; and the trial, which takes nothing that one of them decided."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import optuna
-from optuna.trial import BaseTrial, Trial
+from optuna.trial import Trial
 
 from sottovoce._losses import as_array
 from sottovoce.errors import InvalidLoss, RefusedCall
@@ -17,54 +17,38 @@ _PRUNED = (
 )
 
 
-class Audience:
-    """How people are served, and how their evaluations hear of what they lost.
+def meet(serve: Callable[[Any], Any], shown: Any, evaluation: Evaluation, *, local: bool) -> None:
+    """Serve people, one after the other, until an evaluation is full, and tell it what they lost.
 
     Parameters
     ----------
     serve
         The caller's function.
-    block
-        How many people it serves at once at most; None for one, without an array.
+    shown
+        What it is called with.
+    evaluation
+        Of these people.
     local
         Whether what `serve` returns are reports.
     """
-
-    def __init__(self, serve: Callable[..., Any], block: int | None, local: bool) -> None:
-        self._serve, self._block, self._local = serve, block, local
-
-    def meet(self, shown: Sequence[Any], evaluations: Sequence[Evaluation]) -> None:
-        """Serve people until all evaluations are full: in turns, in an order that is the same whatever they lose."""
-        coins, waiting = np.random.default_rng(0), [*range(len(evaluations))]
-        while waiting:
-            for place in coins.permutation(waiting):
-                self._serve_next(evaluations[place], shown[place])
-            waiting = [place for place in waiting if evaluations[place].remaining]
-
-    def _serve_next(self, evaluation: Evaluation, shown: Any) -> None:
-        """Serve the next people of an evaluation, and tell it what they lost."""
-        if self._block is None:
-            told = self._unpruned(shown)
-            if np.ndim(as_array(0 if told is None else told)):  # or a person would have as many places as they please
-                raise InvalidLoss("serve returned several numbers for one person; return one, or pass block=")
-            losses, ids = [told], evaluation.assign(1)
+    while evaluation.remaining:
+        (person,) = evaluation.assign(1)
+        told = _unpruned(serve, shown)
+        if told is None:
+            evaluation.forget(person)
+        elif np.ndim(as_array(told)):  # or a person would have as many places as they please
+            raise InvalidLoss("serve returned several numbers for one person; return one")
         else:
-            ids = evaluation.assign(min(self._block, evaluation.remaining))
-            losses = self._unpruned(shown, len(ids))
-        missing = [at for at, one in enumerate(losses) if one is None] if isinstance(losses, list | tuple) else []
-        if missing and len(losses) == len(ids):
-            evaluation.forget(ids[missing])
-            losses, ids = [one for one in losses if one is not None], np.delete(ids, missing)
-        if len(ids):
-            evaluation.tell(**{"report" if self._local else "losses": losses}, ids=ids, late="drop")
+            evaluation.tell(**{"report" if local else "losses": told}, ids=person, late="drop")
 
-    def _unpruned(self, *arguments: Any) -> Any:
-        """Call `serve`; what it says when it prunes is dropped, and so is not in the context of our error."""
-        try:
-            return self._serve(*arguments)
-        except optuna.TrialPruned:
-            pass
-        raise RefusedCall(_PRUNED)
+
+def _unpruned(serve: Callable[[Any], Any], shown: Any) -> Any:
+    """Call `serve`; what it says when it prunes is dropped, and so is not in the context of our error."""
+    try:
+        return serve(shown)
+    except optuna.TrialPruned:
+        pass
+    raise RefusedCall(_PRUNED)
 
 
 # ----------------------------------------------------------------------
@@ -84,11 +68,10 @@ _ATTRIBUTES = (
 )
 
 
-def shown_of(trial: BaseTrial, suggest: Callable[[Any], Any]) -> Any:
+def shown_of(trial: Trial, suggest: Callable[[Any], Any]) -> Any:
     """Return what `serve` is called with: what `suggest` makes of a trial, which takes nothing from then on."""
     shown = suggest(trial)
-    if type(trial) is Trial:  # one that is not stored can take what it likes
-        trial.__class__ = _Sealed
+    trial.__class__ = _Sealed
     return trial.params if shown is None else shown
 
 
