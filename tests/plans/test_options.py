@@ -85,4 +85,4 @@ def test_configurations_that_differ_in_anything_are_not_equal():
 def test_what_is_audited_is_what_was_configured(fact):
     small = Configuration(sv.domains.Box(0.0, 1.0, 2), sv.PureDP(1.0), 200, **fact)
     ((name, value),) = fact.items()
-    assert getattr(small(0, sv.SimulatedNoise(0))._problem, name) == value
+    assert getattr(small.optimizer(0, sv.SimulatedNoise(0))._policy.problem, name) == value

@@ -13,9 +13,9 @@ def test_many_who_ask_together_share_a_look(sqlite_url):
     context, looks = app.state.context, []
 
     def counted(read):
-        def look():
+        def look(wanted):
             looks.append(read)
-            return read()
+            return read(wanted)
 
         return look
 

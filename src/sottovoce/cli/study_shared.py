@@ -54,15 +54,22 @@ def segment_of(study: Study, said: str | None) -> Segment | None:
 
 
 @contextmanager
-def opened(file: str) -> Iterator[TextIO]:
+def opened(file: str) -> Iterator[Iterator[str]]:
     """Yield the lines of a file, or of the standard input; none of them is in an error."""
     if file != "-" and not Path(file).exists():  # a pipe is no regular file, and will do
         raise ValueError(f"there is no file {file}")
+    with nullcontext(sys.stdin) if file == "-" else open(file, encoding="utf-8-sig", newline="") as source:
+        yield _lines_of(file, source)
+
+
+def _lines_of(file: str, source: TextIO) -> Iterator[str]:
+    text = True
     try:
-        with nullcontext(sys.stdin) if file == "-" else open(file, encoding="utf-8-sig", newline="") as source:
-            yield source
+        yield from source
     except UnicodeDecodeError:
-        raise ValueError(f"{file} is not text in UTF-8") from None
+        text = False
+    if not text:  # raised out here: what was caught holds the line, and would travel along as its context
+        raise ValueError(f"{file} is not text in UTF-8")
 
 
 def is_text(as_json: bool | None) -> bool:

@@ -58,6 +58,7 @@ class Ledger:
 
     Examples
     --------
+    >>> from sottovoce.privacy import PureDP
     >>> ledger = Ledger(PureDP(epsilon=1.0))
     >>> ledger.charge("routes", PureDP(epsilon=0.7))
     True
@@ -149,6 +150,7 @@ class Ledger:
 
         Examples
         --------
+        >>> from sottovoce.privacy import PureDP
         >>> ledger = Ledger(PureDP(epsilon=1.0))
         >>> ledger.charge("routes", PureDP(epsilon=0.4), token="first")
         True

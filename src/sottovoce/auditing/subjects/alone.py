@@ -130,7 +130,7 @@ class MechanismAlone(Alone):
         return (*alone, *spread)
 
     def released(self, person: tuple[int, ...] | None, runs: int, source: NoiseSource) -> Floats:
-        """Return what runs release: the person is in these rounds, or (None) does not differ."""
+        """Return what `runs` release, with noise of `source`: the `person` is in these rounds, or does not differ."""
         rounds = person or ()
         count = self.privacy.contributions
         release = self.open(runs, source.sampler(self.noise))
@@ -173,7 +173,7 @@ class OwnersChannel(Alone):
         return (tuple(range(self.privacy.contributions)),)
 
     def released(self, person: tuple[int, ...] | None, runs: int, source: NoiseSource) -> Floats:
-        """Return reports. Owners have their own randomness, whatever the source."""
+        """Return reports of `runs` in which the `person` differs. Owners have randomness of their own, no `source`."""
         channel = local.OneBitChannel((0.0, 1.0), self.privacy.per_report)
         loss = -FAR if person is None else FAR
         count = self.privacy.contributions
