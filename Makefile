@@ -18,7 +18,7 @@ TEST := $(IN_MEMORY) $(BIN)/python -m pytest -q -n 3 --dist worksteal
 .PHONY: demo test test-long test-all test-busy soak lint bench docs reproduce wheel system pins clean
 
 demo: $(READY)  ## run a private bandit, print what happened, draw a figure (results/demo)
-	$(BIN)/sottovoce run demo --out results/demo
+	$(BIN)/sottovoce run slate --horizon 500k --out results/demo
 
 test: $(READY)  ## every fact once, docstring examples included
 	$(TEST) -m "not long"

@@ -8,7 +8,6 @@ from sampling import every
 
 COMMANDS = [
     ("run", "slate", "--horizon", "300", "--simulated-noise"),
-    ("plan",),
     ("audit", "--runs", "20"),
     ("compare", "slate", "--horizon", "100", "--seeds", "1"),
     ("reproduce",),

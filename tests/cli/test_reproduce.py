@@ -82,6 +82,6 @@ def test_what_is_interrupted_says_how_to_go_on(command, monkeypatch):
 def test_the_large_setting_says_so(command, tmp_path):
     code, _, _ = command("--large", "--out", "here")
     assert code == 0
-    assert Sweep.load(tmp_path / "here").command == "sottovoce reproduce --large"
+    assert Sweep.load(tmp_path / "here").command == "sottovoce reproduce --large --out here"
     (tmp_path / "taken").write_text("a file")
     assert command("--out", "taken")[0] == 2

@@ -12,7 +12,7 @@ from sampling import every, sampled
 from sottovoce.plans.forecast import Curve, Forecast, Spread
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.rehearsal import Rehearsal, _scope, prices_of
+from sottovoce.rehearsal import Rehearsal, _scope
 from sottovoce.rehearsal._scope import lengths, work_of
 
 ARMS, RANGE, ONE = sv.domains.Simplex(4), (0.0, 1.0), sv.PureDP(1.0)
@@ -221,17 +221,6 @@ class TestLarge:
         assert lengths(7) == (7,)
         assert lengths(10**5)[-1] == 10**5
         assert lengths(16 * 10**5)[-1] == 10**5
-
-
-def test_prices_never_rise_with_the_budget():
-    problem = Problem(ARMS, 800, RANGE, ONE, **LINEAR)
-    rehearsal = Rehearsal(problem, "auto", {}, times=0.03)
-    rehearsal.play()
-    found = prices_of(rehearsal, rehearsal.forecast(), factors=(0.03, 0.3, 1.0, 3.0))
-    central = [one.central for one in found.prices]
-    assert central == sorted(central, reverse=True)
-    assert central[0] > central[-1] >= 1.0
-    assert found.budgets == (0.03, 0.3, 1.0, 3.0)
 
 
 class TestBounds:

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from sampling import every
 from sottovoce.lab.simulation import Run, RunDetails
 from sottovoce.report import regret_figure
-from sottovoce.report.figures._regret import draw
+from sottovoce.report._regret_figure import draw
 
 CURVES = ("events", "rounds", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss")
 
@@ -99,23 +99,6 @@ def test_names_neither_overlap_nor_leave_the_picture(slopes):
         assert figure.bbox.containsx(box.x1)
         assert figure.bbox.containsy(box.y0)
         assert figure.bbox.containsy(box.y1)
-
-
-def test_two_worlds_stand_one_below_the_other_over_the_same_events(tmp_path):
-    here, there = [run_with(0.1), run_with(0.3)], [run_with(0.2), run_with(-0.1)]
-    figure = draw(here, ["a", "b"], there)
-    FigureCanvasAgg(figure).draw()
-    above, below = figure.axes
-    assert (above.get_yscale(), below.get_yscale()) == ("log", "asinh")  # each as it needs
-    assert above.get_xlim() == below.get_xlim()
-    for axes, runs in ((above, here), (below, there)):
-        curves = [np.asarray(line.get_ydata()) for line in axes.lines]
-        assert all(any(len(one) == 100 and np.allclose(one, run.regret / run.events) for one in curves) for run in runs)
-        for label, run in zip("ab", runs, strict=True):
-            named = next(text for text in axes.texts if text.get_text().startswith(f"{label}\n"))
-            assert f"{run.regret_per_event:.3g} per event" in named.get_text()
-    with pytest.raises(ValueError, match="beside must hold as many runs"):
-        regret_figure(here, tmp_path / "regret.png", beside=there[:1])
 
 
 def test_an_interrupted_run_ends_where_it_ended():

@@ -4,7 +4,7 @@ import re
 
 from sottovoce.report import run_report
 from sottovoce.report._palette import SHADES, colour, dashes
-from sottovoce.report.figures import _regret
+from sottovoce.report._regret_figure import draw
 
 
 def test_forty_lines_look_different():
@@ -17,7 +17,7 @@ def test_a_run_has_one_colour_in_the_figure_and_on_the_page(make_run, read_page,
     lines = {one.attributes["data-name"]: next(one.all("path", "line")) for one in page.tags("g", "series")}
     numbers = {name: re.search(r"\bc(\w+)", line.attributes["class"])[1] for name, line in lines.items()}
     assert numbers == {"one": "0", "tenth": "1", "ten": "2", "never learning": "grey"}
-    texts = _regret.draw(runs, labels).axes[0].texts
+    texts = draw(runs, labels).axes[0].texts
     drawn = {text.get_text().split("\n")[0]: text.get_color() for text in texts}
     for name in labels:
         assert drawn[name] == colour(int(numbers[name]))

@@ -17,7 +17,7 @@ from sottovoce.plans.paper import paper_draft
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import PureDP
 from sottovoce.report._palette import colour
-from sottovoce.report.figures._reproduction import draw, write_reproduction
+from sottovoce.report._reproduction import draw, write_reproduction
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
 SCALE = Extent(

@@ -34,12 +34,6 @@ def test_a_difference_that_is_shown_is_said_in_plain_words(evaluations):
     assert "the interval of the difference holds at 95%" in str(found)
 
 
-def test_one_that_loses_more_says_more(evaluations):
-    found = sv.ab_test({"A": told(evaluations, 0.4), "B": told(evaluations, 0.5)}, confidence=0.9)
-    assert found.differences[0].words.startswith("B loses 0.1 more than A, between 0.0")
-    assert found.differences[0].words.endswith("at 90%")
-
-
 def test_of_rewards_more_is_better(evaluations):
     arms = {"A": told(evaluations, 0.5), "B": told(evaluations, 0.4)}
     loss, reward = (sv.ab_test(arms, direction=way) for way in ("minimize", "maximize"))
@@ -57,12 +51,9 @@ def test_one_that_is_not_shown_says_how_much_it_may_be(evaluations):
     assert found.differences[0].words.startswith("B against A: no difference is shown at 95%; B may lose up to 0.1")
 
 
-def test_the_control_is_the_first_unless_it_is_named(evaluations):
+def test_the_control_is_the_first(evaluations):
     arms = {name: told(evaluations, 0.5, 100) for name in "ABC"}
     assert [(one.arm, one.against) for one in sv.ab_test(arms).differences] == [("B", "A"), ("C", "A")]
-    found = sv.ab_test(arms, control="B")
-    assert found.control == "B"
-    assert [(one.arm, one.against) for one in found.differences] == [("A", "B"), ("C", "B")]
     every = sv.ab_test(arms, pairs="all")
     assert [(one.arm, one.against) for one in every.differences] == [("B", "A"), ("C", "A"), ("C", "B")]
     assert "all 3 differences hold together at 95% (Bonferroni: each at 98.33%)" in every.correction
@@ -85,11 +76,6 @@ def test_without_privacy_the_interval_is_agrestis_and_caffos_at_even_odds(evalua
     assert found.high == pytest.approx(1.959964 * np.sqrt(0.5 / 2000), abs=1e-8)
 
 
-def test_results_will_do_in_place_of_evaluations(evaluations):
-    a, b = told(evaluations, 0.5), told(evaluations, 0.4)
-    assert sv.ab_test({"A": a.result, "B": b.result}) == sv.ab_test({"A": a, "B": b})
-
-
 def test_it_is_plain_data(evaluations):
     found = sv.ab_test({"A": told(evaluations, 0.5), "B": told(evaluations, 0.4)})
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
@@ -108,16 +94,12 @@ def test_open_evaluations_are_refused_by_what_is_missing(evaluations):
 @every(
     ("change", "message"),
     [
-        ({"arms": {}}, "two at least, got 0"),
-        ({"arms": [1, 2]}, "arms must name evaluations"),
-        ({"control": "Z"}, "control must be one of 'A', 'B'"),
+        ({"arms": [1, 2]}, "arms must name two evaluations"),
+        ({"arms": {}}, "arms must name two evaluations"),
         ({"confidence": 1.0}, "confidence must be"),
-        ({"confidence": 95}, "confidence must be"),
         ({"pairs": "some"}, "pairs must be one of 'control', 'all'"),
         ({"schedule": (500,)}, "two stages at least"),
-        ({"schedule": "500,500"}, "schedule must be the planned events"),
         ({"schedule": (500, 0)}, "an entry of schedule"),
-        ({"schedule": (500, 2.5)}, "an entry of schedule"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(evaluations, change, message):
@@ -130,8 +112,6 @@ def test_other_things_are_refused_without_being_shown(evaluations):
     with pytest.raises(TypeError, match="arm 'B' must be an evaluation that is closed, or its result, got float") as it:
         sv.ab_test({"A": told(evaluations, 0.5, 50), "B": 0.123456})
     assert "0.123456" not in str(it.value)
-    with pytest.raises(TypeError, match="names of arms"):
-        sv.ab_test({1: told(evaluations, 0.5, 50), "B": told(evaluations, 0.5, 50)})
 
 
 def test_arms_of_different_ranges_are_refused(evaluations):
@@ -140,13 +120,7 @@ def test_arms_of_different_ranges_are_refused(evaluations):
         sv.ab_test({"A": told(evaluations, 0.5, 50), "B": told(other, 0.5, 50)})
 
 
-def test_one_evaluation_is_not_two_arms(evaluations):
-    one = told(evaluations, 0.5, 50)
-    with pytest.raises(ValueError, match="'A' and 'B' hold the same evaluation"):
-        sv.ab_test({"A": one, "B": one})
-
-
-def test_nor_is_one_that_was_read_from_a_storage_twice(tmp_path):
+def test_one_evaluation_is_not_two_arms_read_from_a_storage_twice_or_not(tmp_path):
     url = f"sqlite:///{tmp_path}/tests.db"
     with sv.PrivateEvaluations(storage=url, name="a", loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0)) as stored:
         for mean in (0.2, 0.6):
@@ -156,6 +130,8 @@ def test_nor_is_one_that_was_read_from_a_storage_twice(tmp_path):
         assert found.differences[0].low > 0
         with pytest.raises(ValueError, match="'A' and 'B' hold the same evaluation"):
             sv.ab_test({"A": stored.evaluation(0), "B": again.evaluation(0)})
+        with pytest.raises(ValueError, match="hold the same evaluation"):
+            sv.ab_test({"A": stored.evaluation(0), "B": stored.evaluation(0)})
 
 
 def test_equal_numbers_without_noise_may_be_two_evaluations():

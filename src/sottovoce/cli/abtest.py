@@ -1,21 +1,19 @@
 """`sottovoce abtest`: how many events a test of A against B needs, and what its losses show, privately."""
 
 import math
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sottovoce._checks import choice, number
-from sottovoce._extras import load
 from sottovoce._written import listed
 from sottovoce.cli.abtest_release import read_losses, release_once
 from sottovoce.cli.options import PRIVACY, SHARED, Options, with_options
-from sottovoce.cli.study_shared import AsJson, show
+from sottovoce.cli.shared import AsJson, show
 from sottovoce.evaluations import PrivateEvaluations
-from sottovoce.privacy import Ledger, PrivacyStatement, SimulatedNoise, read_ledger
-from sottovoce.stats import ABTestResult, ReleasedMean, ab_test, events_needed
+from sottovoce.privacy import Ledger, read_ledger
+from sottovoce.stats import ReleasedMean, ab_test, events_needed
 from sottovoce.stats.scale import scale_for
 
 _OURS = ("loss_range", *PRIVACY)
@@ -36,12 +34,7 @@ Confidence = Annotated[float, typer.Option(help="With which all intervals of dif
 @with_options(without=_ELSE)
 def plan_command(
     options: Options,
-    difference: Annotated[
-        float | None, typer.Option(help="A difference of mean losses that is to be shown, if it is there.")
-    ] = None,
-    precision: Annotated[
-        float | None, typer.Option(help="Or: how far intervals of differences may reach to either side.")
-    ] = None,
+    difference: Annotated[float, typer.Option(help="A difference of mean losses that is to be shown, if it is there.")],
     mean: Annotated[
         float | None, typer.Option(help="Mean loss of the control, if about known; the middle needs most.")
     ] = None,
@@ -58,7 +51,6 @@ def plan_command(
     """Say how many events each arm needs, privacy noise, several arms and early looks included; reads no data."""
     found = events_needed(
         difference,
-        precision=precision,
         privacy=options.guarantee,
         loss_range=options.clipping or (0.0, 1.0),
         mean=mean,
@@ -80,39 +72,23 @@ def run_command(
     options: Options,
     pairs: Pairs = "control",
     confidence: Confidence = 0.95,
-    missing: Annotated[str, typer.Option(help="An empty loss: refuse it, or count it as the middle.")] = "refuse",
-    released: Annotated[
-        Path | None, typer.Option(help="Where what is released is kept; by default FILE.released.json.")
-    ] = None,
     variance: Annotated[
         bool, typer.Option("--variance", help="Release squares, too: narrower intervals, at no cost in privacy.")
     ] = False,
     ledger: Annotated[Path | None, typer.Option(help="A ledger that is charged.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the charge; by default the name of FILE.")] = None,
-    report: Annotated[Path | None, typer.Option(help="A page to write, such as page.html.")] = None,
-    simulated_noise: Annotated[
-        int | None, typer.Option(metavar="SEED", help="Noise from a seed: repeatable, NOT PRIVATE.")
-    ] = None,
     as_json: AsJson = None,
 ) -> None:
     """Compare the arms of a test by their losses, privately; what is released is kept, and released once.
 
     A second run of the same command prints the same numbers. Early looks, which are planned for, are for Python.
     """
-    choice("pairs", pairs, ("control", "all"))
-    choice("missing", missing, ("refuse", "middle"))
+    choice("pairs", pairs, ("control", "all"))  # before anything is released
     number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
-    if report is not None:  # before anything is released
-        if report.is_dir() or not report.absolute().parent.is_dir():
-            raise ValueError(f"report must be a file in a folder that is there, got {report}")
-        load("matplotlib", "a report")
-    where = released or file.with_name(f"{file.name}.released.json")
     settings: dict[str, Any] = {
         "arms": _names(arms),
         "loss_range": options.clipping or (0.0, 1.0),
         "privacy": options.guarantee.to_dict(),
-        "missing": missing,
-        "simulated_noise": simulated_noise,
         "charge": None if ledger is None else name or file.name,
         "variance": variance,
     }
@@ -121,20 +97,18 @@ def run_command(
         return PrivateEvaluations(
             settings["loss_range"],
             options.guarantee,
-            noise=None if simulated_noise is None else SimulatedNoise(simulated_noise),
             patience=None,  # all that is there is told at once
             ledger=None if charged is None else Ledger(read_ledger(charged).budget, charged),
             name=settings["charge"],
             variance=variance,
         )
 
-    uncharged = evaluations()
-    losses = read_losses(file, settings["arms"], uncharged.channel, middle=missing == "middle")
+    uncharged, where = evaluations(), file.with_name(f"{file.name}.released.json")
+    losses = read_losses(file, settings["arms"], uncharged.channel)
     numbers = release_once(where, settings, losses, lambda: evaluations(ledger))
     scale = scale_for(settings["loss_range"], options.guarantee, variance=variance)
-    means = [ReleasedMean(place, scale=scale, **one) for place, one in enumerate(numbers.values())]
     found = ab_test(
-        dict(zip(numbers, means, strict=True)),
+        {arm: ReleasedMean(place, scale=scale, **one) for place, (arm, one) in enumerate(numbers.items())},
         pairs=pairs,
         confidence=confidence,
         direction=options.direction or "minimize",
@@ -142,18 +116,7 @@ def run_command(
     rows, counted = sum(map(len, losses.values())), sum(one["events"] for one in numbers.values())
     notes = [] if rows == counted else [f"The file has {rows:,} rows by now: {counted:,} are in what was released."]
     facts = {**found.to_dict(), "privacy": uncharged.privacy.headline, "released": str(where), "notes": notes}
-    lines = [str(found), *notes, "", str(uncharged.privacy), f"kept in {where}"]
-    if report is not None:
-        given = {
-            "arms": arms,
-            **options.given(),
-            "pairs": pairs,
-            "confidence": confidence,
-            "variance": variance or None,
-        }
-        facts["report"] = str(_write(report, found, uncharged.privacy, file, given))
-        lines.append(f"wrote {report}")
-    show(as_json, facts, "\n".join(lines))
+    show(as_json, facts, "\n".join([str(found), *notes, "", str(uncharged.privacy), f"kept in {where}"]))
 
 
 def _names(arms: str) -> list[str]:
@@ -161,13 +124,3 @@ def _names(arms: str) -> list[str]:
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         raise ValueError(f"arms must be two names at least, each once, with commas between them, got {arms!r}")
     return names
-
-
-def _write(path: Path, found: ABTestResult, privacy: PrivacyStatement, file: Path, given: dict[str, Any]) -> Path:
-    from sottovoce.report import ab_test_report  # slow to import
-
-    words = ["sottovoce", "abtest", "run", file.name]
-    for key, value in given.items():
-        if value is not None:
-            words += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
-    return ab_test_report(path, found, privacy=privacy, title=f"A/B test: {file.name}", command=shlex.join(words))

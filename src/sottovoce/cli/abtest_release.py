@@ -21,7 +21,7 @@ import numpy as np
 from sottovoce import __version__
 from sottovoce._disk import sync_folder
 from sottovoce.cli.rows import LineError, is_empty, number_in, read_rows
-from sottovoce.cli.study_shared import opened
+from sottovoce.cli.shared import opened
 from sottovoce.evaluations import PrivateEvaluations
 
 Losses = dict[str, "array[float]"]
@@ -29,8 +29,8 @@ Numbers = dict[str, dict[str, int]]
 """By arm: its events, the total of their losses with noise, and of their squares if these are released."""
 
 
-def read_losses(file: Path, arms: Sequence[str], channel: Any = None, *, middle: bool = False) -> Losses:
-    """Return the losses of each arm, NaN for those that never came. An error names the line, never its values.
+def read_losses(file: Path, arms: Sequence[str], channel: Any = None) -> Losses:
+    """Return the losses of each arm. An error names the line, never its values.
 
     Parameters
     ----------
@@ -40,8 +40,6 @@ def read_losses(file: Path, arms: Sequence[str], channel: Any = None, *, middle:
         Names of the arms; a row of any other arm is refused.
     channel
         Of local privacy: then there are reports, which must be such as it sends.
-    middle
-        Whether an empty loss is one that never came, and counts as the middle of the range; else it is refused.
     """
     column = "loss" if channel is None else "report"
     found = {name: array("d") for name in arms}
@@ -51,10 +49,10 @@ def read_losses(file: Path, arms: Sequence[str], channel: Any = None, *, middle:
             arm, told = str(fields.get("arm")).strip(), fields.get(column)
             if arm not in found:  # it is not shown: columns may have been confused
                 raise LineError(number, f"its arm is none of {', '.join(arms)}")
-            if is_empty(told) and not middle:
-                raise LineError(number, f"it has no {column}; with --missing middle it counts as the middle")
-            value = math.nan if is_empty(told) else number_in(told)
-            if value is None or not (is_empty(told) or _can_be(value, channel)):
+            if is_empty(told):
+                raise LineError(number, f"it has no {column}")
+            value = number_in(told)
+            if value is None or not _can_be(value, channel):
                 raise LineError(number, f"its {column} is not {what}")
             found[arm].append(value)
     empty = [name for name, values in found.items() if not values]
@@ -111,13 +109,9 @@ def _claimed(partial: Path) -> Iterator[Path]:
 
 
 def _released(evaluations: PrivateEvaluations, values: Any) -> dict[str, int]:
-    """Return what is released of losses, of which NaN counts as the middle of the range."""
-    one, missing = evaluations.open(len(values)), np.isnan(values)
-    if missing.any():
-        one.forget(one.assign(size=int(missing.sum())))
-    if not missing.all():
-        told = values[~missing]
-        one.tell(told) if evaluations.channel is None else one.tell(report=told.astype(np.int64))
+    """Return what is released of losses."""
+    one = evaluations.open(len(values))
+    one.tell(values) if evaluations.channel is None else one.tell(report=values.astype(np.int64))
     squares = {} if one.result.squares is None else {"squares": one.result.squares}
     return {"events": one.result.events, "total": one.result.total, **squares}
 
@@ -146,6 +140,6 @@ def _read(path: Path, settings: dict[str, Any]) -> Numbers:
     if other:
         raise ValueError(
             f"{path} holds what was released before with another {', '.join(other)}. To release the same losses again "
-            "costs the guarantee again: if that is meant, name another file with --released"
+            "costs the guarantee again: if that is meant, move that file away"
         )
     return released

@@ -27,7 +27,7 @@ COMMANDS = {
     ),
     "run": (
         "running:run_command",
-        "Simulate a private bandit, and write its regret curve beside that of never learning and of no privacy.",
+        "Simulate private bandits, and write their regret curves beside those of never learning and of no privacy.",
     ),
     "audit": (
         "audit:audit_command",
@@ -35,11 +35,11 @@ COMMANDS = {
     ),
     "compare": (
         "compare:compare_command",
-        "Run algorithms on problems, over processes or machines, and compare; what is finished is not run again.",
+        "Run algorithms on problems, over processes, and compare; what is finished is not run again.",
     ),
     "plan": (
         "plan:plan_command",
-        "Say what to expect, by rehearsal, and what privacy costs; show the plan that would be followed, and draw it.",
+        "Say what to expect, by rehearsal, and what privacy costs; show the plan that would be followed.",
     ),
     "reproduce": (
         "reproduce:reproduce_command",

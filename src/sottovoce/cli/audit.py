@@ -15,7 +15,7 @@ from rich.table import Table
 from sottovoce import __version__
 from sottovoce.auditing import Audit, Check, Findings, audit_all, findings_record, summary
 from sottovoce.cli import parsing
-from sottovoce.cli.folders import can_draw, check_folder
+from sottovoce.cli.folders import check_folder
 
 REFUTED, INTERRUPTED = 1, 130
 
@@ -80,7 +80,7 @@ def _services(epsilon: float) -> list[Any]:
 
 
 def show_and_write(console: Console, out: Path, found: Findings) -> None:
-    """Print tables and words, and write figure and findings."""
+    """Print tables and words, and write what was found."""
     if not (found.audits or found.checks):
         return
     if found.checks:
@@ -90,8 +90,11 @@ def show_and_write(console: Console, out: Path, found: Findings) -> None:
     for paragraph in summary(found):
         console.print(paragraph, highlight=False)
         console.print()
-    for path in write_findings(console, out, found):
-        console.print(f"wrote {path}", soft_wrap=True, highlight=False)
+    out.mkdir(parents=True, exist_ok=True)
+    findings = out / "audit.json"
+    plain = findings_record(found, sottovoce=__version__)
+    findings.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
+    console.print(f"wrote {findings}", soft_wrap=True, highlight=False)
 
 
 def check_table(checks: tuple[Check, ...]) -> Table:
@@ -130,17 +133,3 @@ def audit_table(audits: tuple[Audit, ...]) -> Table:
             "[green]not refuted[/]" if one.passed else "[bold red]REFUTED[/]",
         )
     return table
-
-
-def write_findings(console: Console, folder: Path, found: Findings) -> list[Path]:
-    """Write figure and findings into a folder, and return the paths, the figure first."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    if found.audits and can_draw(console):
-        from sottovoce.report import audit_figure  # figures are slow to import, and most commands draw none
-
-        written = [audit_figure(found.audits, folder / "audit.png")]
-    plain = findings_record(found, sottovoce=__version__)
-    findings = folder / "audit.json"
-    findings.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
-    return [*written, findings]

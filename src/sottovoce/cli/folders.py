@@ -3,11 +3,6 @@
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-
-from sottovoce._extras import load
-from sottovoce.errors import MissingExtra
-
 
 def check_folder(out: Path) -> None:
     """Refuse a folder that cannot be made, or cannot be written to; leave no trace."""
@@ -19,13 +14,3 @@ def check_folder(out: Path) -> None:
             pass
     except OSError as problem:
         raise OSError(f"out: {out} cannot be written to: {problem.strerror}") from None
-
-
-def can_draw(console: Console) -> bool:
-    """Say whether figures can be drawn; if not, say what would have to be installed."""
-    try:
-        load("matplotlib", "the figure")
-    except MissingExtra as missing:
-        console.print(f"nothing is drawn: {missing}", soft_wrap=True, highlight=False, markup=False)
-        return False
-    return True

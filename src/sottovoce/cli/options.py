@@ -94,14 +94,6 @@ class Options:
         return None if unknown else parsing.count("horizon", self.horizon)
 
     @property
-    def events_needed(self) -> int:
-        """The horizon, where there must be one."""
-        events = self.events
-        if events is None:
-            raise ValueError("horizon must be known here, such as 1000000, 1e6, 100k or 1M")
-        return events
-
-    @property
     def clipping(self) -> tuple[float, float] | None:
         """The range of losses, if one is given."""
         return None if self.loss_range is None else parsing.pair("loss-range", self.loss_range)
@@ -145,14 +137,6 @@ class Options:
                     raise ValueError(f"{name} is chosen twice: choose it once")
                 given[name] = value
         return given
-
-    def given(self) -> dict[str, Any]:
-        """Return what was given, by name."""
-        return {name: self._given[name] for name in SHARED if name in self._given}
-
-    def or_else(self, **defaults: Any) -> "Options":
-        """Return the same with defaults for what was not given."""
-        return Options(**{**defaults, **self._given})
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])

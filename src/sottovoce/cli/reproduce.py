@@ -32,39 +32,27 @@ def reproduce_command(
     """Measure what the paper claims, with its noise, the needed noise and this library's default; minutes on a core."""
     from sottovoce.report import write_reproduction  # figures are slow to import, and most commands draw none
 
-    command = ["sottovoce", "reproduce", *(["--large"] if large else [])]
-    places = ["--out", str(out)] if out else []
+    command = ["sottovoce", "reproduce", *(["--large"] if large else []), *(["--out", str(out)] if out else [])]
     out = out or Path("results") / ("reproduction-large" if large else "reproduction")  # their grids differ
     check_folder(out)
-    scale = LARGE if large else SMALL
-    console = Console()
-    sweep = run_with_progress(
-        console,
-        out,
-        reproduction_grid(scale),
-        command=shlex.join(command),
-        call=shlex.join([*command, *places]),
-        jobs=jobs,
-        fresh=fresh,
-    )
+    scale, console = LARGE if large else SMALL, Console()
+    cells = reproduction_grid(scale)
+    sweep = run_with_progress(console, out, cells, command=shlex.join(command), jobs=jobs, fresh=fresh)
     found = claims(sweep.results, scale.base)
-    for claim, table in zip(found, claim_tables(found), strict=True):
+    for claim in found:
         console.print(f"[bold]{claim.title}[/] ({claim.source})", highlight=False)
-        console.print(table)
+        console.print(claim_table(claim))
     console.print("Noise is simulated: NOT PRIVATE.", highlight=False)
     for path in write_reproduction(sweep, found, scale, out):
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 
-def claim_tables(claims: tuple[PaperClaim, ...]) -> list[Table]:
-    """Return a table for each claim: one row per algorithm."""
-    tables = []
-    for claim in claims:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for name in ("", "regret / never", "measured", "verdict"):
-            table.add_column(name, overflow="fold")
-        for row in claim.rows:
-            colour = _COLOURS.get(row.verdict, "yellow")
-            table.add_row(row.who, row.level, row.measured or "none", f"[{colour}]{row.verdict}[/]")
-        tables.append(table)
-    return tables
+def claim_table(claim: PaperClaim) -> Table:
+    """Return the table of a claim: one row per algorithm."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("", "regret / never", "measured", "verdict"):
+        table.add_column(name, overflow="fold")
+    for row in claim.rows:
+        colour = _COLOURS.get(row.verdict, "yellow")
+        table.add_row(row.who, row.level, row.measured or "none", f"[{colour}]{row.verdict}[/]")
+    return table

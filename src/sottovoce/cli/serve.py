@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from sottovoce._extras import naming_the_extra
-from sottovoce.cli.study_shared import AsJson, Url, show, storage_url
+from sottovoce.cli.shared import AsJson, Url, show, storage_url
 from sottovoce.privacy import NoiseSource
 from sottovoce.service.keys import ROLES, Key, KeyStore, id_and_secret
 from sottovoce.service.settings import Settings

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from sottovoce.auditing import read_audit
 from sottovoce.cli.making import domain_of
-from sottovoce.cli.study_shared import Url, storage_url
+from sottovoce.cli.shared import Url, storage_url
 from sottovoce.privacy import read_ledger
 from sottovoce.studies import state_stored
 

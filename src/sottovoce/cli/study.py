@@ -9,8 +9,8 @@ import typer
 from sottovoce._written import listed
 from sottovoce.cli.making import domain_of, labels_of
 from sottovoce.cli.options import Deadline, Options, with_options
+from sottovoce.cli.shared import AsJson, Name, OneSegment, Url, Yes, look_at, segment_of, show, storage_url
 from sottovoce.cli.study_ask import ask_command
-from sottovoce.cli.study_shared import AsJson, Name, OneSegment, Url, Yes, look_at, segment_of, show, storage_url
 from sottovoce.cli.study_tell import tell_command
 from sottovoce.cli.study_waiting import change_command, deadline_of, forget_command, outstanding_command
 from sottovoce.errors import StorageError, StudyNotFound

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sottovoce.cli.study_shared import AsJson, Name, OneSegment, Url, is_text, opened, segment_of, storage_url
+from sottovoce.cli.shared import AsJson, Name, OneSegment, Url, is_text, opened, segment_of, storage_url
 from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.learning.actions import Action, Actions
 from sottovoce.models import Segment

@@ -13,7 +13,7 @@ from rich.progress import track
 
 from sottovoce._checks import choice
 from sottovoce.cli.rows import LineError, is_empty, number_in, read_rows
-from sottovoce.cli.study_shared import AsJson, Name, Url, opened, show, storage_url
+from sottovoce.cli.shared import AsJson, Name, Url, opened, show, storage_url
 from sottovoce.errors import InvalidLoss, RefusedCall, SottovoceError
 from sottovoce.studies import Study
 

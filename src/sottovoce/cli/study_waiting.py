@@ -8,7 +8,7 @@ import typer
 
 from sottovoce.cli import parsing
 from sottovoce.cli.options import Deadline, Options, Patience, with_options
-from sottovoce.cli.study_shared import AsJson, Name, Url, look_at, opened, show, storage_url
+from sottovoce.cli.shared import AsJson, Name, Url, look_at, opened, show, storage_url
 from sottovoce.options import OPTIONS
 from sottovoce.studies import Study
 

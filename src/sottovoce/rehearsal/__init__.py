@@ -1,8 +1,7 @@
 """Rehearsals: plans are played in generic worlds, and say what to expect of them before anything is run."""
 
-from sottovoce.rehearsal.budgets import Prices, prices_of
 from sottovoce.rehearsal.planning import plan
 from sottovoce.rehearsal.rehearsing import NotRehearsed, Rehearsal, rehearsed
 from sottovoce.rehearsal.running import forecast_under_way
 
-__all__ = ["NotRehearsed", "Prices", "Rehearsal", "forecast_under_way", "plan", "prices_of", "rehearsed"]
+__all__ = ["NotRehearsed", "Rehearsal", "forecast_under_way", "plan", "rehearsed"]

@@ -25,7 +25,6 @@ from sottovoce.report._palette import GREY as _GREY
 from sottovoce.report.numbers import short
 
 GREY = _GREY.light
-REFUTED = "#b00020"
 BELOW = "#e4e4e4"  # lines behind the curves
 _POINTS = 72  # to the inch: a unit of an SVG
 _STYLE: Any = {"svg.fonttype": "none", "path.simplify": False, "font.size": 13.5}

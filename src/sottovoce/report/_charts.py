@@ -1,4 +1,4 @@
-"""Lines, points, bars and intervals against numbers, for images and pages alike."""
+"""Lines, points and bars against numbers, for images and pages alike."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from sottovoce._arrays import Floats
 from sottovoce.report._canvas import BELOW, apart, note, sized, to_svg
 from sottovoce.report._palette import SHADES, colour, dashes, linestyle
 from sottovoce.report._per_event import around_zero, asinh_ticks
-from sottovoce.report.numbers import short, shortened, significant, with_errors
+from sottovoce.report.numbers import short, with_errors
 
 WIDTH, HEIGHT, TOP, RIGHT, BOTTOM = 520, 320, 14, 18, 52
 _CHARACTER = 10.2  # units of a tick's letter, at the size that phones get
@@ -258,70 +258,3 @@ def _asinh(values: Floats, width: float) -> tuple[float, float, list[float]]:
     room = 0.06 * (found.max() - found.min() or 1.0)
     low, high = (float(width * np.sinh(one)) for one in (found.min() - room, found.max() + room))
     return low, high, list(asinh_ticks(low, high, width))
-
-
-# ----------------------------------------------------------------------
-# Intervals below one another, on one scale: a forest plot. Names stand above their intervals, numbers below.
-
-
-_ROW, _ABOVE, _SIDE, _BELOW = 74, 6, 20, 56  # of an interval, and around all of them
-_LONGEST = 30  # letters of an interval's name, at the size that phones get
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """One interval of a forest plot.
-
-    Parameters
-    ----------
-    name
-        What it is of.
-    estimate, low, high
-        The mark, and the ends of the line.
-    colour
-        Of the palette.
-    shown
-        Whether it stands out; others are drawn in grey.
-    """
-
-    name: str
-    estimate: float
-    low: float
-    high: float
-    colour: int = 0
-    shown: bool = True
-
-
-def forest(intervals: Sequence[Interval], label: str, title: str) -> Markup:
-    """Return a forest plot; a line stands where there is no difference.
-
-    Examples
-    --------
-    >>> "B less A: −0.100" in forest([Interval("B less A", -0.1, -0.2, 0.0)], "difference", "Differences")
-    True
-    """
-    tall = _ROW * len(intervals)
-    axes = sized(WIDTH, _ABOVE + tall + _BELOW, _SIDE, _SIDE, _ABOVE, _BELOW)
-    Axis(label).set_up(axes.xaxis, [np.array([[one.low, one.high] for one in intervals])])
-    axes.set_xticks(axes.get_xticks(), [short(tick).replace("-", "−") for tick in axes.get_xticks()])
-    axes.set(ylim=(tall, 0), yticks=[])
-    axes.grid(axis="x")
-    axes.tick_params(axis="x", length=0, pad=10)
-    axes.xaxis.set_label_coords(0.5, (20 - _BELOW) / tall)
-    axes.axvline(0.0, gid=".axis")
-    for place, one in enumerate(intervals):
-        _interval(axes, one, _ROW * place)
-    return to_svg(axes, title)
-
-
-def _interval(axes: Axes, one: Interval, top: float) -> None:
-    least, most = axes.get_xlim()
-    mark = min(max(one.estimate, least), most)  # noise may carry it out of the plot
-    line, style = top + 33, f"c{one.colour % 8}" if one.shown else "cgrey"
-    ends = f"{significant(one.low)} to {significant(one.high)}"
-    said = f"{one.name}: {significant(one.estimate)}, between {ends.replace(' to ', ' and ')}"
-    axes.text(least, top + 20, shortened(one.name, _LONGEST), gid=note(axes, "name over", said))
-    axes.text(least, top + 58, f"{significant(one.estimate)} ({ends})", gid=note(axes, "tick over", said))
-    axes.plot([one.low, one.high], [line, line], gid=note(axes, f"line {style}", said))
-    axes.plot([one.low, one.high], [line, line], "|", markersize=10, markeredgewidth=2, gid=f".error {style}")
-    axes.plot([mark], [line], "D", markersize=8.5, gid=note(axes, f"mark {style}", said))

@@ -26,9 +26,7 @@ SHADES = (
     Shade("#7a4a32", "#d0a088"),
 )
 GREY = Shade("#5f6672", "#9aa2af")  # never learning, and whatever is not compared
-WORLDS = (Shade("#00757f", "#4cc5cf"), Shade("#a8324a", "#f08c9e"))  # the two worlds of an audit
 
-PRIVATE, NO_PRIVACY = 0, 1
 _DASHES: dict[str, Any] = {"": "solid", "dashed": (0, (5, 3)), "dotted": (0, (1, 2)), "mixed": (0, (6, 2, 1, 2))}
 _DASHES["wide"] = (0, (11, 4))
 

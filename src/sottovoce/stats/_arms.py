@@ -65,25 +65,20 @@ class Arm:
 
     def errors(self) -> list[ErrorLaw]:
         """Return, for each stage, what its mean times its weight errs by."""
-        return self.errors_at(self._taken_at(), at_most=self._at_most())
+        return self.errors_at(self._taken_at(), self._at_most())
 
-    def errors_at(self, mean: float, deviation: float | None = None, *, at_most: float = math.inf) -> list[ErrorLaw]:
-        """Return the same with the largest variance that losses of this mean can have, or with what is supposed.
+    def errors_at(self, mean: float, at_most: float = math.inf) -> list[ErrorLaw]:
+        """Return the same with the largest variance that losses of this mean can have.
 
         Parameters
         ----------
         mean
             Of losses.
-        deviation
-            Of one loss, if it is supposed.
         at_most
             What the variance of one loss is at most, if more is known than its mean.
         """
-        known = at_most if deviation is None else deviation**2
         return [
-            _error(
-                one.scale, one.events, known if deviation else min(float(one.scale.spread(np.array(mean))), known)
-            ).times(w)
+            _error(one.scale, one.events, min(float(one.scale.spread(np.array(mean))), at_most)).times(w)
             for w, one in zip(self.weights, self.stages, strict=True)
         ]
 

@@ -24,7 +24,6 @@ Tests: tests/stats/test_looks.py, against published bounds and against simulated
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -34,20 +33,6 @@ from sottovoce._arrays import Floats
 from sottovoce.stats._error_law import LEAST_LEVEL, ErrorLaw, summed
 
 _CELLS = 2**14
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """How likely it is that a look is the first at which 0 lies outside of the interval.
-
-    Attributes
-    ----------
-    above, below
-        With the interval above 0, and below it; one for each look.
-    """
-
-    above: tuple[float, ...]
-    below: tuple[float, ...]
 
 
 def spent(share: float, alpha: float) -> float:
@@ -108,51 +93,19 @@ def levels_of_looks(stages: tuple[ErrorLaw, ...], shares: tuple[float, ...], alp
     return tuple(levels)
 
 
-def crossing_chances(
-    stages: Sequence[ErrorLaw],
-    levels: Sequence[float],
-    drifts: Sequence[float],
-    truth: Sequence[ErrorLaw] | None = None,
-) -> Crossing:
-    """Return how likely each look is the first whose interval excludes 0.
-
-    Parameters
-    ----------
-    stages, levels
-        What the intervals are made with.
-    drifts
-        Of each stage: its weight times the true difference.
-    truth
-        Distributions of what stages really err by, if they are not those that the intervals are made with.
-    """
-    real = stages if truth is None else truth
-    walk, so_far = _Walk(real, sum(map(abs, drifts))), ErrorLaw(0.0)
-    above, below = [], []
-    for stage, true, level, drift in zip(stages, real, levels, drifts, strict=True):
-        so_far = so_far.plus(stage)
-        walk.step(true, drift)
-        low, high = walk.leave(so_far.quantile(level))
-        above.append(high)
-        below.append(low)
-    return Crossing(tuple(above), tuple(below))
-
-
 class _Walk:
     """The density of a sum of stages among paths that have stayed within their bounds, on a grid around 0."""
 
-    def __init__(self, stages: Sequence[ErrorLaw], further: float = 0.0) -> None:
-        half = summed(stages).reach + further
+    def __init__(self, stages: Sequence[ErrorLaw]) -> None:
+        half = summed(stages).reach
         self._step = 2 * half / _CELLS
-        self._places = (np.arange(_CELLS) - _CELLS // 2) * self._step
         self._frequencies: Floats = np.asarray(2 * np.pi * np.fft.rfftfreq(_CELLS, self._step), dtype=np.float64)
         self._mass: Floats = np.zeros(_CELLS)  # in each cell
         self._mass[_CELLS // 2] = 1.0
 
-    def step(self, stage: ErrorLaw, drift: float = 0.0) -> None:
+    def step(self, stage: ErrorLaw) -> None:
         """Add a stage."""
         turned = np.fft.rfft(np.fft.ifftshift(self._mass)) * stage.transform(self._frequencies)
-        if drift:
-            turned = turned * np.exp(-1j * self._frequencies * drift)
         self._mass = np.maximum(np.fft.fftshift(np.fft.irfft(turned, _CELLS)), 0.0)
 
     def bound_for(self, chance: float) -> float:
@@ -166,17 +119,7 @@ class _Walk:
         return float(np.interp(-wanted, -logs, edges[there]))
 
     def stay_within(self, bound: float) -> None:
-        """Leave out the paths that end further from 0."""
-        self._mass = self._mass * self._inside(bound)
-
-    def leave(self, bound: float) -> tuple[float, float]:
-        """Leave out the paths that end further from 0; return how likely that was, below and above."""
-        out = self._mass * (1 - self._inside(bound))
-        self._mass = self._mass - out
-        return float(out[self._places < 0].sum()), float(out[self._places > 0].sum())
-
-    def _inside(self, bound: float) -> Floats:
-        """The share of each cell that lies within a distance from 0."""
-        if not np.isfinite(bound):
-            return np.ones(_CELLS)
-        return np.asarray(np.clip((bound - np.abs(self._places)) / self._step + 0.5, 0.0, 1.0))
+        """Leave out the paths that end further from 0: of a cell on the bound, its share."""
+        if np.isfinite(bound):
+            distances = np.abs(np.arange(_CELLS) - _CELLS // 2)
+            self._mass = self._mass * np.clip(bound / self._step - distances + 0.5, 0.0, 1.0)

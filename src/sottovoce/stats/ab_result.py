@@ -7,10 +7,6 @@ from typing import Any
 from sottovoce._printed import Part, Printed
 
 
-def _figures(value: float, digits: int = 3) -> str:
-    return f"{value:.{digits}g}"
-
-
 def percent(confidence: float) -> str:
     """Write a probability in percent: near 100 with as many digits as it takes to be told from it.
 
@@ -55,8 +51,8 @@ class ArmMean:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}: {_figures(self.mean)}, between {_figures(self.low)} and {_figures(self.high)} "
-            f"({self.events:,} events; privacy noise {_figures(self.noise_error)})"
+            f"{self.name}: {self.mean:.3g}, between {self.low:.3g} and {self.high:.3g} "
+            f"({self.events:,} events; privacy noise {self.noise_error:.3g})"
         )
 
 
@@ -140,14 +136,11 @@ class Difference:
         verb = "gain" if self.direction == "maximize" else "lose"
         if self.shown:
             near, far = sorted((abs(self.low), abs(self.high)))
-            size, side = _figures(abs(self.estimate)), "more" if self.low > 0 else "less"
-            return (
-                f"{self.arm} {verb}s {size} {side} than {self.against}, "
-                f"between {_figures(near)} and {_figures(far)}, at {percent(self.confidence)}"
-            )
+            said = f"{self.arm} {verb}s {abs(self.estimate):.3g} {'more' if self.low > 0 else 'less'}"
+            return f"{said} than {self.against}, between {near:.3g} and {far:.3g}, at {percent(self.confidence)}"
         return (
             f"{self.arm} against {self.against}: no difference is shown at {percent(self.confidence)}; {self.arm} "
-            f"may {verb} up to {_figures(-self.low)} less and up to {_figures(self.high)} more"
+            f"may {verb} up to {-self.low:.3g} less and up to {self.high:.3g} more"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -227,12 +220,8 @@ class ABTestResult(Printed):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, for JSON."""
         return {
-            "control": self.control,
-            "confidence": self.confidence,
+            **vars(self),
             "correction": self.correction,
-            "loss_range": list(self.loss_range),
-            "schedule": list(self.schedule),
-            "direction": self.direction,
             "arms": [one.to_dict() for one in self.arms],
             "differences": [one.to_dict() for one in self.differences],
         }

@@ -34,7 +34,6 @@ from sottovoce.stats.scale import Scale
 def ab_test(
     arms: Mapping[str, Any],
     *,
-    control: str | None = None,
     confidence: float = 0.95,
     pairs: str = "control",
     schedule: Sequence[int] | None = None,
@@ -48,9 +47,8 @@ def ab_test(
     ----------
     arms
         For each name an evaluation that is closed, or its `result`; with a schedule a list of them, one for each stage
-        that is closed. An arm that was dropped has a shorter list than the control.
-    control
-        The arm that others are compared with; the first by default.
+        that is closed. The first is the control, with which others are compared; an arm that was dropped has a shorter
+        list.
     confidence
         With which all differences hold together, at all looks: above 0, below 1.
     pairs
@@ -79,19 +77,18 @@ def ab_test(
     level = 1 - number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
     planned = None if schedule is None else _schedule(schedule)
     every = _arms(arms, planned)
-    first = _control(control, every)
     choice("pairs", pairs, ("control", "all"))
     choice("direction", direction, ("minimize", "maximize"))
     compared = (
         [(other, one) for one, other in itertools.combinations(every, 2)]
         if pairs == "all"
-        else [(one, every[first]) for place, one in enumerate(every) if place != first]
+        else [(one, every[0]) for one in every[1:]]
     )
     plan = planned or (1,)
     return ABTestResult(
         arms=tuple(_mean(one, level / len(every), plan) for one in every),
         differences=tuple(_difference(*pair, level / len(compared), plan, 1 - level, direction) for pair in compared),
-        control=every[first].name,
+        control=every[0].name,
         confidence=1 - level,
         loss_range=every[0].scale.loss_range,
         schedule=planned or (),
@@ -102,16 +99,20 @@ def ab_test(
 # ---------------------------------------------------------------------- what is compared
 
 
-def _arms(arms: Any, planned: tuple[int, ...] | None) -> list[Arm]:
-    if not isinstance(arms, Mapping):
-        raise TypeError(f'arms must name evaluations, such as {{"A": a, "B": b}}, got {type(arms).__name__}')
-    if len(arms) < 2:
-        raise ValueError(f"arms must be two at least, got {len(arms)}")
+def _arms(arms: Mapping[str, Any], planned: tuple[int, ...] | None) -> list[Arm]:
+    if not isinstance(arms, Mapping) or len(arms) < 2:
+        raise ValueError('arms must name two evaluations at least, such as {"A": a, "B": b}')
     every = [_arm(name, given, planned) for name, given in arms.items()]
     ranges = {one.scale.loss_range: arm.name for arm in every for one in arm.stages}
     if len(ranges) > 1:
         said = ", ".join(f"{name} {found}" for found, name in ranges.items())
         raise ValueError(f"arms must have one loss_range, or their means are not in one unit; there are {said}")
+    longest = max(every, key=lambda one: len(one.stages))
+    if len(every[0].stages) < len(longest.stages):
+        raise ValueError(
+            f"control {every[0].name!r} has {len(every[0].stages)} stages and {longest.name!r} "
+            f"{len(longest.stages)}: the control is in every stage"
+        )
     _check_each_once(every)
     return every
 
@@ -130,8 +131,6 @@ def _check_each_once(every: list[Arm]) -> None:
 
 
 def _arm(name: Any, given: Any, planned: tuple[int, ...] | None) -> Arm:
-    if not isinstance(name, str) or not name.strip():
-        raise TypeError(f"names of arms must be texts, got {name!r}")
     if planned is None:
         if isinstance(given, list | tuple):
             raise ValueError(
@@ -156,21 +155,7 @@ def _released(name: str, given: Any) -> ReleasedMean:
     return found
 
 
-def _control(control: str | None, every: list[Arm]) -> int:
-    names = [one.name for one in every]
-    first = 0 if control is None else names.index(choice("control", control, tuple(names)))
-    longest = max(every, key=lambda one: len(one.stages))
-    if len(every[first].stages) < len(longest.stages):
-        raise ValueError(
-            f"control {names[first]!r} has {len(every[first].stages)} stages and {longest.name!r} "
-            f"{len(longest.stages)}: the control is in every stage"
-        )
-    return first
-
-
-def _schedule(schedule: Any) -> tuple[int, ...]:
-    if isinstance(schedule, str | bytes) or not isinstance(schedule, Sequence):
-        raise TypeError(f"schedule must be the planned events of each stage, such as (500, 500), got {schedule!r}")
+def _schedule(schedule: Sequence[int]) -> tuple[int, ...]:
     found = tuple(whole("an entry of schedule", one) for one in schedule)
     if len(found) < 2:
         raise ValueError(f"schedule must have two stages at least, got {len(found)}; leave it out for a single look")

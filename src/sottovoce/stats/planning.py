@@ -1,11 +1,9 @@
 """How many events a test needs, before it starts: the noise of privacy, several arms and early looks included.
 
 A test of n events an arm is imagined whose means are exactly as they are supposed to be; its intervals are computed by
-the same code as those of a real one, so that the plan and the test cannot disagree. The least n is taken
-
-- whose intervals of differences reach no further than `precision` to either side, or
-- with which a `difference` is shown with a probability of `power`, its error being distributed as the intervals say,
-  but with the variance at the supposed means.
+the same code as those of a real one, so that the plan and the test cannot disagree. The least n is taken with which a
+`difference` is shown at the last look with a probability of `power`, its error being distributed as the intervals say,
+but with the variance at the supposed means. Earlier looks can only show it sooner.
 
 Without privacy, with the mean in the middle of the range, and one look, this is the formula of textbooks:
 n = (z(alpha/2) sqrt(2 V) + z(1 - power) sqrt(V + V'))^2/difference^2, V and V' the variances of the two arms.
@@ -14,7 +12,7 @@ Tests: tests/stats/test_planning.py, against that formula, and against simulated
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -25,7 +23,6 @@ from sottovoce._checks import choice, number, whole
 from sottovoce.privacy import Guarantee, LocalDP, NoPrivacy
 from sottovoce.stats._arms import Arm
 from sottovoce.stats._error_law import ErrorLaw, summed
-from sottovoce.stats._looks import crossing_chances
 from sottovoce.stats.ab_result import percent
 from sottovoce.stats.ab_testing import levels_for
 from sottovoce.stats.released_mean import ReleasedMean
@@ -52,9 +49,6 @@ class EventsNeeded:
         What is wished for, in words.
     half_width
         How far the interval of a difference reaches to either side, at the end.
-    expected
-        Events of each arm on average if the difference is there, stopping at the look that shows it; None for a wished
-        precision.
     privacy
         The promise.
     """
@@ -65,7 +59,6 @@ class EventsNeeded:
     without_privacy: int
     wish: str
     half_width: float
-    expected: float | None
     privacy: Guarantee
 
     @property
@@ -75,41 +68,23 @@ class EventsNeeded:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, for JSON."""
-        return {
-            **vars(self),
-            "schedule": list(self.schedule),
-            "total": self.total,
-            "privacy": self.privacy.to_dict(),
-        }
+        return {**vars(self), "total": self.total, "privacy": self.privacy.to_dict()}
 
     def __str__(self) -> str:
-        more = self.events / self.without_privacy
         lines = [f"{self.events:,} events in each of {self.arms} arms, {self.total:,} in all, {self.wish}."]
         if self.privacy.private:
-            lines.append(
-                f"Without privacy {self.without_privacy:,} an arm would do; {self.privacy} takes {more:.3g} times as "
-                "many."
-            )
+            more = f"{self.privacy} takes {self.events / self.without_privacy:.3g} times as many"
+            lines.append(f"Without privacy {self.without_privacy:,} an arm would do; {more}.")
         lines.append(f"Intervals of differences then reach {self.half_width:.3g} to either side.")
         if len(self.schedule) > 1:
-            looks = (
-                f"Look {len(self.schedule)} times, after {', '.join(f'{one:,}' for one in accumulate(self.schedule))}"
-            )
-            lines.append(
-                f"{looks} events an arm: schedule={self.schedule}."
-                + (
-                    ""
-                    if self.expected is None
-                    else f" If the difference is there, {self.expected:,.0f} are used on average."
-                )
-            )
+            after = ", ".join(f"{one:,}" for one in accumulate(self.schedule))
+            lines.append(f"Look {len(self.schedule)} times, after {after} events an arm: schedule={self.schedule}.")
         return "\n".join(lines)
 
 
 def events_needed(
-    difference: float | None = None,
+    difference: float,
     *,
-    precision: float | None = None,
     privacy: Guarantee,
     loss_range: tuple[float, float] = (0.0, 1.0),
     mean: float | None = None,
@@ -126,8 +101,6 @@ def events_needed(
     ----------
     difference
         A difference of mean losses that is to be shown with a probability of `power`, if it is there.
-    precision
-        Or: how far the interval of a difference may reach to either side.
     privacy
         The guarantee, as for `PrivateEvaluations`.
     loss_range
@@ -158,31 +131,29 @@ def events_needed(
     >>> import sottovoce as sv
     >>> sv.events_needed(0.05, privacy=sv.NoPrivacy()).events
     1565
-    >>> print(sv.events_needed(precision=0.02, privacy=sv.PureDP(epsilon=0.1)))
-    5,508 events in each of 2 arms, 11,016 in all, for intervals that reach 0.02 to either side, at 95%.
-    Without privacy 4,802 an arm would do; epsilon = 0.1, pure differential privacy takes 1.15 times as many.
-    Intervals of differences then reach 0.02 to either side.
+    >>> print(sv.events_needed(0.05, privacy=sv.PureDP(epsilon=0.1)))
+    2,147 events in each of 2 arms, 4,294 in all, to show a difference of 0.05, at 95%, with a probability of 0.8.
+    Without privacy 1,565 an arm would do; epsilon = 0.1, pure differential privacy takes 1.37 times as many.
+    Intervals of differences then reach 0.0351 to either side.
     """
     low, high = scale_for(loss_range, NoPrivacy()).loss_range
-    if (difference is None) == (precision is None):
-        raise ValueError("pass either difference or precision")
-    if difference is not None:
-        difference = number("difference", difference, above=0, at_most=high - low)
-    else:
-        precision = number("precision", precision, above=0, at_most=high - low)
+    difference = number("difference", difference, above=0, at_most=high - low)
     count = whole("arms", arms, least=2)
     level = 1 - number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
     choice("pairs", pairs, ("control", "all"))
-    test = PlannedTest(
+    test = _PlannedTest(
         difference=difference,
-        precision=precision,
         means=_means(low, high, mean, difference),
         level=level / (count - 1 if pairs == "control" else count * (count - 1) // 2),
         power=number("power", power, above=0, at_most=math.nextafter(1, 0)),
         looks=whole("looks", looks, most=_MOST_LOOKS),
-        deviation=None if deviation is None else number("deviation", deviation, above=0),
+        deviation=deviation,
     )
-    _check_deviation(deviation, test.means, (low, high), privacy)
+    if deviation is not None:
+        largest = min(math.sqrt((high - one) * (one - low)) for one in test.means)
+        number("deviation", deviation, above=0, at_most=largest)  # what losses of such means can have
+        if isinstance(privacy, LocalDP):
+            raise ValueError("deviation is for evaluations with variance=True, which LocalDP cannot have")
     scale = scale_for(loss_range, privacy)
     events = test.least(scale)
     return EventsNeeded(
@@ -190,32 +161,17 @@ def events_needed(
         arms=count,
         schedule=test.stages(events),
         without_privacy=test.least(scale_for(loss_range, NoPrivacy())),
-        wish=test.wish(1 - level),
+        wish=f"to show a difference of {difference:g}, at {percent(1 - level)}, with a probability of {power:g}",
         half_width=test.half_width(scale, events),
-        expected=None if difference is None else test.expected(scale, events),
         privacy=privacy,
     )
 
 
-def _check_deviation(
-    deviation: float | None, means: tuple[float, float], ends: tuple[float, float], privacy: Guarantee
-) -> None:
-    if deviation is None:
-        return
-    if isinstance(privacy, LocalDP):
-        raise ValueError("deviation is for evaluations with variance=True, which LocalDP cannot have")
-    largest = min(math.sqrt((ends[1] - one) * (one - ends[0])) for one in means)
-    if deviation > largest:
-        raise ValueError(f"deviation must be at most {largest:.3g}, for losses of such means, got {deviation!r}")
-
-
-def _means(low: float, high: float, mean: float | None, difference: float | None) -> tuple[float, float]:
+def _means(low: float, high: float, mean: float | None, difference: float) -> tuple[float, float]:
     """The supposed means of control and arm; of the two to which a difference leads, that with the larger variance."""
     control = (low + high) / 2 if mean is None else number("mean", mean)
     if not low <= control <= high:
         raise ValueError(f"mean must be within the loss range, {low:g} to {high:g}, got {mean!r}")
-    if difference is None:
-        return control, control
     others = [one for one in (control - difference, control + difference) if low <= one <= high]
     if not others:
         raise ValueError(f"difference {difference:g} leads out of the loss range from a mean of {control:g}")
@@ -230,56 +186,27 @@ _MOST_EVENTS = 10**11
 
 
 @dataclass(frozen=True)
-class PlannedTest:
-    """A test that has not begun.
+class _PlannedTest:
+    """A test that has not begun: the wished difference and power, supposed means, level of a difference, and looks."""
 
-    Attributes
-    ----------
-    difference, precision
-        What is wished for; one of them is None.
-    means
-        Supposed, of control and arm.
-    level
-        How often the interval of one difference may miss the truth, at any look.
-    power
-        How likely the difference is to be shown.
-    looks
-        How many.
-    deviation
-        Supposed, of a loss, whose squares are then released; None for the largest that there can be.
-    """
-
-    difference: float | None
-    precision: float | None
+    difference: float
     means: tuple[float, float]
     level: float
     power: float
     looks: int
-    deviation: float | None = None
+    deviation: float | None
 
     def least(self, scale: Scale) -> int:
         """Return the least number of events an arm that does."""
-        start = self.looks
-        if self.looks > 1:  # several looks need more than one, which is quick to find
-            start = max(start, replace(self, looks=1).least(scale))
-        enough = start
+        short, enough = self.looks - 1, self.looks
         while not self._does(scale, enough):
-            enough *= 2
+            short, enough = enough, 2 * enough
             if enough > _MOST_EVENTS:
                 raise ValueError(f"more than {_MOST_EVENTS:.0e} events would be needed: wish for less, or promise less")
-        short = enough // 2 if enough > start else start - 1
         while enough - short > 1:
             middle = (short + enough) // 2
-            if self._does(scale, middle):
-                enough = middle
-            else:
-                short = middle
+            short, enough = (short, middle) if self._does(scale, middle) else (middle, enough)
         return enough
-
-    def _does(self, scale: Scale, events: int) -> bool:
-        if self.precision is not None:
-            return self.half_width(scale, events) <= self.precision
-        return sum(self._chances(scale, events)) >= self.power
 
     def stages(self, events: int) -> tuple[int, ...]:
         """Return the events of an arm in each stage."""
@@ -288,38 +215,18 @@ class PlannedTest:
 
     def half_width(self, scale: Scale, events: int) -> float:
         """Return how far the last interval of a difference would reach."""
-        both = self._both(scale, events)
+        return self._reach(scale, events) / events
+
+    def _does(self, scale: Scale, events: int) -> bool:
+        at_most = math.inf if self.deviation is None else self.deviation**2
+        both = zip(self._both(scale, events), self.means, strict=True)
+        real = summed(one for arm, mean in both for one in arm.errors_at(mean, at_most))
+        return _upper(real, self._reach(scale, events) - self.difference * events) >= self.power
+
+    def _reach(self, scale: Scale, events: int) -> float:
+        """How far the last interval of a difference would reach, times the events."""
         at = levels_for([scale, scale], self.level, self.stages(events))[-1]
-        return self._errors(both).quantile(at) / sum(both[0].weights)
-
-    def expected(self, scale: Scale, events: int) -> float:
-        """Return how many events of an arm are used on average if the difference is there."""
-        chances = self._chances(scale, events)
-        used = list(accumulate(self.stages(events)))
-        return sum(p * n for p, n in zip(chances, used, strict=True)) + (1 - sum(chances)) * events
-
-    def wish(self, confidence: float) -> str:
-        """Return what is wished for."""
-        at = f"at {percent(confidence)}"
-        if self.precision is not None:
-            return f"for intervals that reach {self.precision:g} to either side, {at}"
-        return f"to show a difference of {self.difference:g}, {at}, with a probability of {self.power:g}"
-
-    def _chances(self, scale: Scale, events: int) -> list[float]:
-        """How likely each look is the first to show the difference, with its sign."""
-        both, drift = self._both(scale, events), self.difference or 0.0
-        intervals = [one.plus(other) for one, other in zip(both[0].errors(), both[1].errors(), strict=True)]
-        levels = levels_for([scale, scale], self.level, self.stages(events))
-        real = [
-            one.plus(other)
-            for one, other in zip(
-                *(arm.errors_at(m, self.deviation) for arm, m in zip(both, self.means, strict=True)), strict=True
-            )
-        ]
-        if len(levels) == 1:
-            return [_upper(real[0], intervals[0].quantile(levels[0]) - drift * both[0].weights[0])]
-        drifts = [drift * w for w in both[0].weights]
-        return list(crossing_chances(intervals, levels, drifts, truth=real).above)
+        return summed(one for arm in self._both(scale, events) for one in arm.errors()).quantile(at)
 
     def _both(self, scale: Scale, events: int) -> list[Arm]:
         sizes = self.stages(events)
@@ -327,10 +234,6 @@ class PlannedTest:
             Arm("", tuple(_imagined(scale, n, mean, self.deviation) for n in sizes), tuple(map(float, sizes)))
             for mean in self.means
         ]
-
-    @staticmethod
-    def _errors(both: list[Arm]) -> ErrorLaw:
-        return summed([one for arm in both for one in arm.errors()])
 
 
 def _imagined(scale: Scale, events: int, mean: float, deviation: float | None) -> ReleasedMean:

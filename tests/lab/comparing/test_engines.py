@@ -21,7 +21,6 @@ import threadpoolctl
 from sampling import every
 from sottovoce import lab
 from sottovoce._threads import single_threaded
-from sottovoce.cli import main
 from sottovoce.errors import SweepStopped
 from sottovoce.lab import Cell, Sweep, run_cell
 from sottovoce.lab.sweeps._versions import OtherVersions, versions
@@ -208,19 +207,6 @@ class TestCluster:
         there = sweep(tmp_path / "killed", CELLS[:1], executor=executor, task=standins.die_once)
         assert_equal_to_running_them_here(there, CELLS[:1])
 
-    def test_the_command_line_runs_there_too(self, cluster, tmp_path, monkeypatch, capsys):
-        monkeypatch.chdir(tmp_path)
-        cluster.client()
-        words = ["compare", "ball:dimension=2", "--algorithms", "default", "--horizon", "300", "--seeds", "2"]
-        with pytest.raises(SystemExit) as ended:
-            main([*words, "--out", "there", "--cluster", cluster.address])
-        assert ended.value.code == 0
-        printed = capsys.readouterr().out
-        assert f"cluster {cluster.address}: 2 workers, 2 threads" in printed
-        assert "2 done, 0 failed, 0 left" in printed
-        swept = Sweep.load("there")
-        assert_equal_to_running_them_here(swept, swept.cells)
-
     def test_a_cell_that_kills_every_worker_fails_alone(self, tmp_path):
         """As Dask says it after `allowed-failures`; here by an executor that says the same."""
         from types import SimpleNamespace
@@ -247,22 +233,6 @@ class TestCluster:
             sweep(tmp_path, executor=executor, task=standins.one_then_wait, progress=kill)
         assert len(Sweep.load(tmp_path).results) < len(CELLS)
         assert_equal_to_running_them_here(sweep(tmp_path, jobs=1))
-
-
-def test_an_address_where_nobody_answers_is_an_error_in_words(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for address in ("tcp://127.0.0.1:9", "scheduler", "ftp://scheduler:1", "tcp://127.0.0.1:notaport"):
-        with pytest.raises(SystemExit) as ended:
-            main(["compare", "ball", "--cluster", address, "--cluster-timeout", "0.2"])
-        assert ended.value.code == 1
-        said = " ".join(capsys.readouterr().err.split())
-        assert f"no Dask scheduler answers at '{address}' within 0.2 s" in said
-        assert "such as tcp://scheduler:8786" in said
-    assert not list(tmp_path.iterdir())
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(SystemExit):
-        main(["compare", "ball", "--cluster", "tcp://127.0.0.1:1"])
-    assert "pip install '.[cluster]'" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------- one thread

@@ -5,7 +5,6 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sottovoce.lab.simulation import Run
@@ -19,7 +18,6 @@ def regret_figure(
     path: str | os.PathLike[str],
     *,
     labels: Sequence[str] | None = None,
-    beside: Sequence[Run] | None = None,
 ) -> Path:
     """Draw the regret per event of one or several runs, with the line of never learning, and write it as an image.
 
@@ -35,8 +33,6 @@ def regret_figure(
         The kind of image follows from its ending, such as ``.png``.
     labels : sequence of str, optional
         One per run; by default its privacy.
-    beside : sequence of Run, optional
-        The same runs in another environment, drawn below them, over the same events.
 
     Returns
     -------
@@ -60,52 +56,37 @@ def regret_figure(
     runs = [runs] if isinstance(runs, Run) else list(runs)
     if not runs:
         raise ValueError("runs must hold at least one run")
-    if not all(run.events_finished for run in (*runs, *(beside or ()))):
+    if not all(run.events_finished for run in runs):
         raise ValueError("runs must hold runs of at least one event: nothing is known of a run that never began")
     labels = [run.details.privacy_headline for run in runs] if labels is None else list(labels)
     if len(labels) != len(runs):
         raise ValueError(f"labels must be as many as runs, got {len(labels)} for {len(runs)}")
-    if beside is not None and len(beside) != len(runs):
-        raise ValueError(f"beside must hold as many runs as runs, got {len(beside)} for {len(runs)}")
     path = Path(path)
-    draw(runs, labels, beside).savefig(path)
+    draw(runs, labels).savefig(path)
     return path
 
 
-def draw(runs: Sequence[Run], labels: Sequence[str], beside: Sequence[Run] | None = None) -> Figure:
-    """Return the figure that `regret_figure` writes."""
-    groups = [runs] if beside is None else [runs, beside]
-    figure = canvas(9, 5.6 * len(groups))  # one below the other: side by side, words are too small to read in a page
-    panels: list[Axes] = list(figure.subplots(len(groups), 1, squeeze=False)[:, 0])
-    reach = tuple(float(end) for group in groups for one in _curves(group, labels) for end in one.x[[0, -1]])
-    for axes, group in zip(panels, groups, strict=True):
-        lines = _curves(group, labels)
-        x = Axis("events so far", log=True, holds=reach)
-        draw_lines(axes, lines, x, Axis("lost per event beyond the best fixed decision", signed=True))
-        if axes.get_yscale() == "asinh":
-            axes.axhline(0.0, color=GREY, linewidth=0.9)
-        _dress(axes, group)
-        axes.set_xlim(right=max(reach))
-        name_lines(axes, lines)
+def draw(runs: Sequence[Run], labels: Sequence[str]) -> Figure:
+    """Return the figure that `regret_figure` writes: never learning, of the longest run, and then the runs."""
+    longest = max(runs, key=lambda run: run.events_finished)
+    never = _name("never learning", longest.no_learning_per_event)
+    lines = [Curve(never, *per_event(longest.events, longest.no_learning), colour=-1)]
+    for number, (run, label) in enumerate(zip(runs, labels, strict=True)):
+        lines.append(Curve(_name(label, run.regret_per_event), *per_event(run.events, run.regret), colour=number))
+    figure = canvas(9, 5.6)
+    axes = figure.add_subplot()
+    x = Axis("events so far", log=True)
+    draw_lines(axes, lines, x, Axis("lost per event beyond the best fixed decision", signed=True))
+    if axes.get_yscale() == "asinh":
+        axes.axhline(0.0, color=GREY, linewidth=0.9)
+    headlines = dict.fromkeys(run.details.privacy_headline for run in runs)
+    caption = f"{longest.details.environment}\nPrivacy: {'; '.join(headlines)}"
+    headed(axes, f"Regret per event, over {longest.events_finished:,} events", caption)
+    axes.set_xlim(right=longest.events_finished)
+    name_lines(axes, lines)
     return figure
 
 
-def _curves(runs: Sequence[Run], labels: Sequence[str]) -> list[Curve]:
-    """Return never learning, of the longest run, and then the runs; each is called by what is written at its end."""
-    longest = max(runs, key=lambda run: run.events_finished)
-    never = _name("never learning", longest.no_learning_per_event)
-    found = [Curve(never, *per_event(longest.events, longest.no_learning), colour=-1)]
-    for number, (run, label) in enumerate(zip(runs, labels, strict=True)):
-        found.append(Curve(_name(label, run.regret_per_event), *per_event(run.events, run.regret), colour=number))
-    return found
-
-
 def _name(label: str, value: float) -> str:
+    """Return what is written at the end of a line."""
     return textwrap.fill(label, 30) + f"\n{value:.3g} per event"
-
-
-def _dress(axes: Axes, runs: Sequence[Run]) -> None:
-    events = max(run.events_finished for run in runs)
-    headlines = dict.fromkeys(run.details.privacy_headline for run in runs)
-    caption = f"{runs[0].details.environment}\nPrivacy: {'; '.join(headlines)}"
-    headed(axes, f"Regret per event, over {events:,} events", caption)

@@ -1,1 +1,0 @@
-"""Figures as images: regret, plans, decisions, audits."""
