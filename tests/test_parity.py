@@ -33,8 +33,6 @@ ELSEWHERE = {  # public names that a form does not have, and why
 }
 ADDED = {  # arguments that a form takes besides
     **{(form, "change"): {"patience", "deadline"} for form in (sv.Study, RemoteStudy)},
-    (RemoteStudy, "ask"): {"x"},  # how numbers travel
-    (RemoteStudy, "ask_round"): {"x"},
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
     *("open", "created", "verify", "statement", "history", "keyed_hash", "tell_each"),

@@ -12,7 +12,7 @@ import sottovoce as sv
 from sampling import sampled
 from sottovoce.auditing import EvaluationConfiguration, align, shipped
 from sottovoce.auditing.subjects.evaluated import evaluations_shipped
-from sottovoce.evaluations._book import _EvaluationPolicy
+from sottovoce.evaluations.private_evaluations import _EvaluationPolicy
 from sottovoce.learning.policy import BanditPolicy
 from sottovoce.privacy import LossGrid, ProbeSums
 from sottovoce.privacy.mechanisms._state import MechanismState

@@ -11,7 +11,7 @@ import sottovoce as sv
 from sampling import sampled
 from sottovoce.auditing import EvaluationConfiguration, align, audit, evaluations_shipped, run_all
 from sottovoce.auditing.subjects.evaluated import Evaluated
-from sottovoce.evaluations import _book, _setting
+from sottovoce.evaluations import PrivateEvaluations, _setting, private_evaluations
 from sottovoce.privacy import LossGrid, ProbeSums
 from sottovoce.stats.released_mean import ReleasedMean
 
@@ -64,7 +64,7 @@ SQUARES = EvaluationConfiguration(sv.PureDP(1.0), variance=True)
 def test_squares_that_move_further_than_their_noise_was_made_for_are_seen(monkeypatch, broken):
     """Losses at the ends, and missing ones. What only others show is in tests/evaluations/test_second_moment.py."""
     assert not misaligned(SQUARES)
-    monkeypatch.setattr(_book, "squares_of", broken)
+    monkeypatch.setattr("sottovoce.evaluations.private_evaluations.squares_of", broken)
     assert misaligned(SQUARES)
 
 
@@ -103,13 +103,13 @@ def _keep(self, sums):
 
 def test_losses_far_below_the_range_that_count_as_missing_are_seen(monkeypatch):
     """What is missing is then decided by what was lost, and with it when an evaluation closes."""
-    intact = _book.EvaluationBook.tell
+    intact = PrivateEvaluations._take_in
 
     def picky(self, number, ids, losses, late, *rest):
         kept = np.ravel(losses > -1e6)
-        return intact(self, number, np.ravel(ids)[kept], np.ravel(losses)[kept], late)
+        return intact(self, number, np.ravel(ids)[kept], np.ravel(losses)[kept], late, None)
 
-    monkeypatch.setattr(_book.EvaluationBook, "tell", picky)
+    monkeypatch.setattr(PrivateEvaluations, "_take_in", picky)
     assert misaligned()
 
 
@@ -151,7 +151,7 @@ def test_a_mean_that_is_read_with_fresh_noise_each_time_is_seen(monkeypatch):
     often = Read(sv.PureDP(1.0), events=2, batches=1)
     assert audit(often, runs=400, noise_seed=3).passed
     kept = {}
-    intact = _book._EvaluationPolicy.compute
+    intact = private_evaluations._EvaluationPolicy.compute
 
     def remember(self, one, slots):
         kept[one.stream] = int(slots.sum()), self._sampler
@@ -161,7 +161,7 @@ def test_a_mean_that_is_read_with_fresh_noise_each_time_is_seen(monkeypatch):
         total, sampler = kept[self.number]
         return total + int(sampler.draw(1)[0])
 
-    monkeypatch.setattr(_book._EvaluationPolicy, "compute", remember)
+    monkeypatch.setattr(private_evaluations._EvaluationPolicy, "compute", remember)
     monkeypatch.setattr(ReleasedMean, "total", property(fresh, lambda self, value: None), raising=False)
     assert not audit(often, runs=400, noise_seed=3).passed
 

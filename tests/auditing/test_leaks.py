@@ -15,10 +15,11 @@ import sottovoce as sv
 from sampling import sampled
 from sottovoce.auditing import Configuration, EvaluationConfiguration, align, audit, shipped
 from sottovoce.auditing.subjects.evaluated import Evaluated, evaluations_shipped
-from sottovoce.evaluations import Evaluation, _stored
+from sottovoce.evaluations import Evaluation
 from sottovoce.learning.policy import BanditPolicy
 from sottovoce.models import linear
 from sottovoce.privacy import LossGrid
+from sottovoce.rounds import stored
 from sottovoce.service import audited
 from sottovoce.service.endpoints import studies
 
@@ -138,7 +139,7 @@ def test_blocks_of_more_than_4096_losses_that_are_not_clipped(monkeypatch):
 
 
 def test_stored_evaluations_that_forget_contributions_when_they_are_reopened(monkeypatch):
-    right = _stored.open_book
+    right = stored.open_book
 
     def forgetful(*given, **named):
         opened = right(*given, **named)
@@ -146,7 +147,7 @@ def test_stored_evaluations_that_forget_contributions_when_they_are_reopened(mon
         alone = made | {"privacy": made["privacy"] | {"contributions": 1}}
         return opened if opened.created else opened._replace(stored=opened.stored._replace(made=alone))
 
-    monkeypatch.setattr(_stored, "open_book", forgetful)
+    monkeypatch.setattr(stored, "open_book", forgetful)
     assert "a person costs 1.5 of epsilon = 1" in found(STORED, schedules=["renewed"])
 
 

@@ -25,7 +25,7 @@ OTHER = Destination("http://127.0.0.1", "autumn")
 CLIENT = Path(sv.__file__).parent / "client"
 SQL = CLIENT.parent / "rounds" / "stores" / "sql"
 NEAR = [
-    *(CLIENT / name for name in ("tell_queue.py", "_delivering.py", "_sender.py")),
+    *(CLIENT / name for name in ("tell_queue.py", "_sender.py")),
     *(SQL / name for name in ("database.py", "sqlite.py")),
 ]
 
@@ -44,7 +44,8 @@ class QueuePlayer:
 
     def revive(self):
         self.remote = self._connect(queue=self.path)
-        self.remote._sender.join(600)  # it looks for what earlier processes have left
+        while (thread := self.remote._sender._thread) is not None:  # it looks for what earlier processes have left
+            thread.join(600)
         self.remote._sender.wake = lambda: None  # another thread would hold what it may hold
         self.queue = self.remote.queue
         self._telling(away=False)()  # it asks what the study wants
@@ -57,11 +58,10 @@ class QueuePlayer:
             "flush": self._flushing,
             "add": lambda: lambda: self.queue.add(OTHER, self._tell()),
             "first": lambda: self._with(lambda: self.queue.first(OTHER)),
-            "done": lambda: self._with(lambda: self.queue.done(self.queue.first(OTHER).number, OTHER, [("1", "a")])),
-            "reports": lambda: lambda: self.queue.reports(OTHER, [str(next(self.numbers)), "always"], lambda _: 5),
+            "done": lambda: self._with(lambda: self.queue.done(self.queue.first(OTHER)[0], OTHER, [("1", "a")])),
             "channel": lambda: lambda: self.queue.channel(OTHER),
             "keep a channel": lambda: lambda: self.queue.keep_channel(OTHER, None),
-            "look": lambda: lambda: (self.queue.waiting, self.queue.refused, self.queue.refusals()),
+            "look": lambda: lambda: (self.queue.waiting, self.queue.refusals()),
             "erase": lambda: self._with(self.queue.erase),
             "open": lambda: lambda: self.others.append(TellQueue(self.path)),
         }
@@ -74,7 +74,7 @@ class QueuePlayer:
         for one, loss in self.told.items():
             assert self._stand_in.told[one] == loss, "a loss is lost"
         while (found := self.queue.first(OTHER)) is not None:
-            self.queue.done(found.number, OTHER)
+            self.queue.done(found[0], OTHER)
         assert self.queue.waiting == 0
 
     def _tell(self):

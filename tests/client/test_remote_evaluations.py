@@ -79,7 +79,7 @@ def test_errors_are_those_of_the_library(storage, serving):
     ):
         evaluation = remote.open(events=4)
         person = evaluation.assign()
-        with pytest.raises(NotReleased, match=f"3 of its 4 places are not taken; 1 that are taken .*{person}"):
+        with pytest.raises(NotReleased, match="3 of its 4 places are not taken, and 1 that are have no loss"):
             _ = evaluation.mean
         assert (evaluation.events, evaluation.assigned, evaluation.remaining) == (4, 1, 3)
         assert remote.open_evaluations == (evaluation,)
@@ -145,7 +145,5 @@ def test_no_raw_loss_is_sent_unless_the_caller_has_said_so_in_words(storage, ser
 
 def test_evaluations_are_in_place_of_a_study():
     for more in ({"study": "spring"}, {"queue": "tells.db"}):
-        with pytest.raises(ValueError, match="evaluations= is in place of study="):
+        with pytest.raises(ValueError, match="evaluations= in its place"):
             sv.connect("https://decide.example", evaluations="checkout", **more)
-    with pytest.raises(ValueError, match="evaluations must be the name of evaluations"):
-        sv.connect("https://decide.example", evaluations="..")

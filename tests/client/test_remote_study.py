@@ -13,16 +13,14 @@ from sampling import every
 from sottovoce.errors import ServiceError, StudyNotFound, UnknownAction
 
 
-def test_few_of_many_travel_as_few(connected):
+def test_numbers_that_are_not_0_travel_alone_and_are_a_decision_here(connected):
     remote = connected()
-    assert remote.ask(x="sparse").x.tolist() == [1.0, 0.0, 0.0, 0.0]
-    actions = remote.ask(2, x="sparse")
+    assert remote.ask().x.tolist() == [1.0, 0.0, 0.0, 0.0]
+    actions = remote.ask(2)
     assert actions.dimension == 4
     assert [one.tolist() for one in actions.indices] == [[1], [2]]
     assert [one.x.tolist() for one in actions] == actions.x.tolist() == [[0, 1, 0, 0], [0, 0, 1, 0]]
-    assert pickle.loads(pickle.dumps(remote.ask(1, x="sparse"))).x.tolist() == [[0, 0, 0, 1]]
-    with pytest.raises(ValueError, match="x must be one of 'dense', 'sparse'"):
-        remote.ask(x="none")
+    assert pickle.loads(pickle.dumps(remote.ask(1))).x.tolist() == [[0, 0, 0, 1]]
 
 
 @every(
@@ -82,13 +80,6 @@ def test_errors_are_the_librarys_with_the_services_words(connected, key, stand_i
 def test_names_of_studies_are_written_so_that_they_arrive(connected, stand_in, name):
     stand_in.channels = {name: None}
     assert connected(study=name).status().name == name
-
-
-def test_the_only_study_need_not_be_named(connected, stand_in):
-    assert connected(study=None).name == "spring"
-    stand_in.channels["autumn"] = None
-    with pytest.raises(ServiceError, match="study= must be named: the key can read 2 studies"):
-        connected(study=None)
 
 
 @every(
@@ -152,19 +143,16 @@ def test_a_remote_study_need_not_be_closed(stand_in, key, monkeypatch):
     assert [one.fileno() for one in made] == [-1]
 
 
-@every("study", ["", ".", "..", 7])
-def test_names_that_are_none(study):
-    with pytest.raises(ValueError, match="study must be the name"):
-        sv.connect("https://decide.example", study=study)
+@every("wrong", [False, "nowhere.pem", ssl.create_default_context()])
+def test_certificates_are_the_file_of_an_authority(wrong):
+    with pytest.raises(ValueError, match="certificates must be"):
+        sv.connect("https://decide.example", study="spring", certificates=wrong)
 
 
-def test_certificates_that_check_nothing_are_refused():
-    blind = ssl.create_default_context()
-    blind.check_hostname = False
-    blind.verify_mode = ssl.CERT_NONE
-    for wrong in (blind, False, "nowhere.pem"):
-        with pytest.raises(ValueError, match="certificates must be"):
-            sv.connect("https://decide.example", study="spring", certificates=wrong)
+@every("names", [{"study": one} for one in ("", ".", "..", 7)] + [{"evaluations": ".."}, {}])
+def test_names_that_are_none(names):
+    with pytest.raises(ValueError, match=r"must be the name|pass study="):
+        sv.connect("https://decide.example", **names)
 
 
 def test_without_httpx2_it_is_said_what_to_install(monkeypatch):

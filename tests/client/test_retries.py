@@ -2,8 +2,6 @@
 
 import os
 import socket
-import time
-from email.utils import formatdate
 
 import pytest
 
@@ -95,14 +93,10 @@ def test_waits_double_are_bounded_and_never_the_same():
     assert 3.0 <= retries.wait(0, 3.0) <= 3.5
 
 
-@every("header", ["", "soon", "-1", "1.5", "²", "Wed, 99 Foo 2015", "9" * 400])
+@every("header", ["", "soon", "-1", "1.5", "²", "Wed, 21 Oct 2015 07:28:00 GMT", "9" * 400])
 def test_what_a_header_says_is_understood_or_passed_over(header):
     found = told_to_wait(header)
     assert found is None or found >= 0
-
-
-def test_dates_are_understood():
-    assert 50 < told_to_wait(formatdate(time.time() + 60, usegmt=True)) <= 61
 
 
 def test_nobody_there(quick):

@@ -123,7 +123,7 @@ def test_a_call_that_is_cut_short_leaves_its_places_to_nobody(evaluate, monkeypa
     ]
     for call in calls:
         with monkeypatch.context() as patched:
-            patched.setattr(evaluations._book._store, "hand_out", cut)
+            patched.setattr(evaluations._store, "hand_out", cut)
             with pytest.raises(KeyboardInterrupt):
                 call()
         evaluations.assign(person="four")  # closes them

@@ -209,10 +209,10 @@ def test_no_loss_is_logged(serve, sqlite_url, caplog, monkeypatch):
     person = done(post(service, "assign"))["id"]
     done(post(service, "tell", id=person, loss=0.187654321))
 
-    def breaks(self, number, ids, losses, late):
+    def breaks(self, number, ids, losses, late, people):
         raise RuntimeError(f"no room for {losses}")
 
-    monkeypatch.setattr("sottovoce.evaluations._book.EvaluationBook.tell", breaks)
+    monkeypatch.setattr("sottovoce.evaluations.PrivateEvaluations._take_in", breaks)
     answer = post(service, "tell", id=person, loss=0.187654321)
     assert (answer.status_code, kind(answer)) == (500, "internal")
     assert "1876" not in answer.text + caplog.text

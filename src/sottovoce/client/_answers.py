@@ -1,9 +1,9 @@
 """What a service answers, as the objects that a study would return."""
 
 import base64
-from collections.abc import Callable
-from itertools import pairwise
-from operator import index
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import index, itemgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from sottovoce._records import unpack
 from sottovoce.client import _types
 from sottovoce.domains.naming import in_words
 from sottovoce.errors import ServiceError
-from sottovoce.learning.actions import Action, Actions, named_action, named_actions
+from sottovoce.learning.actions import Action, Actions, named_actions
 from sottovoce.learning.outstanding import Outstanding, WaitingRound
 from sottovoce.learning.recommendation import Recommendation
 from sottovoce.learning.segment_requests import segment_of
@@ -23,24 +23,6 @@ from sottovoce.plans.decisions import Decisions, Menu, OfSeveralSets
 
 Found = TypeVar("Found")
 _AS_THEY_ARE = ("why", "rounds", "loss", "deviation", "share", "caution", "chosen", "direction")
-
-
-class Facts(dict[str, Any]):
-    """Plain data from a service; what is in it can be read as an attribute, too.
-
-    Examples
-    --------
-    >>> Facts(told=3).told
-    3
-    """
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self:
-            return self[name]
-        raise AttributeError(f"the service has said nothing of {name!r}; it has of {', '.join(self)}")
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name:<15} {value}" for name, value in self.items())
 
 
 def read(what: str, reader: Callable[[Any], Found], plain: Any) -> Found:
@@ -54,36 +36,31 @@ def read(what: str, reader: Callable[[Any], Found], plain: Any) -> Found:
 
 def action(plain: _types.Action) -> Action:
     """Return the action that an answer is."""
-    one, numbers, wanted, chosen = _action(plain)
-    x = _menu([numbers]).written()[0] if isinstance(numbers, dict) else _vector(numbers)
-    return Action(one, x, wanted) if chosen is None else named_action(one, x, wanted, chosen)
+    return next(iter(actions({"actions": [plain]}, 1)))
 
 
 def actions(plain: _types.Actions, size: int | None = None) -> Actions:
     """Return the block of actions that an answer is, so many if a size is given."""
-    named, numbers, wanted, said = zip(*map(_action, plain["actions"]), strict=True)
-    if size not in (None, len(named)):
-        raise ValueError("there are not as many")
-    thin = all(isinstance(x, dict) for x in numbers)
-    x: Any = Decisions(_menu(numbers), np.arange(len(named))) if thin else _rows(numbers)
-    ids, wants = np.array(named, dtype=np.str_), np.array(wanted, dtype=bool)
-    return Actions(ids, x, wants) if None in said else named_actions(ids, x, wants, list(said))
+    given = plain["actions"]
+    if size not in (None, len(given)) or not all(isinstance(one["id"], str) for one in given):
+        raise ValueError("there are not as many, or an id is no text")
+    # Of a block within which the set has changed, decisions have as many coordinates as their own set.
+    numbers: list[Any] = [one["x"] for one in given]
+    parts = [_decisions(list(some)) for _, some in groupby(numbers, itemgetter("dimension"))]
+    x: Any = parts[0] if len(parts) == 1 else OfSeveralSets(parts)
+    ids, wants = (np.array([one[name] for one in given]) for name in ("id", "wants_loss"))
+    return named_actions(ids, x, wants.astype(bool), [one["chosen"] for one in given])
 
 
-def _rows(numbers: Any) -> Any:
-    """Return decisions as rows; of a block within which the set has changed, those of each set."""
-    rows = [_vector(one) for one in numbers]
-    sizes = [len(one) for one in rows]
-    places = [place for place in range(1, len(rows)) if sizes[place] != sizes[place - 1]]
-    if not places:
-        return np.array(rows)
-    return OfSeveralSets([np.array(rows[start:end]) for start, end in pairwise([0, *places, len(rows)])])
-
-
-def _action(plain: _types.Action) -> tuple[str, Any, bool, Any]:
-    if not isinstance(plain["id"], str):
-        raise TypeError("an id is a text")
-    return plain["id"], plain["x"], bool(plain["wants_loss"]), plain["chosen"]
+def _decisions(numbers: Sequence[Any]) -> Decisions:
+    """Return decisions that came by their numbers that are not 0; nothing of the size of all numbers is made."""
+    dimension = index(numbers[0]["dimension"])
+    columns = tuple(np.array(one["index"], dtype=np.int64) for one in numbers)
+    entries = tuple(np.array(one["value"], dtype=np.float64) for one in numbers)
+    for places, values in zip(columns, entries, strict=True):
+        if places.ndim != 1 or places.shape != values.shape or not ((places >= 0) & (places < dimension)).all():
+            raise ValueError("there are no such coordinates")
+    return Decisions(Menu(None, columns, entries, dimension), np.arange(len(numbers)))
 
 
 def outstanding(plain: _types.Outstanding) -> Outstanding:
@@ -154,14 +131,3 @@ def _vector(x: Any) -> Floats:
     if found.ndim != 1:
         raise ValueError("it is no decision")
     return found
-
-
-def _menu(found: Any) -> Menu:
-    """Return decisions that came by their numbers that are not 0; nothing of the size of all numbers is made."""
-    (dimension,) = {one["dimension"] for one in found}
-    columns = tuple(np.array(one["index"], dtype=np.int64) for one in found)
-    entries = tuple(np.array(one["value"], dtype=np.float64) for one in found)
-    for places, values in zip(columns, entries, strict=True):
-        if places.ndim != 1 or places.shape != values.shape or not ((places >= 0) & (places < dimension)).all():
-            raise ValueError("there are no such coordinates")
-    return Menu(None, columns, entries, index(dimension))

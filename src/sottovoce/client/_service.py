@@ -6,18 +6,19 @@ raised, outside `except`. Nor is a redirect followed: it may lead to where losse
 Tests: tests/client/test_retries.py, tests/client/test_discretion.py.
 """
 
-import importlib
 import json
 import os
+import ssl
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from sottovoce import _fork
 from sottovoce._extras import load
-from sottovoce.client._addresses import Address
+from sottovoce._loopback import is_loopback
 from sottovoce.client._problems import error_from, kind_of
 from sottovoce.client.retries import Retries, told_to_wait
 from sottovoce.errors import ServiceAway, SottovoceError, StorageError
@@ -25,7 +26,6 @@ from sottovoce.errors import ServiceAway, SottovoceError, StorageError
 _IDLE_SECONDS = 4.0  # a connection is let go of before servers do it, most of them after 5: a call would fail on it
 _AGAIN = (429, 502, 503, 504)
 _LINES = "application/x-ndjson"
-_UNKNOWN_CERTIFICATE = "CERTIFICATE_VERIFY_FAILED"
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,19 @@ class Service:
 
     Parameters
     ----------
-    address
-        Where it is.
+    url, insecure
+        Where it is; and whether losses and keys may travel there in clear.
     key
         Sent with every call; kept out of everything that is shown.
     timeout
         Seconds to wait for a connection, and for each piece of an answer.
     certificates
-        What to trust: None for what the system trusts, or the file of a certificate authority, or an `SSLContext`.
+        What to trust: None for what the system trusts, or the file of a certificate authority.
     """
 
-    def __init__(self, address: Address, key: str | None, timeout: float, certificates: Any) -> None:
+    def __init__(self, url: Any, key: str | None, timeout: float, certificates: Any, *, insecure: bool) -> None:
+        self.base = _address(url, insecure=insecure)
+        local = is_loopback(urlsplit(self.base).hostname or "")
         httpx2 = _httpx2()
         headers = {"Accept": "application/json", "User-Agent": "sottovoce"}
         if key is not None:
@@ -62,16 +64,13 @@ class Service:
 
         def connect() -> Any:
             # A proxy from the environment would see what goes to this machine, where nothing is encrypted.
-            return httpx2.Client(
-                headers=headers, timeout=timeout, verify=verify, limits=limits, trust_env=not address.local
-            )
+            return httpx2.Client(headers=headers, timeout=timeout, verify=verify, limits=limits, trust_env=not local)
 
-        self.address = address
         self._connect = connect
         self._own = _Connections(connect())
 
     def __repr__(self) -> str:
-        return f"Service({self.address.base!r})"
+        return f"Service({self.base!r})"
 
     def call(
         self,
@@ -109,24 +108,17 @@ class Service:
             response = own.request(method, url, content=body, headers=headers)
         except httpx2.HTTPError as problem:
             failed = type(problem).__name__
-            if _UNKNOWN_CERTIFICATE in str(problem):
-                failed = _UNKNOWN_CERTIFICATE
+            if isinstance(problem, httpx2.ConnectError):  # nothing was sent, and the system says why: certificates, say
+                failed += f": {problem}"
         except RuntimeError:  # it was closed at this moment, by the garbage collector
             if not own.closed.is_set():
                 raise
         if response is None and own.closed.is_set():
             raise ValueError("this connection is closed: connect again")
         if response is None:
-            return self._unreachable(failed)
+            where = f"{self.base} could not be reached, or did not answer ({failed})"
+            return _Failure(ServiceAway(f"{where}; repeat the call: nothing is counted twice"))
         return self._read(response)
-
-    def _unreachable(self, why: str) -> _Failure:
-        where = self.address.base
-        if why == _UNKNOWN_CERTIFICATE:
-            words = f"the certificate of {where} is not one that is trusted here: pass certificates=, or mend it"
-            return _Failure(ServiceAway(words), final=True)
-        words = f"{where} could not be reached, or did not answer ({why}); repeat the call: nothing is counted twice"
-        return _Failure(ServiceAway(words))
 
     def _read(self, response: Any) -> Any:
         status = response.status_code
@@ -143,7 +135,7 @@ class Service:
         error, told = error_from(status, plain), told_to_wait(response.headers.get("Retry-After"))
         if not isinstance(error, StorageError):
             words = f": {error}" if kind_of(plain) else ""
-            error = ServiceAway(f"{self.address.base} is busy or away at present (status {status}){words}", told or 0.0)
+            error = ServiceAway(f"{self.base} is busy or away at present (status {status}){words}", told or 0.0)
         return _Failure(error, told)
 
     def _connections(self) -> "_Connections":
@@ -206,15 +198,38 @@ def _checked_key(key: Any) -> str:
 def _trusted(certificates: Any) -> Any:
     if certificates is None:
         return True
-    ssl = importlib.import_module("ssl")
-    if isinstance(certificates, ssl.SSLContext):
-        if certificates.verify_mode != ssl.CERT_REQUIRED or not certificates.check_hostname:
-            raise ValueError("certificates must be an SSLContext that checks certificates and host names")
-        return certificates
     words = type(certificates).__name__
     if isinstance(certificates, str | os.PathLike):
         try:
             return ssl.create_default_context(cafile=certificates)
         except OSError as problem:
             words = f"{os.fspath(certificates)}: {type(problem).__name__}"
-    raise ValueError(f"certificates must be the file of a certificate authority, or an SSLContext, got {words}")
+    raise ValueError(f"certificates must be the file of a certificate authority, got {words}")
+
+
+def _address(url: Any, *, insecure: bool) -> str:
+    """Return the address that a URL is; refuse one to which losses and keys would travel in clear.
+
+    Examples
+    --------
+    >>> _address("https://decide.example/", insecure=False)
+    'https://decide.example'
+    """
+    if not isinstance(url, str):
+        raise TypeError(f"url must be a text such as 'https://decide.example', got something of {type(url)}")
+    parts = host = None
+    with suppress(ValueError):  # its words may repeat a password
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    if parts is None or parts.scheme not in ("https", "http") or not host or any(c.isspace() for c in url):
+        raise ValueError("url must be like 'https://decide.example' or 'http://127.0.0.1:8420'")
+    if "@" in parts.netloc:
+        raise ValueError("url must not hold a user or a password: pass the key by key=")
+    if parts.query or parts.fragment:
+        raise ValueError("url must end with the path of the service, without ? and #")
+    if parts.scheme == "http" and not (insecure or is_loopback(host)):
+        raise ValueError(
+            f"http://{host} would carry losses and the key in clear: use https://, or, on a network that nobody else "
+            "can read, insecure=True"
+        )
+    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"

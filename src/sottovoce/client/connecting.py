@@ -4,14 +4,12 @@ import os
 from typing import Any, TypedDict, Unpack, overload
 
 from sottovoce._checks import number
-from sottovoce.client._addresses import Address
-from sottovoce.client._channel_info import Accepts
 from sottovoce.client._service import Service
+from sottovoce.client._telling import Accepts
 from sottovoce.client.remote_evaluations import RemoteEvaluations
 from sottovoce.client.remote_study import RemoteStudy
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import TellQueue
-from sottovoce.errors import ServiceError
 from sottovoce.privacy import LocalDP
 
 
@@ -29,7 +27,7 @@ class _Options(TypedDict, total=False):
 def connect(
     url: str,
     *,
-    study: str | None = None,
+    study: str,
     evaluations: None = None,
     queue: str | os.PathLike[str] | TellQueue | None = None,
     **options: Unpack[_Options],
@@ -62,7 +60,7 @@ def connect(
         Of the service: "https://decide.example". With http:// losses and the key would travel in clear: it is refused,
         except to this machine.
     study
-        The name of the study; may be left out where the key can read just one.
+        The name of the study.
     evaluations
         The name of evaluations, in place of a study: see `RemoteEvaluations`.
     key
@@ -82,7 +80,7 @@ def connect(
     timeout
         Seconds to wait for a connection, and for each piece of an answer.
     certificates
-        For a service whose certificate the system does not trust: the file of its authority, or an `SSLContext`.
+        For a service whose certificate the system does not trust: the file of its authority.
     insecure
         Whether http:// to another machine is fine, on a network that nobody else can read.
 
@@ -93,42 +91,20 @@ def connect(
     RemoteStudy('spring' at 'https://decide.example')
     >>> remote.close()
     """
-    if evaluations is not None and (study is not None or queue is not None):
-        raise ValueError("evaluations= is in place of study=, and has no queue=: pass it without these")
-    address = Address.at(url, insecure=insecure)
-    retries = _checked_retries(retries)
-    accepts = Accepts(privacy, raw_losses)
+    if (study is None) == (evaluations is None) or (evaluations is not None and queue is not None):
+        raise ValueError("pass study=, or evaluations= in its place, which has no queue=")
+    name = _checked_name(study, "study") if evaluations is None else _checked_name(evaluations, "evaluations")
+    retries, accepts = Retries() if retries is None else retries, Accepts(privacy, raw_losses)
+    if not isinstance(retries, Retries):
+        raise TypeError(f"retries must be like sottovoce.client.Retries(attempts=3), got {retries!r}")
     waiting = queue if queue is None or isinstance(queue, TellQueue) else TellQueue(queue)
-    service = Service(address, key, number("timeout", timeout, above=0), certificates)
+    service = Service(url, key, number("timeout", timeout, above=0), certificates, insecure=insecure)
     if evaluations is not None:
-        named = _checked_name(evaluations, "evaluations")
-        return RemoteEvaluations(service, named, retries=retries, accepts=accepts)
-    try:
-        name = _only_study(service, retries) if study is None else _checked_name(study)
-    except BaseException:
-        service.close()
-        raise
+        return RemoteEvaluations(service, name, retries=retries, accepts=accepts)
     return RemoteStudy(service, name, retries=retries, queue=waiting, accepts=accepts)
 
 
-def _checked_retries(retries: Any) -> Retries:
-    if retries is None:
-        return Retries()
-    if not isinstance(retries, Retries):
-        raise TypeError(f"retries must be like sottovoce.client.Retries(attempts=3), got {retries!r}")
-    return retries
-
-
-def _checked_name(name: Any, kind: str = "study") -> str:
+def _checked_name(name: Any, kind: str) -> str:
     if not isinstance(name, str) or not name or name in (".", ".."):  # dots would lead to another address
-        raise ValueError(f"{kind} must be the name of {'a study' if kind == 'study' else kind}, got {name!r}")
+        raise ValueError(f"{kind} must be the name of a book of the service, got {name!r}")
     return name
-
-
-def _only_study(service: Service, retries: Retries) -> str:
-    found = service.call("GET", f"{service.address.base}/studies", retries=retries).get("studies")
-    names = [one.get("name") for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    if len(names) == 1:
-        return _checked_name(names[0])
-    shown = ", ".join(map(repr, names[:10])) or "none"
-    raise ServiceError(f"study= must be named: the key can read {len(names)} studies ({shown})")

@@ -9,22 +9,20 @@ from typing import Any, TypeVar, cast, overload
 from urllib.parse import quote
 
 from sottovoce._arrays import Floats
-from sottovoce._checks import choice, number, whole
+from sottovoce._checks import number, whole
 from sottovoce._disk import write_atomically
 from sottovoce.client import _answers
-from sottovoce.client._answers import Facts, read
-from sottovoce.client._channel_info import SAY_WHAT, Accepts
+from sottovoce.client._answers import read
 from sottovoce.client._remote import Remote
-from sottovoce.client._reports import KeptReports
-from sottovoce.client._sender import Sender, Told
+from sottovoce.client._sender import Sender
 from sottovoce.client._service import Service
+from sottovoce.client._telling import Accepts, Told
 from sottovoce.client._types import Definition
-from sottovoce.client._wire import Tell, checked_ids, checked_losses
+from sottovoce.client._wire import Tell
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import TellQueue
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
-from sottovoce.errors import WrongReport
 from sottovoce.learning.actions import Action, Actions
 from sottovoce.learning.outstanding import Outstanding
 from sottovoce.learning.recommendation import Recommendation
@@ -36,12 +34,11 @@ from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import NOT_PASSED
 from sottovoce.plans.plan import Plan
-from sottovoce.privacy import LocalDP, PrivacyStatement
+from sottovoce.privacy import PrivacyStatement
 from sottovoce.privacy.local import OneBitChannel
 from sottovoce.rounds.people import people_of, plain_people
 
 Found = TypeVar("Found")
-_PATIENCE = 2.0  # seconds that a call in flight in the background is given when the connection is closed
 _MOST = 10_000  # ids that a service lists at once
 
 
@@ -79,9 +76,7 @@ class RemoteStudy(Remote):
         self, service: Service, name: str, *, retries: Retries, queue: TellQueue | None, accepts: Accepts
     ) -> None:
         super().__init__(service, name, retries=retries, accepts=accepts, queue=queue)
-        where = self._where("tell")
-        self._sender = None if queue is None else Sender(service, where, self._to, self._channel_info, queue, retries)
-        self._reports = KeptReports(queue, self._to)
+        self._sender = None if queue is None else Sender(self._teller, queue, self._to, retries)
         if self._sender is not None:
             weakref.finalize(self, self._sender.stop)
             self._sender.wake()  # what an earlier process has left
@@ -89,20 +84,13 @@ class RemoteStudy(Remote):
     # ------------------------------------------------------------------ asking
 
     @overload
-    def ask(self, size: None = None, *, segment: Any = None, person: str | None = None, x: str = "dense") -> Action: ...
+    def ask(self, size: None = None, *, segment: Any = None, person: str | None = None) -> Action: ...
 
     @overload
-    def ask(
-        self, size: int, *, segment: Any = None, person: Sequence[str] | None = None, x: str = "dense"
-    ) -> Actions: ...
+    def ask(self, size: int, *, segment: Any = None, person: Sequence[str] | None = None) -> Actions: ...
 
     def ask(
-        self,
-        size: int | None = None,
-        *,
-        segment: Any = None,
-        person: str | Sequence[str] | None = None,
-        x: str = "dense",
+        self, size: int | None = None, *, segment: Any = None, person: str | Sequence[str] | None = None
     ) -> Action | Actions:
         """Return the next action, or a block of `size` of them, once that is on record.
 
@@ -116,24 +104,17 @@ class RemoteStudy(Remote):
         person
             Who it is, by any string that is theirs alone, so that the service counts their losses; for a block, a list
             with one for each event.
-        x
-            How their numbers travel: "dense", all of them, or "sparse", those that are not 0: for few of many.
         """
         given, whom = None if size is None else whole("size", size), plain_request(segment) | plain_people(person)
         many = whom.get("segments") or whom.get("people")
         count = len(many) if given is None and many is not None else given
-        answer = self._asked({"size": given, "x": choice("x", x, ("dense", "sparse")), **whom})
+        answer = self._asked({"size": given, **whom})
         if count is None:
             return read("an action", _answers.action, answer)
         return read(f"{count} actions", lambda plain: _answers.actions(plain, count), answer)
 
     def ask_round(
-        self,
-        most: int | None = None,
-        *,
-        segment: Any = None,
-        person: Sequence[str] | None = None,
-        x: str = "dense",
+        self, most: int | None = None, *, segment: Any = None, person: Sequence[str] | None = None
     ) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
 
@@ -148,67 +129,25 @@ class RemoteStudy(Remote):
             the first of these, until one is the last of its segment's round.
         person
             Where people are counted: a list with one for each event that comes.
-        x
-            As for `ask`.
         """
         limit = None if most is None else whole("most", most)
         whom = plain_request(segment) | plain_people(people_of(person))
-        layout = choice("x", x, ("dense", "sparse"))
-        return read("actions", _answers.actions, self._asked({"round": True, "size": limit, "x": layout, **whom}))
+        return read("actions", _answers.actions, self._asked({"round": True, "size": limit, **whom}))
 
-    def _asked(self, wish: Any) -> Facts:
-        answer = self._once("ask", wish)
+    def _asked(self, wish: dict[str, Any]) -> Any:
+        answer = self._once("ask", {**wish, "x": "sparse"})  # numbers that are not 0: few of many
         read("actions", lambda plain: self._items.remember(plain.get("actions", [plain])), answer)
         return answer
 
-    def erase_people(self) -> int:
-        """Erase all that is kept of people who were counted; return how many. Nobody is asked any more after it.
-
-        It takes a key with the role admin.
-        """
-        return int(self._call("POST", "erase-people").erased)
-
     # ------------------------------------------------------------------ telling
-
-    def tell_privately(self, ids: Any, losses: Any, *, privacy: LocalDP | None = None, late: str = "error") -> Told:
-        """Privatise losses here, under `LocalDP`, and send the reports; the losses themselves go no further.
-
-        A loss is privatised once: when a call is repeated, because its answer never came, it sends the reports that
-        were sent before, whatever losses are passed. Two reports of one loss would cost its owner twice the budget. The
-        last 100,000 are remembered: with a `queue` in its file, otherwise by this object alone.
-
-        Parameters
-        ----------
-        ids
-            The id of one action, or an array of them.
-        losses
-            A number for each id.
-        privacy
-            `LocalDP(epsilon)`: the most that the owner of a loss agrees to; nothing is sent to a study whose reports
-            spend more. May be left out only where `connect` was given it.
-        late
-            As for `tell`.
-        """
-        choice("late", late, ("error", "drop"))
-        if privacy is None and not self._channel_info.pinned:
-            raise WrongReport(SAY_WHAT)
-        named = checked_ids(ids)
-        reports = self._reports.of(named, checked_losses(losses, named), self._channel(privacy))
-        return self._deliver(Tell("report", named, reports, late)) if named else Told()
 
     def _deliver(self, tell: Tell) -> Told:
         return super()._deliver(tell) if self._sender is None else self._sender.tell(tell)
 
-    def flush(self, seconds: float = 60.0) -> None:
-        """Deliver what waits in the queue on disk, if there is one, or raise why that cannot be done.
-
-        Parameters
-        ----------
-        seconds
-            How long to wait for another process that is at it.
-        """
+    def flush(self) -> None:
+        """Deliver what waits in the queue on disk, if there is one, or raise why that cannot be done."""
         if self._sender is not None:
-            self._sender.flush(number("seconds", seconds, above=-1.0))
+            self._sender.flush()
 
     @property
     def queue(self) -> TellQueue | None:
@@ -343,10 +282,7 @@ class RemoteStudy(Remote):
     @property
     def channel(self) -> OneBitChannel:
         """Under `LocalDP`: what owners privatise their losses with, once they have said what it may spend."""
-        return self._channel()
-
-    def _channel(self, privacy: LocalDP | None = None) -> OneBitChannel:
-        found = self._channel_info.agreed(privacy)
+        found = self._teller.agreed()
         if found is None:
             raise AttributeError("there is a channel under LocalDP only; this study wants the losses themselves")
         return found
@@ -363,15 +299,12 @@ class RemoteStudy(Remote):
 
     @cached_property
     def _definition(self) -> Definition:
-        return self._defined()
-
-    def _defined(self) -> Definition:
         return cast(Definition, self._call("GET", "definition"))
 
     @property
     def domain(self) -> Domain:
         """The feasible set, as it is now; one that holds functions of its own is known where it was made only."""
-        return read("a set that can be written down", build, self._defined()["domain"])
+        return read("a set that can be written down", build, self._call("GET", "definition")["domain"])
 
     @property
     def segments(self) -> Segments | None:
@@ -438,5 +371,4 @@ class RemoteStudy(Remote):
         """Close the connection; what waits in the queue stays there, for the next one who connects."""
         if self._sender is not None:
             self._sender.stop()
-            self._sender.join(_PATIENCE)
         super().close()

@@ -1,9 +1,7 @@
 """How often a call is repeated while a service is away, and how long to wait in between."""
 
 import random
-import time
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 from sottovoce._checks import number, whole
 
@@ -61,14 +59,7 @@ def told_to_wait(header: str | None) -> float | None:
 
     Examples
     --------
-    >>> told_to_wait("3"), told_to_wait("soon"), told_to_wait("Wed, 21 Oct 2015 07:28:00 GMT")
-    (3.0, None, 0.0)
+    >>> told_to_wait("3"), told_to_wait("soon")
+    (3.0, None)
     """
-    if header is None:
-        return None
-    if header.isascii() and header.isdigit():
-        return float(header[:12])
-    try:
-        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
-    except (TypeError, ValueError, OverflowError, IndexError):
-        return None
+    return float(header[:12]) if header is not None and header.isascii() and header.isdigit() else None

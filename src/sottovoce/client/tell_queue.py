@@ -30,7 +30,6 @@ Found = TypeVar("Found")
 Run = Callable[..., list[tuple[Any, ...]]]
 
 _REFUSALS_KEPT = 1000
-_REPORTS_KEPT = 100_000
 _OURS, _VERSION = 0x73767471, 2  # application_id: "svtq"
 _TABLES = (
     "CREATE TABLE tells (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
@@ -39,13 +38,10 @@ _TABLES = (
     "CREATE TABLE channels (service TEXT NOT NULL, study TEXT NOT NULL, channel TEXT, PRIMARY KEY (service, study))",
     "CREATE TABLE refusals (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
     "id TEXT NOT NULL, kind TEXT NOT NULL)",
-    "CREATE TABLE reports (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
-    "id TEXT NOT NULL, report INTEGER NOT NULL, UNIQUE (service, study, id))",
     f"PRAGMA application_id = {_OURS}",
     f"PRAGMA user_version = {_VERSION}",
 )
 _WAITING = "SELECT coalesce(sum(size), 0) FROM tells"
-_NEWEST = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'refusals'), 0)"
 
 _at_work = threading.RLock()  # of all queues of this process: no file of theirs is opened or used without it
 _queues: "weakref.WeakSet[TellQueue]" = weakref.WeakSet()
@@ -66,13 +62,6 @@ class Refusal(NamedTuple):
     kind: str
 
 
-class QueuedTell(NamedTuple):
-    """A tell that waits, and its number in the queue."""
-
-    number: int
-    tell: Tell
-
-
 class TellQueue:
     """A queue of tells in a file, shared by all threads and processes that are given its path.
 
@@ -90,8 +79,8 @@ class TellQueue:
     --------
     >>> import tempfile, pathlib
     >>> queue = TellQueue(pathlib.Path(tempfile.mkdtemp()) / "tells.db")
-    >>> queue.waiting, queue.refused
-    (0, 0)
+    >>> queue.waiting, queue.refusals()
+    (0, [])
     """
 
     def __init__(self, path: str | os.PathLike[str], most: int = 100_000) -> None:
@@ -113,11 +102,6 @@ class TellQueue:
     def waiting(self) -> int:
         """How many losses wait, for whatever study."""
         return int(self._rows(_WAITING)[0][0])
-
-    @property
-    def refused(self) -> int:
-        """How many losses services have refused for good since the file was made; `refusals` says which."""
-        return int(self._rows(_NEWEST)[0][0])
 
     def refusals(self) -> list[Refusal]:
         """Return the newest of what was refused, the oldest first: a thousand at most, without losses."""
@@ -161,8 +145,8 @@ class TellQueue:
                 "out why the service is away, or allow more with TellQueue(path, most=...)"
             )
 
-    def first(self, to: Destination) -> QueuedTell | None:
-        """Return the tell that has waited longest; None if none does.
+    def first(self, to: Destination) -> tuple[int, Tell] | None:
+        """Return the tell that has waited longest, with its number in the queue; None if none does.
 
         Parameters
         ----------
@@ -172,7 +156,7 @@ class TellQueue:
         query = "SELECT number, body FROM tells WHERE service = ? AND study = ? ORDER BY number LIMIT 1"
         for number, body in self._rows(query, *to):
             with suppress(ValueError, LookupError, TypeError, AttributeError):
-                return QueuedTell(number, Tell.read(body))
+                return int(number), Tell.read(body)
             raise StorageError(f"{self.path} is damaged: move it away, and connect again")
         return None
 
@@ -192,7 +176,7 @@ class TellQueue:
                 return  # somebody else has delivered it, too, and has noted what there was to note
             for one in refused:
                 run("INSERT INTO refusals (service, study, id, kind) VALUES (?, ?, ?, ?)", *to, *one)
-            run("DELETE FROM refusals WHERE number <= ?", run(_NEWEST)[0][0] - _REFUSALS_KEPT)
+            run("DELETE FROM refusals WHERE number <= (SELECT max(number) FROM refusals) - ?", _REFUSALS_KEPT)
 
         self._change(delete)
 
@@ -200,33 +184,6 @@ class TellQueue:
         """Empty the log of the file, where what was deleted would linger; while others read, they do so later."""
         with suppress(StorageError):
             self._use(lambda file: file.erase())
-
-    def reports(self, to: Destination, ids: Sequence[str], fresh: Callable[[int], int]) -> tuple[int, ...]:
-        """Return the report of each action: the one on record, or one that is made now, and then on record for good.
-
-        Parameters
-        ----------
-        to
-            The study.
-        ids
-            Of the actions.
-        fresh
-            Makes the report of the action at a place among these.
-        """
-        query = "SELECT report FROM reports WHERE service = ? AND study = ? AND id = ?"
-        new = "INSERT INTO reports (service, study, id, report) VALUES (?, ?, ?, ?)"
-
-        def look(run: Run) -> tuple[int, ...]:
-            found: list[int] = []
-            for place, one in enumerate(ids):
-                known = run(query, *to, one)
-                found.append(int(known[0][0]) if known else fresh(place))
-                if not known:
-                    run(new, *to, one, found[-1])
-            run("DELETE FROM reports WHERE number <= (SELECT max(number) FROM reports) - ?", _REPORTS_KEPT)
-            return tuple(found)
-
-        return self._change(look)
 
     def channel(self, to: Destination) -> tuple[bool, Any]:
         """Return whether it is known what a study wants, and then its channel as plain data; None for raw losses.

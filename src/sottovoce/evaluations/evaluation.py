@@ -1,8 +1,10 @@
-"""One evaluation: people who meet the same parameters, and the mean of what they lose."""
+"""Evaluations as callers have them: people who meet the same parameters, and the mean of what they lose."""
 
-import copy
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, overload
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,7 @@ from sottovoce.errors import UNRECORDED, InvalidLoss, NotReleased, StorageError
 from sottovoce.rounds.people import people_for
 from sottovoce.stats.released_mean import ReleasedMean
 
-__all__ = ["ONE_NUMBER", "Counts", "Evaluation", "Keeper"]
-
-_FEW = 5  # ids that an error names
-
-ONE_NUMBER = "for all that they met: which item of a slate lost it is what PrivateBandit(feedback='items') learns"
-"""Why evaluations know nothing of items."""
+__all__ = ["Assignment", "Counts", "Evaluation", "Evaluations"]
 
 
 class Counts(NamedTuple):
@@ -30,44 +27,6 @@ class Counts(NamedTuple):
     abandoned: bool = False
 
 
-class Keeper(Protocol):
-    """Who keeps evaluations, known by their numbers: a book, or a service."""
-
-    def losses_told(self, losses: Any, report: Any) -> Any:
-        """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
-
-    def assign_to(self, number: int, size: int, person: Sequence[str] | None = None) -> list[tuple[Any, bool]]:
-        """Assign the next people to one evaluation; return the id of each, and whether a loss is wanted."""
-
-    def tell(
-        self,
-        number: int | None,
-        ids: Any,
-        losses: NDArray[Any],
-        late: str,
-        person: Sequence[str] | None = None,
-    ) -> Any:
-        """Take in losses by their ids, of one evaluation or of whichever; or those of its next people."""
-
-    def forget_ids(self, number: int | None, ids: Any) -> int:
-        """Close places without their losses; return how many."""
-
-    def end(self, number: int) -> None:
-        """Close an evaluation with those who were assigned so far."""
-
-    def abandon(self, number: int) -> None:
-        """Drop an evaluation: nothing of it is ever released."""
-
-    def result(self, number: int) -> ReleasedMean | None:
-        """Return what an evaluation has released; None if it is open, or was abandoned."""
-
-    def counts(self, number: int) -> Counts:
-        """Return how many places an evaluation has, how many are taken, and how many are left."""
-
-    def waiting(self, number: int) -> NDArray[Any]:
-        """Return the ids of an evaluation that were handed out, and have no loss."""
-
-
 class Evaluation:
     """The losses of people who meet the same parameters; made by `PrivateEvaluations.open`.
 
@@ -76,14 +35,14 @@ class Evaluation:
 
     Parameters
     ----------
-    keeper
-        Who keeps it, with all the others.
+    all
+        The evaluations that it is one of.
     number
         Its number.
     """
 
-    def __init__(self, keeper: Keeper, number: int) -> None:
-        self._keeper, self._number = keeper, number
+    def __init__(self, all: "Evaluations", number: int) -> None:
+        self._all, self._number = all, number
 
     # ------------------------------------------------------------------ assigning and telling
 
@@ -111,7 +70,8 @@ class Evaluation:
     def take(self, size: int | None, person: Any) -> list[tuple[Any, bool]]:
         """Assign people by `size` and `person` as `assign` does; return each id, and whether its loss is wanted."""
         count = None if size is None else whole("size", size)
-        return self._keeper.assign_to(self._number, count or 1, people_for(count, person))
+        met = self._all._assign(self._number, count or 1, people_for(count, person))
+        return [(one, wanted) for _, one, wanted in met]
 
     def tell(
         self,
@@ -124,7 +84,7 @@ class Evaluation:
     ) -> None:
         """Report a loss, or a block of them: any order, any split, all or nothing.
 
-        Without ids the losses are those of the next people, who take their places with it. Losses outside the range are
+        Without ids the losses are those of the next people, who are assigned first. Losses outside the range are
         clipped without a word. NaN and infinity are refused, without showing them: a person whose loss cannot be mended
         has had a place nonetheless, so call `forget(assign())`. A loss that comes after its place was forgotten, or
         after the evaluation ran out of patience, is refused (`RoundClosed`), and with it the whole call.
@@ -143,13 +103,13 @@ class Evaluation:
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
-        told = as_array(self._keeper.losses_told(losses, report))
-        if ids is None and (told.ndim > 1 or isinstance(losses, Mapping)):
-            raise InvalidLoss(f"losses must be one number for each person, {ONE_NUMBER}; {UNRECORDED}")
+        told = as_array(self._all._losses_told(losses, report))
+        if told.ndim > 1 or isinstance(losses, Mapping):
+            raise InvalidLoss(f"losses must be one number for each person, whatever they met; {UNRECORDED}")
         if ids is not None and person is not None:
             raise TypeError("person= is for people who were not assigned before: ids say whose losses these are")
         people = people_for(told.size if told.ndim else None, person)
-        self._keeper.tell(self._number, ids, told, late, people)
+        self._all._take_in(self._number, ids, told, late, people)
 
     def forget(self, ids: Any) -> int:
         """Close places whose loss will never come: each counts as the middle of the range, whatever it was.
@@ -161,7 +121,7 @@ class Evaluation:
         ids
             What `assign` returned, one or an array of them.
         """
-        return self._keeper.forget_ids(self._number, ids)
+        return self._all._forget_in(self._number, ids)
 
     def close(self) -> None:
         """Close the evaluation now, and release its mean over the people who were assigned so far.
@@ -169,7 +129,7 @@ class Evaluation:
         Losses of theirs that are missing count as the middle of the range; places that nobody took do not count. When
         to call this must not depend on losses that are not released. What is closed stays as it is.
         """
-        self._keeper.end(self._number)
+        self._all._finish(self._number, drop=False)
 
     def abandon(self) -> None:
         """Drop the evaluation: its losses are erased, nothing of them is ever released, and nobody else is assigned.
@@ -177,14 +137,14 @@ class Evaluation:
         For what went wrong, an error halfway say: had somebody's loss decided that, a mean of those who came before
         would not be private. Those people count as having taken part. What is closed stays as it is.
         """
-        self._keeper.abandon(self._number)
+        self._all._finish(self._number, drop=True)
 
     # ------------------------------------------------------------------ what is released
 
     @property
     def result(self) -> ReleasedMean:
         """What was released, with all that follows from it; an error before it is closed."""
-        found = self._keeper.result(self._number)
+        found = self._all._result(self._number)
         if found is None:
             if self.abandoned:
                 raise NotReleased(f"evaluation {self.number} was abandoned: nothing of it is released")
@@ -212,14 +172,8 @@ class Evaluation:
         return self.result.interval(confidence)
 
     def _missing(self) -> str:
-        waiting, room = self.outstanding, self.remaining
-        parts = []
-        if room:
-            parts.append(f"{room} of its {self.events} places are not taken")
-        if len(waiting):
-            some = ", ".join(map(str, waiting[:_FEW])) + (", ..." if len(waiting) > _FEW else "")
-            parts.append(f"{len(waiting)} that are taken have no loss (ids {some}): tell or forget them")
-        return "; ".join(parts) + ". close() ends it with what it has"
+        untaken = f"{self.remaining} of its {self.events} places are not taken"
+        return f"{untaken}, and {len(self.outstanding)} that are have no loss. close() ends it with what it has"
 
     # ------------------------------------------------------------------ looking
 
@@ -231,40 +185,160 @@ class Evaluation:
     @property
     def events(self) -> int:
         """How many places it has."""
-        return self._keeper.counts(self._number).events
+        return self._all._counts(self._number).events
 
     @property
     def assigned(self) -> int:
         """How many of them are taken."""
-        return self._keeper.counts(self._number).assigned
+        return self._all._counts(self._number).assigned
 
     @property
     def remaining(self) -> int:
         """How many are left to take; none once it is closed."""
-        return self._keeper.counts(self._number).remaining
+        return self._all._counts(self._number).remaining
 
     @property
     def closed(self) -> bool:
         """Whether its mean is released."""
-        return self._keeper.result(self._number) is not None
+        return self._all._result(self._number) is not None
 
     @property
     def abandoned(self) -> bool:
         """Whether it was dropped, so that it has no mean and never will."""
-        return self._keeper.counts(self._number).abandoned
+        return self._all._counts(self._number).abandoned
 
     @property
     def outstanding(self) -> NDArray[Any]:
         """Ids of people who took a place, and whose loss is neither told nor forgotten."""
-        return self._keeper.waiting(self._number)
+        return self._all._waiting(self._number)
 
     def __repr__(self) -> str:
         try:
             state = "abandoned" if self.abandoned else "open"
-        except StorageError:  # nobody has looked at it before
+            found = f"mean={self.mean:.4g}" if self.closed else f"assigned={self.assigned}, {state}"
+            return f"Evaluation({self.number}, events={self.events}, {found})"
+        except StorageError:
             return f"Evaluation({self.number}, of a connection that is closed)"
-        found = f"mean={self.mean:.4g}" if self.closed else f"assigned={self.assigned}, {state}"
-        return f"Evaluation({self.number}, events={self.events}, {found})"
 
-    def __copy__(self) -> "Evaluation":
-        return copy.deepcopy(self)
+
+@dataclass(frozen=True)
+class Assignment:
+    """Where a person was assigned to; unpacked, the evaluation and the id.
+
+    Attributes
+    ----------
+    evaluation
+        Whose parameters the person meets.
+    id
+        What the loss is told with: a whole number; of evaluations in a storage, a short text.
+    wants_loss
+        False for a person who has given all their losses, where people are counted: what is told is dropped unread.
+    """
+
+    evaluation: Evaluation
+    id: Any
+    wants_loss: bool = True
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.evaluation, self.id))
+
+
+class Evaluations(ABC):
+    """Evaluations, known by their numbers: in memory, in a storage or behind a service."""
+
+    @cached_property
+    def _handles(self) -> dict[int, Evaluation]:
+        return {}
+
+    def _handle(self, number: int) -> Evaluation:
+        """Return an evaluation: always the same object."""
+        return self._handles.setdefault(number, Evaluation(self, number))
+
+    def open(self, events: int) -> Evaluation:
+        """Begin an evaluation: so many people will meet one set of parameters.
+
+        Parameters
+        ----------
+        events
+            How many people, or events; public, and fixed from here on.
+        """
+        return self._handle(self._open(whole("events", events)))
+
+    def evaluation(self, number: int) -> Evaluation:
+        """Return an evaluation by its number, whichever process has opened it, and whether it is closed or not.
+
+        Parameters
+        ----------
+        number
+            What `Evaluation.number` says.
+        """
+        self._counts(whole("number", number, least=0))
+        return self._handle(number)
+
+    @overload
+    def assign(self, size: None = None, *, person: str | None = None) -> Assignment: ...
+
+    @overload
+    def assign(self, size: int, *, person: Sequence[str] | None = None) -> list[Assignment]: ...
+
+    def assign(
+        self, size: int | None = None, *, person: str | Sequence[str] | None = None
+    ) -> Assignment | list[Assignment]:
+        """Assign the next person, or the next `size` of them, to evaluations that have places left, by public coins.
+
+        In blocks: of every K people each of the K evaluations gets one, in a random order, so that what changes with
+        the time of day does not pose as quality. One that is opened in the middle of a block joins with the next.
+        Processes that share a storage share the coins: each takes up where the last one left off.
+
+        Parameters
+        ----------
+        size
+            How many people, all of them or none; None for one, whose assignment is returned by itself.
+        person
+            Who it is, by any string that is theirs alone; for several, a list. People are then counted, over all
+            evaluations: once a person was asked for as many losses as the guarantee's `contributions` says,
+            `wants_loss` is False, and what is told is dropped unread. Such a person has a place, which counts for
+            nothing. A keyed hash is kept, and never the string. From the first person on, all calls say it, or none.
+        """
+        count = None if size is None else whole("size", size)
+        met = self._assign(None, count or 1, people_for(count, person))
+        found = [Assignment(self._handle(number), *rest) for number, *rest in met]
+        return found[0] if size is None else found
+
+    @abstractmethod
+    def _open(self, events: int) -> int:
+        """Begin an evaluation; return its number."""
+
+    @abstractmethod
+    def _assign(self, number: int | None, size: int, people: Sequence[str] | None) -> list[tuple[int, Any, bool]]:
+        """Assign the next people by coins, or to one evaluation; return evaluation, id, whether a loss is wanted."""
+
+    @abstractmethod
+    def _losses_told(self, losses: Any, report: Any) -> Any:
+        """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
+
+    @abstractmethod
+    def _take_in(
+        self, number: int | None, ids: Any, losses: NDArray[Any], late: str, people: Sequence[str] | None
+    ) -> Any:
+        """Take in losses by their ids, of one evaluation or of whichever; without ids, those of its next people."""
+
+    @abstractmethod
+    def _forget_in(self, number: int | None, ids: Any) -> int:
+        """Close places without their losses, of one evaluation or of whichever; return how many."""
+
+    @abstractmethod
+    def _finish(self, number: int, *, drop: bool) -> None:
+        """Close an evaluation with those who were assigned so far, or drop it."""
+
+    @abstractmethod
+    def _result(self, number: int) -> ReleasedMean | None:
+        """Return what an evaluation has released; None if it is open, or was abandoned."""
+
+    @abstractmethod
+    def _counts(self, number: int) -> Counts:
+        """Return how many places an evaluation has, how many are taken, and how many are left; refuse unknown ones."""
+
+    @abstractmethod
+    def _waiting(self, number: int) -> NDArray[Any]:
+        """Return the ids of an evaluation that were handed out, and have no loss."""

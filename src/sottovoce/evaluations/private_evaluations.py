@@ -1,51 +1,75 @@
-"""PrivateEvaluations: the mean loss of whatever is tried, one private number for each; any optimizer does the rest."""
+"""PrivateEvaluations: rounds of one number whose decision the caller chose; any optimizer does the rest.
+
+What is released: for every evaluation one noisy integer, the sum of the integer losses of its slots; with
+`variance=True` a second one, of their squares, which costs nothing (_sums.py).
+
+Neighbours: one person's losses are replaced, in up to K events (`contributions`), in whichever evaluations these are.
+Which event is in which evaluation is public: slots are handed out by public coins, or as the caller says, before a loss
+is read; and an evaluation closes when its last slot is told or forgotten, or later people run its patience out,
+whatever the losses are.
+
+Sensitivity: every event is in exactly *one* slot of *one* evaluation, and replacing its loss moves that one number by
+at most `steps`, the range of a loss on its grid. A loss that is missing counts as the middle, one of the values that a
+loss can have.
+
+Proof. These are probe sums (privacy/mechanisms/probe_sums.py) with one number to a round. Given all that was released
+before, whatever was chosen from it (the parameters of the next evaluation, its size, whether there is one at all), the
+noise of an evaluation is fresh, so that its likelihood ratio between neighbours is that of one release moved by
+m_i*steps, m_i being how many of the person's events it holds. Evaluations hold disjoint events: the sum of the m_i is
+at most K, and epsilon = K*steps/scale for all evaluations together, however many there are; Gaussian noise likewise,
+with mu^2 = sum of (m_i*steps/scale)^2 <= (K*steps/scale)^2. So the guarantee is charged once. Means, standard errors,
+intervals and choices made by them are post-processing.
+
+That a loss counts once, and that a round is released once under one noise, is the book's and its store's part
+(rounds/). What is here changes nothing that they do not keep, but for whose turn it is: a call that is cut short may
+give one evaluation a turn twice, or none.
+
+Tests: tests/evaluations.
+"""
 
 import copy
-import uuid
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Self, overload
+from functools import wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array
-from sottovoce.errors import UnknownAction
-from sottovoce.evaluations._book import EvaluationBook, PlainIds
+from sottovoce._losses import as_array, as_floats
+from sottovoce._records import Record
+from sottovoce._sums import squares_of
+from sottovoce.errors import (
+    UNRECORDED,
+    CopyRefused,
+    HorizonReached,
+    InvalidLoss,
+    SottovoceError,
+    StorageError,
+    UnknownAction,
+)
+from sottovoce.evaluations._opening import open_in_memory, open_stored
 from sottovoce.evaluations._setting import EvaluationSetting
-from sottovoce.evaluations.evaluation import ONE_NUMBER, Evaluation
+from sottovoce.evaluations.evaluation import Counts, Evaluation, Evaluations
+from sottovoce.learning.actions import as_ids
 from sottovoce.plans.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.promise import warn_of
-from sottovoce.rounds.book import Recorded
-from sottovoce.rounds.people import people_for
-from sottovoce.rounds.stores.memory import MemoryStore
+from sottovoce.rounds.book import Book, Recorded
+from sottovoce.rounds.people import Askers
+from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Round, TextIds
+from sottovoce.rounds.store import Drawing, Store
 from sottovoce.stats.released_mean import ReleasedMean
 
-__all__ = ["Assignment", "EvaluationsVerification", "PrivateEvaluations"]
+__all__ = ["EvaluationsVerification", "PrivateEvaluations"]
 
-
-@dataclass(frozen=True)
-class Assignment:
-    """Where a person was assigned to; unpacked, the evaluation and the id.
-
-    Attributes
-    ----------
-    evaluation
-        Whose parameters the person meets.
-    id
-        What the loss is told with: a whole number; of evaluations in a storage, a short text.
-    wants_loss
-        False for a person who has given all their losses, where people are counted: what is told is dropped unread.
-    """
-
-    evaluation: Evaluation
-    id: Any
-    wants_loss: bool = True
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.evaluation, self.id))
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+_COINS = 0x61737369676E  # "assign": neither noise nor directions have such a spawn key
 
 
 @dataclass(frozen=True)
@@ -75,7 +99,57 @@ class EvaluationsVerification:
         return "\n".join([f"{counts}: {'no fault' if self.ok else 'DAMAGED'}", *self.faults])
 
 
-class PrivateEvaluations:
+class _EvaluationPolicy:
+    """One number for each round, which is begun when an evaluation is opened; nothing follows from it for others."""
+
+    def __init__(self, setting: EvaluationSetting, store: Store) -> None:
+        self._setting, self.grid, self._store = setting, setting.grid, store
+        self._sampler = setting.sampler()
+
+    def begin(self, stream: int, number: int, position: int) -> Draft:
+        """Refuse: an evaluation has one round, which is full."""
+        raise HorizonReached(f"evaluation {stream} has no place left; {UNRECORDED}")
+
+    def draw(self, one: Round, start: int, count: int) -> Draw:
+        """Return slots: whoever has them meets what the caller chose."""
+        return Draw(range(count))
+
+    def compute(self, one: Round, slots: Integers) -> NDArray[Any]:
+        """Return how many rounds were closed before, and the sums with their noise."""
+        taken = slots[slots != UNWANTED]
+        taken = np.where(taken == MISSING, self.grid.missing, taken)
+        squares = [squares_of(taken, self.grid.steps).sum()] if self._setting.variance else []
+        sums = np.array([taken.sum(), *squares], dtype=np.int64)
+        noised = self._setting.stream(self._sampler).release(sums)
+        taken[:] = sums[:] = 0  # the store overwrites its own
+        return np.array([self._store.ended, *noised], dtype=np.int64)
+
+    def join(self, stream: int, name: str) -> None:
+        """Streams need nothing."""
+
+    def start_over(self) -> None:
+        """Nothing is known of streams."""
+
+
+class _Outcome(NamedTuple):
+    """What became of an evaluation: the how-manieth it ended, its mean (None if it was abandoned), its places."""
+
+    order: int
+    mean: ReleasedMean | None
+    counts: Counts
+
+
+def _locked(
+    method: "Callable[Concatenate[PrivateEvaluations, Given], Found]",
+) -> "Callable[Concatenate[PrivateEvaluations, Given], Found]":
+    @wraps(method)
+    def call(self: "PrivateEvaluations", /, *given: Given.args, **named: Given.kwargs) -> Found:
+        with self._lock: return method(self, *given, **named)  # noqa: E701  # fmt: skip
+
+    return call
+
+
+class PrivateEvaluations(Evaluations, Book):
     """Evaluate anything by people's losses, while every person's loss stays private.
 
     Each evaluation releases one number, the noisy sum of its losses, once. An event is in one evaluation only, so that
@@ -121,8 +195,6 @@ class PrivateEvaluations:
     restored
         Say so when the storage was restored from a backup, or copied: evaluations that are open are dropped, and ids
         that were handed out before are refused. Otherwise losses could be released twice.
-    feedback
-        "decision": one number a person. There is no other here; `PrivateBandit` learns from each item of a slate.
 
     Examples
     --------
@@ -153,110 +225,119 @@ class PrivateEvaluations:
         variance: bool = NOT_PASSED,
         repeat: str = "error",
         restored: bool = False,
-        feedback: str = "decision",
     ) -> None:
-        choice("repeat", repeat, ("error", "ignore"))
-        if feedback != "decision":
-            raise ValueError(f"feedback must be 'decision' here: evaluations take one number a person, {ONE_NUMBER}")
-        self.seed = None if seed is None else whole("seed", seed, least=0)
-        passed = {"loss_range": loss_range, "privacy": privacy, "patience": patience}
-        given = {one: value for one, value in {**passed, "variance": variance}.items() if value is not NOT_PASSED}
-        self._handles: dict[int, Evaluation] = {}
-        self._stored: Any = None
+        self.repeat = choice("repeat", repeat, ("error", "ignore"))
+        seed = None if seed is None else whole("seed", seed, least=0)
+        passed = {"loss_range": loss_range, "privacy": privacy, "patience": patience, "variance": variance}
+        given = {one: value for one, value in passed.items() if value is not NOT_PASSED}
         if storage is None:
-            self._book = self._in_memory(given, noise, ledger, name, repeat)
+            found = open_in_memory(name, given, seed, noise, ledger)
+        elif name is None:
+            raise TypeError("name= is needed with storage=: evaluations are found by it")
         else:
-            from sottovoce.evaluations._stored import open_stored  # drivers are imported where they are used
-
-            if name is None:
-                raise TypeError("name= is needed with storage=: evaluations are found by it")
-            self._book, self._stored = open_stored(
-                storage, name, given, seed=self.seed, noise=noise, ledger=ledger, repeat=repeat, restored=restored
-            )
-            self.name, self.created, self.seed = name, self._stored.created, self._stored.stored.made["seed"]
+            found = open_stored(storage, name, given, seed, noise, ledger, restored=restored)
+        self.name, self.seed, self._entropy, self._setting, self._opened = found[:5]
+        self.created = self._opened is None or self._opened.created
+        self._texts = None if self._opened is None else TextIds(self._opened.stored.secret)
+        policy: Any = _EvaluationPolicy(self._setting, found.store)  # asked neither for actions nor for beliefs
+        super().__init__(found.store, policy)
+        self._outcomes: dict[int, _Outcome] = {}  # of those that are closed
+        self._sizes: dict[int, int] = {}
+        self._closed, self._most_losses = False, self._setting.privacy.contributions
         if self.created:
-            setting = self._book.setting
-            warn_of(setting.privacy, simulated=setting.source.simulated, level=2)
-
-    def _in_memory(
-        self, given: dict[str, Any], noise: NoiseSource | None, ledger: Ledger | None, name: str | None, repeat: str
-    ) -> EvaluationBook:
-        missing = [one for one in ("loss_range", "privacy") if one not in given]
-        if missing:
-            raise TypeError(f"evaluations need {' and '.join(missing)}")
-        setting = EvaluationSetting(**given, noise=noise)
-        entropy: Any = np.random.SeedSequence().entropy if self.seed is None else self.seed
-        self.name, self.created = name or f"private-evaluations-{uuid.uuid4().hex}", True
-        store, before_first = MemoryStore(setting.shape, forks=not setting.in_earnest), None
-        if ledger is not None:  # last of all: what cannot be built is not charged
-            ledger.charge(self.name, setting.privacy, simulated=setting.source.simulated, resume=False)
-            before_first = partial(ledger.mark_used, self.name)
-        return EvaluationBook(store, setting, entropy, ids=PlainIds(), repeat=repeat, before_first=before_first)
+            warn_of(self._setting.privacy, simulated=self._setting.source.simulated, level=2)
 
     # ------------------------------------------------------------------ opening and assigning
 
-    def open(self, events: int) -> Evaluation:
-        """Begin an evaluation: so many people will meet one set of parameters.
+    @_locked
+    def _open(self, events: int) -> int:
+        self._setting.check_events(events)
+        self._check_usable()
+        return self._store.open_stream(lambda *_: Draft(events, {"events": events}))
 
-        Parameters
-        ----------
-        events
-            How many people, or events; public, and fixed from here on.
+    @_locked
+    def _assign(self, number: int | None, size: int, people: Sequence[str] | None) -> list[tuple[int, Any, bool]]:
+        whom = self._named(people)
+        self._close_overdue()
+        met: list[int] = []
+        draw: Drawing = self._policy.draw
+
+        def orders() -> dict[int, int]:
+            """Deal people to evaluations, while nobody else does."""
+            nonlocal draw
+            met[:] = self._dealt(size) if number is None else self._placed(number, size)
+            draw = self._drawing(met, whom)
+            lacking = {one: count - self._store.left(one) for one, count in Counter(met).items()}
+            return {one: count for one, count in lacking.items() if count > 0}
+
+        self._store.reserve(orders, self._policy.begin, lambda *slots: draw(*slots), handed=size)
+        handed, pieces = self._next(dict(Counter(met)))  # evaluation by evaluation, as they are first met
+        order = [place for places in _by_evaluation(met).values() for place in places]
+        found = dict(zip(order, zip(self._shown(handed.ids), handed.wanted.tolist(), strict=True), strict=True))
+        self._store.hand_out(pieces)
+        return [(one, *found[place]) for place, one in enumerate(met)]
+
+    def _named(self, person: Sequence[str] | None) -> list[bytes] | None:
+        """Return whom a call is for, hashed; places that one which was cut short took for its people are closed."""
+        self._check_usable()
+        people = self._hashed(person)
+        self._refuse_unnamed(people)
+        if people is not None:
+            self._close_unclaimed()
+        return people
+
+    def _close_unclaimed(self) -> None:
+        """Close places that are leased for people who never got them."""
+        for number in self._store.room():
+            self._close_leases(number)
+
+    def _dealt(self, size: int) -> list[int]:
+        """Return which evaluations the next people meet: of every K in a row each of the K, in an order of its own.
+
+        So whatever changes with time, the hour of the day or the season, meets all of them alike. The coins come from
+        the seed and the number of the block, from nothing that anybody lost.
         """
-        return self._handle(self._book.open(whole("events", events)))
+        free = +Counter(self._store.room())  # of those that have some
+        if size > free.total():
+            raise HorizonReached(_NO_PLACE if size == 1 else f"fewer than {size} places are left; open another")
+        note: Record = self._store.note or {"block": 0, "order": np.empty(0, dtype=np.int64)}
+        block, order, met = note["block"], note["order"].tolist(), list[int]()
+        for _ in range(size):
+            order = [one for one in order if free[one]]  # one that is full by now is left out
+            if not order:  # one that is new joins with the next block
+                coins = np.random.default_rng(np.random.SeedSequence(self._entropy, spawn_key=(_COINS, block)))
+                order, block = coins.permutation(sorted(free)).tolist(), block + 1
+            met.append(order.pop(0))
+            free -= Counter(met[-1:])
+        self._store.note = {"block": block, "order": np.array(order, dtype=np.int64)}
+        return met
 
-    def _handle(self, number: int) -> Evaluation:
-        """Return an evaluation: always the same object."""
-        return self._handles.setdefault(number, Evaluation(self._book, number))
+    def _placed(self, number: int, size: int) -> list[int]:
+        """Return an evaluation for each person, if it has so many places."""
+        room = self._store.room().get(number)
+        if room is None or size > room:
+            outcome = self._outcome(number)
+            closed = "" if outcome is None else "was abandoned" if outcome.mean is None else "is closed"
+            left = closed or f"has {room} of {self._events(number)} places left"
+            raise HorizonReached(
+                f"evaluation {number} {left}, and {size} more {'were' if size > 1 else 'was'} wanted; {UNRECORDED}. "
+                "Losses of people who were assigned before are told by their id: tell(loss, ids=id)"
+            )
+        return [number] * size
 
-    def evaluation(self, number: int) -> Evaluation:
-        """Return an evaluation by its number, whichever process has opened it, and whether it is closed or not.
-
-        Parameters
-        ----------
-        number
-            What `Evaluation.number` says.
-        """
-        if whole("number", number, least=0) >= self._book.opened:
-            raise UnknownAction(f"there is no evaluation {number}")
-        return self._handle(number)
-
-    @overload
-    def assign(self, size: None = None, *, person: str | None = None) -> Assignment: ...
-
-    @overload
-    def assign(self, size: int, *, person: Sequence[str] | None = None) -> list[Assignment]: ...
-
-    def assign(
-        self, size: int | None = None, *, person: str | Sequence[str] | None = None
-    ) -> Assignment | list[Assignment]:
-        """Assign the next person, or the next `size` of them, to evaluations that have places left, by public coins.
-
-        In blocks: of every K people each of the K evaluations gets one, in a random order, so that what changes with
-        the time of day does not pose as quality. One that is opened in the middle of a block joins with the next.
-        Processes that share a storage share the coins: each takes up where the last one left off.
-
-        Parameters
-        ----------
-        size
-            How many people, all of them or none; None for one, whose assignment is returned by itself.
-        person
-            Who it is, by any string that is theirs alone; for several, a list. People are then counted, over all
-            evaluations: once a person was asked for as many losses as the guarantee's `contributions` says,
-            `wants_loss` is False, and what is told is dropped unread. Such a person has a place, which counts for
-            nothing. A keyed hash is kept, and never the string. From the first person on, all calls say it, or none.
-        """
-        count = None if size is None else whole("size", size)
-        met = self._book.assign(count or 1, people_for(count, person))
-        found = [Assignment(self._handle(number), *rest) for number, *rest in met]
-        return found[0] if size is None else found
+    def _drawing(self, met: Sequence[int], people: Sequence[bytes] | None) -> Drawing:
+        """Return what draws slots: for people, where they are counted, who meet these evaluations."""
+        if people is None:
+            return self._policy.draw
+        whom = {number: [people[place] for place in places] for number, places in _by_evaluation(met).items()}
+        return Askers(whom, self._policy.draw, self._store.count).draw
 
     def erase_people(self) -> int:
         """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
 
         For the end: nobody is assigned any more after it. Losses of those who were assigned before can still be told.
         """
-        return self._book.erase_people()
+        return self._erase_people()
 
     def keyed_hash(self, person: str | Sequence[str]) -> str:
         """Return a text that is the same for the same people, and says nothing of them without the key.
@@ -268,7 +349,9 @@ class PrivateEvaluations:
         person
             As for `assign`.
         """
-        return self._book.keyed_hash(person)
+        return self._keyed_hash(person)
+
+    # ------------------------------------------------------------------ telling
 
     def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> Recorded:
         """Report losses by their ids, whichever evaluations these are of; return what became of them.
@@ -287,7 +370,42 @@ class PrivateEvaluations:
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
-        return self._book.tell(None, ids, as_array(self._book.losses_told(losses, report)), late)
+        return self._take_in(None, ids, as_array(self._losses_told(losses, report)), late, None)
+
+    def _losses_told(self, losses: Any, report: Any) -> Any:
+        return self._setting.losses_told(losses, report)
+
+    def _take_in(
+        self, number: int | None, ids: Any, losses: NDArray[Any], late: str, people: Sequence[str] | None
+    ) -> Recorded:
+        self._check_usable()
+        if ids is None:
+            assert number is not None
+            self._setting.grid.quantise(as_floats(losses))  # refused before anybody has a place
+            ids = [one for _, one, _ in self._assign(number, losses.size, people)] if losses.size else []
+        places, values = self._places(number, ids), losses.ravel()
+        if losses.ndim > 1 or len(values) != len(places):
+            raise InvalidLoss(f"losses must be one number for each of {len(places)} ids; {UNRECORDED}")
+        if len(places) == 1:
+            return self._tell_one(int(places[0]), values[0], late, self.repeat)
+        return self._tell_block(places, values, late, self.repeat)
+
+    def _places(self, number: int | None, ids: Any) -> Integers:
+        """Return ids as numbers; refuse those that are not of this evaluation."""
+        self._check_usable()
+        places = as_ids(ids).ravel() if self._texts is None else self._texts.numbers(ids)
+        if number is not None:
+            one = self._store.round_of(number)
+            if ((places < one.first) | (places >= one.first + self._events(number))).any():
+                raise UnknownAction(f"an id was not handed out for evaluation {number}", UNRECORDED)
+        return places
+
+    def _shown(self, ids: Integers) -> list[Any]:
+        """Return ids as callers know them."""
+        return ids.tolist() if self._texts is None else self._texts.texts(ids)
+
+    def _id_text(self, one: int) -> Any:
+        return self._shown(np.array([one]))[0]
 
     def forget(self, ids: Any) -> int:
         """Close places whose loss will never come, whichever evaluations these are of; return how many were closed.
@@ -297,66 +415,148 @@ class PrivateEvaluations:
         ids
             What `assign` returned, one or an array of them.
         """
-        return self._book.forget_ids(None, ids)
+        return self._forget_in(None, ids)
+
+    @_locked
+    def _forget_in(self, number: int | None, ids: Any) -> int:
+        return self._forget(self._places(number, ids))
+
+    # ------------------------------------------------------------------ closing
+
+    def _close_overdue(self) -> None:
+        """Close evaluations that have been full for longer than patience lasts."""
+        for number in self._store.overdue(self._setting.patience_of):
+            self._store.finish(number)
+            self._outcome(number)
+
+    @_locked
+    def _finish(self, number: int, *, drop: bool) -> None:
+        outcome = self._outcome(number)
+        if outcome is None and drop:
+            self._store.drop(number)
+        elif outcome is None and self._counts(number).assigned:
+            self._store.finish(number)
+        elif not drop and (outcome is None or outcome.mean is None):
+            why = "it was abandoned" if outcome is not None else "nobody was assigned to it, so it has no mean"
+            raise ValueError(f"evaluation {number} cannot be closed: {why}")
+        self._outcome(number)
 
     # ------------------------------------------------------------------ looking
+
+    def _outcome(self, number: int) -> _Outcome | None:
+        """Return what became of an evaluation; None if it is open."""
+        if number not in self._outcomes:
+            self._check_usable()
+            self._release({number})
+            for release in self._store.releases(number, 0):
+                mean, order = None, -1
+                if release.numbers is not None and release.wanted:
+                    order, total, *squares = release.numbers.tolist()
+                    mean = ReleasedMean(number, release.wanted, total, self._setting.scale, *squares)
+                counts = Counts(release.round.public["events"], release.round.size, 0, abandoned=mean is None)
+                # What a signal handler has read meanwhile stays.
+                self._outcomes.setdefault(number, _Outcome(order, mean, counts))
+                self._store.retire(number)
+        return self._outcomes.get(number)
+
+    @_locked
+    def _result(self, number: int) -> ReleasedMean | None:
+        outcome = self._outcome(number)
+        return None if outcome is None else outcome.mean
+
+    @_locked
+    def _counts(self, number: int) -> Counts:
+        if number not in self._outcomes:
+            self._check_usable()
+        events = self._events(number)
+        outcome = self._outcome(number)
+        if outcome is not None:
+            return outcome.counts
+        room = self._store.room().get(number, 0)
+        return Counts(events, events - room, room)
+
+    def _events(self, number: int) -> int:
+        """How many places an evaluation was opened with."""
+        if number not in self._sizes:
+            if number >= self._store.opened:
+                raise UnknownAction(f"there is no evaluation {number}")
+            self._sizes[number] = self._store.round_of(number).public["events"]
+        return self._sizes[number]
+
+    @_locked
+    def _waiting(self, number: int) -> NDArray[Any]:
+        if self._outcome(number) is not None:
+            return np.empty(0, dtype=np.int64)
+        one, found = self._store.round_of(number), self._store.waiting(None)
+        return np.asarray(self._shown(found[(found >= one.first) & (found < one.end)]))
 
     @property
     def open_evaluations(self) -> tuple[Evaluation, ...]:
         """The evaluations that are not closed, in the order in which they were opened."""
-        return tuple(map(self._handle, self._book.open_numbers()))
+        with self._lock: opened = [one for one in self._store.room() if self._outcome(one) is None]  # noqa: E701  # fmt: skip
+        return tuple(map(self._handle, opened))
 
     @property
     def results(self) -> tuple[ReleasedMean, ...]:
         """All that was released so far, in the order in which it was."""
-        return self._book.results()
+        with self._lock: found = [self._outcome(number) for number in range(self._store.opened)]  # noqa: E701  # fmt: skip
+        means = [(one.order, one.mean.number, one.mean) for one in found if one is not None and one.mean is not None]
+        return tuple(mean for _, _, mean in sorted(means, key=lambda one: one[:2]))
 
     @property
     def channel(self) -> Any:
         """Under `LocalDP`: what owners privatise their losses with; None otherwise."""
-        return self._book.setting.channel
+        return self._setting.channel
 
     @property
     def loss_range(self) -> tuple[float, float]:
         """(low, high): what losses are clipped to."""
-        return self._book.setting.scale.loss_range
+        return self._setting.scale.loss_range
 
     @property
-    def patience(self) -> int | str | None:
+    def patience(self) -> int | str | None:  # type: ignore[override]
         """How many later people an evaluation that is full waits for: as it was passed."""
-        return self._book.setting.patience
+        return self._setting.patience
 
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
-        statement = self._book.setting.statement(counted=self._book.counts_people)
-        if self._stored is None:
+        statement = self._setting.statement(counted=self._store.counts_people)
+        if self._opened is None:
             return statement
-        from sottovoce.rounds.stored import as_stored
+        from sottovoce.rounds.stored import as_stored  # drivers are imported where they are used
 
-        return as_stored(statement, self._stored.base)
+        return as_stored(statement, self._opened.base)
 
     def verify(self) -> EvaluationsVerification:
         """Check every checksum of what is stored, and how all rows fit together; in memory nothing is."""
-        if self._stored is None:
-            released, opened = len(self.results), len(self._book.open_numbers())
-            return EvaluationsVerification(released, self._book.opened - released - opened, opened, ())
-        from sottovoce.evaluations._stored import verify_stored
+        if self._opened is None:
+            released, opened = len(self.results), len(self.open_evaluations)
+            return EvaluationsVerification(released, self._store.opened - released - opened, opened, ())
+        from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
+        from sottovoce.rounds.stores.sql.verify import CheckedBook, read_book
 
-        return EvaluationsVerification(*verify_stored(self._stored, self.name, self._book.setting))
+        rows = read_book(self._opened.base, self.name)
+        if rows is None:
+            return EvaluationsVerification(0, 0, 0, ("the evaluations are gone",))
+        book = CheckedBook(rows)
+        book.valid = self._setting.grid.valid
+        book.check()
+        states = Counter(row.state for row in rows.releases)
+        opened = sum(row.open for row in rows.rounds)
+        return EvaluationsVerification(states[RELEASED], states[DROPPED], opened, tuple(book.faults))
 
     def export(self) -> dict[str, Any]:
         """Return all released and public values as plain data that JSON can hold."""
-        setting = self._book.setting
         return {
             "format": "sottovoce evaluations, exported",
             "version": 1,
             "name": self.name,
             "loss_range": list(self.loss_range),
-            "guarantee": setting.privacy.to_dict(),
+            "guarantee": self._setting.privacy.to_dict(),
             "channel": None if self.channel is None else self.channel.to_dict(),
             "privacy": str(self.privacy),
-            "scale": setting.scale.to_dict(),
+            "scale": self._setting.scale.to_dict(),
             "patience": self.patience,
             "released": [one.to_dict() for one in self.results],
             "open": [
@@ -366,15 +566,26 @@ class PrivateEvaluations:
 
     # ------------------------------------------------------------------ the end, and copies
 
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise StorageError("this connection to the evaluations is closed: open them again")
+        self._store.check()
+
+    @_locked
     def close(self) -> None:
         """Give back places that were reserved and that nobody was assigned to, and close the connection.
 
         Everything is on record already; evaluations stay open, and need not be closed by this. What is in memory ends
         with it.
         """
-        self._book.leave()
-        if self._stored is not None:
-            self._stored.base.close()
+        if not self._closed:
+            with suppress(SottovoceError):  # it is closed, whatever is wrong with what is stored
+                if self._counted:
+                    self._close_unclaimed()
+                self._store.close()
+            self._closed = True
+        if self._opened is not None:
+            self._opened.base.close()
 
     def __enter__(self) -> Self:
         return self
@@ -383,11 +594,35 @@ class PrivateEvaluations:
         self.close()
 
     def __repr__(self) -> str:
-        if self._stored is not None:
-            return f"PrivateEvaluations({self.name!r} at {self._stored.base.name!r})"
-        opened, assigned = len(self._book.open_numbers()), self._book.asked
-        privacy = self._book.setting.privacy
+        if self._opened is not None:
+            return f"PrivateEvaluations({self.name!r} at {self._opened.base.name!r})"
+        opened, assigned, privacy = len(self.open_evaluations), self.asked, self._setting.privacy
         return f"PrivateEvaluations(loss_range={self.loss_range}, {privacy=}, open={opened}, {assigned=})"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._opened is not None:
+            raise CopyRefused(_STORED_COPY)
+        if self._setting.in_earnest:
+            raise CopyRefused(_COPY)
+        return super().__reduce_ex__(protocol)
 
     def __copy__(self) -> "PrivateEvaluations":
         return copy.deepcopy(self)
+
+
+def _by_evaluation(met: Sequence[int]) -> Mapping[int, list[int]]:
+    """Return who meets which evaluation: evaluations as they are first met, with the places of their people."""
+    places: dict[int, list[int]] = {}
+    for place, number in enumerate(met):
+        places.setdefault(number, []).append(place)
+    return places
+
+
+_NO_PLACE = "no evaluation has a place left for another person; open one: open(events=...)"
+_COPY = (
+    "evaluations with real noise cannot be copied or pickled: two copies of one would release the same losses under "
+    "two noises. Use noise=SimulatedNoise(seed) or privacy=NoPrivacy() in simulations"
+)
+_STORED_COPY = (
+    "evaluations in a storage cannot be copied or pickled: open them again, by URL and name, where they are needed"
+)

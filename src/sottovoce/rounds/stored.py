@@ -11,6 +11,7 @@ import secrets
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from sottovoce._records import Record
@@ -21,9 +22,11 @@ from sottovoce.errors import (
 )
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.privacy.ledger import check_ledger, new_token
-from sottovoce.privacy.noise import noise_source
+from sottovoce.privacy.noise import WithheldNoise, noise_source
+from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.sql.books import StoredBook, create_book, find_book, prepare
 from sottovoce.rounds.stores.sql.database import Database, Row, open_database
+from sottovoce.rounds.stores.sql.store import SqlStore
 
 KINDS = {
     "study": "a study: open it with sv.Study.open",
@@ -91,6 +94,18 @@ class OpenedBook(NamedTuple):
     stored: StoredBook
     ledger_token: "LedgerToken | None"
     created: bool
+
+    def store(self, shape: Shape, *, restored: bool = False) -> SqlStore:
+        """Return where its open rounds live; `restored` begins a new life, which its ledger has to hear of."""
+        store = SqlStore(self.base, self.stored.book, shape)
+        if self.ledger_token is not None:
+            store.present = partial(self.ledger_token.present_within, self.base, self.stored.book)
+        if restored:
+            charged = self.base.run("SELECT 1 FROM sottovoce_ledger_tokens WHERE book = ?", self.stored.book)
+            if self.ledger_token is None and charged:
+                raise LedgerConflict("it was charged to a ledger, and a restored life has to be, too: pass ledger=")
+            store.restore()
+        return store
 
 
 def open_book(
@@ -166,15 +181,25 @@ sv.PrivateEvaluations, or choose another name
         raise ConfigurationMismatch(f"name={name!r} is taken by {KINDS[found]}, or choose another name")
 
 
-def check_noise(made: Record, noise: NoiseSource | None, what: str) -> list[str]:
-    """Return in what noise differs from what a book was made with; refuse what is real where it was simulated."""
+def check_made(
+    made: Record, what: str, base: Database, different: list[str], seed: int | None, noise: NoiseSource | None
+) -> None:
+    """Refuse to resume a book that was made with something else than is passed; `different` says what else differs."""
     simulated = noise_source(noise).simulated
+    if seed is not None and seed != made["seed"]:
+        different = [*different, f"seed is {made['seed']!r}, not {seed!r}"]
+    if simulated and not made["simulated"] and not isinstance(noise, WithheldNoise):
+        different = [*different, f"noise is real, not {noise!r}"]
+    if different:
+        raise ConfigurationMismatch(
+            f"{what} at {base.name} was created otherwise: {'; '.join(different)}. Leave these out to resume it, or "
+            "choose another name"
+        )
     if made["simulated"] and not simulated:
         raise StateRefused(
             f"the noise of {what} is simulated, and its seed is not stored: to ask or tell, open it in Python with "
-            "noise=sv.SimulatedNoise(seed); it is NOT PRIVATE"
+            "noise=sv.SimulatedNoise(seed); it is NOT PRIVATE. From the command line it can be looked at"
         )
-    return [f"noise is real, not {noise!r}"] if simulated and not made["simulated"] else []
 
 
 # ---------------------------------------------------------------------- ledgers
@@ -255,10 +280,3 @@ class LedgerToken:
             token,
             book,
         )
-
-
-def refuse_without_ledger(opened: OpenedBook, name: str) -> None:
-    """Refuse to begin a new life of a book that was charged where its ledger does not hear of it."""
-    charged = opened.base.run("SELECT 1 FROM sottovoce_ledger_tokens WHERE book = ?", opened.stored.book)
-    if opened.ledger_token is None and charged:
-        raise LedgerConflict(f"{name!r} was charged to a ledger, and a restored life has to be, too: pass ledger=")

@@ -6,7 +6,7 @@ from typing import Any
 from sottovoce._checks import number, whole
 from sottovoce._records import Record, part
 from sottovoce.domains import Domain
-from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
+from sottovoce.errors import StudyNotFound
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.patience import check_patience
 from sottovoce.learning.policy import BanditPolicy, entropy_of
@@ -14,7 +14,7 @@ from sottovoce.learning.public_records import adopt, design_record, refuse_secre
 from sottovoce.learning.set_changes import SetChange, problems_of
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
 from sottovoce.privacy.noise import WithheldNoise, noise_source
-from sottovoce.rounds.stored import OpenedBook, open_book, refuse_kind
+from sottovoce.rounds.stored import OpenedBook, check_made, open_book, refuse_kind
 from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
 from sottovoce.rounds.stores.sql.database import Database
 from sottovoce.rounds.stores.sql.errors import unpacked
@@ -24,7 +24,6 @@ AUTO = -1
 
 _MOST = 2**53  # more than will ever be asked, and what every database can add up
 _NEEDED = ("domain", "horizon", "loss_range", "privacy")
-_CHANGE = "; patience and deadline of a study that exists are changed with study.change(...)"
 
 
 @dataclass(frozen=True)
@@ -127,28 +126,11 @@ def _check(request: OpenRequest, made: Record, base: Database) -> None:
     ((patience, deadline),) = base.run("SELECT patience, deadline FROM sottovoce_books WHERE name = ?", request.name)
     settings = {"patience": patience, "deadline": deadline}
     changeable = [
-        f"{name} is {in_words(settings[name])!r}, not {in_words(value)!r}"
+        f"{name} is {in_words(settings[name])!r}, not {in_words(value)!r} (of a study that exists: study.change(...))"
         for name, value in checked_waiting(request.waiting).items()
         if settings[name] != value
     ]
-    different += changeable
-    if request.seed is not None and request.seed != made["seed"]:
-        different.append(f"seed is {made['seed']!r}, not {request.seed!r}")
-    only_looks = isinstance(request.noise, WithheldNoise)
-    simulated = noise_source(request.noise).simulated
-    if simulated and not made["simulated"] and not only_looks:
-        different.append(f"noise is real, not {request.noise!r}")
-    if different:
-        raise ConfigurationMismatch(
-            f"study {request.name!r} at {base.name} was created otherwise: {'; '.join(different)}. "
-            f"Leave these out to resume it, or choose another name{_CHANGE if changeable else ''}"
-        )
-    if made["simulated"] and not simulated:
-        raise StateRefused(
-            f"the noise of study {request.name!r} is simulated, and its seed is not stored: to ask or tell, open it in "
-            "Python with noise=sv.SimulatedNoise(seed); it is NOT PRIVATE. From the command line it can be looked at: "
-            "study status, outstanding, recommend, export and verify"
-        )
+    check_made(made, f"study {request.name!r}", base, different + changeable, request.seed, request.noise)
 
 
 def _is_newest(base: Database, name: str, stored: BanditConfiguration, domain: Domain) -> bool:

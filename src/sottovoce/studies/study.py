@@ -26,9 +26,9 @@ from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.privacy.promise import spent_words, warn_of
 from sottovoce.rounds.book import Recorded, recorded_of
-from sottovoce.rounds.round import Shape, TextIds
+from sottovoce.rounds.round import TextIds
 from sottovoce.rounds.store import WAITING
-from sottovoce.rounds.stored import OpenedBook, as_stored, book_name, refuse_without_ledger
+from sottovoce.rounds.stored import OpenedBook, as_stored, book_name
 from sottovoce.rounds.stores.sql.books import counts_of
 from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.studies.exporting import exported
@@ -67,20 +67,17 @@ class Study(Optimizer):
     _store: SqlStore
     _texts: TextIds
 
-    def __init__(self, opened: OpenedBook, name: str, configuration: Any, source: NoiseSource, repeat: str) -> None:
+    def __init__(
+        self, opened: OpenedBook, name: str, configuration: Any, source: NoiseSource, repeat: str, restored: bool
+    ) -> None:
         self.name, self.created, self.repeat = name, opened.created, repeat
         self._opened, self._base = opened, opened.base
         self._base.what = "the study"
         self._texts = TextIds(opened.stored.secret)
         self._closed, self._releases = False, not isinstance(source, WithheldNoise)
         made = opened.stored.made
-
-        def store(shape: Shape) -> SqlStore:
-            return SqlStore(opened.base, opened.stored.book, shape)
-
+        store = partial(opened.store, restored=restored)
         super().__init__(configuration, source, made["seed"], made["entropy"], store)
-        if opened.ledger_token is not None:
-            self._store.present = partial(opened.ledger_token.present_within, opened.base, opened.stored.book)
 
     @classmethod
     @spelled_out
@@ -140,11 +137,7 @@ class Study(Optimizer):
         waiting = _passed({"patience": patience, "deadline": deadline})
         opened, configuration, source = open_study(OpenRequest(url, name, given, waiting, seed, noise, ledger))
         try:
-            if restored:
-                refuse_without_ledger(opened, name)
-            study = cls(opened, name, configuration, source, repeat)
-            if restored:
-                study._begin_new_life()
+            study = cls(opened, name, configuration, source, repeat, restored)
             study._tend()
             if opened.created:
                 warn_of(configuration.privacy, configuration.horizon, simulated=source.simulated, level=3)
@@ -152,10 +145,6 @@ class Study(Optimizer):
             opened.base.close()
             raise
         return study
-
-    def _begin_new_life(self) -> None:
-        """Go on from a storage that went back: drop what is not released, and refuse ids of the incarnation before."""
-        with self._lock: self._store.restore()  # noqa: E701  # fmt: skip
 
     # ------------------------------------------------------------------ asking
 

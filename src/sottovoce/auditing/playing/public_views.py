@@ -79,7 +79,7 @@ PUBLIC = {
     "PrivateEvaluations": PublicNames(
         (
             *("channel", "created", "export", "loss_range", "name", "open_evaluations", "patience", "privacy"),
-            *("results", "seed", "verify"),
+            *("results", "seed", "verify", "asked", "deadline", "horizon", "remaining", "repeat"),
         ),
         ("assign", "open", "erase_people", "evaluation", "keyed_hash", "tell", "forget", "close"),
     ),

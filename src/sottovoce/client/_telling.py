@@ -1,4 +1,4 @@
-"""What a study wants to be told: losses, or reports that their owners have privatised.
+"""What a study wants to be told, losses or reports that their owners have privatised; and telling it.
 
 No raw loss is sent before this is known, and none ever to a study with local privacy. The service may be among those
 whom losses are to be kept from, and could lie: so what is sent is for the caller to say, raw losses as well as how much
@@ -10,8 +10,10 @@ Tests: tests/client/test_local_privacy.py.
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sottovoce._losses import raw_loss_refused
 from sottovoce.client._answers import read
 from sottovoce.client._service import Service
+from sottovoce.client._wire import Tell
 from sottovoce.client.retries import BRIEFLY, Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
 from sottovoce.errors import ConfigurationMismatch, ServiceError, StorageError, WrongReport
@@ -21,10 +23,26 @@ from sottovoce.privacy.local import OneBitChannel
 NO_CHANNEL = "no-channel"
 """The kind of problem that says so: other refusals must never be taken for it, or raw losses would be sent."""
 
-SAY_WHAT = (
-    "what a report may spend is for the owner of the loss to say, not for the service: pass privacy=sv.LocalDP(1.0), "
-    "or connect(..., privacy=sv.LocalDP(1.0))"
-)
+
+class Told(NamedTuple):
+    """What became of a call of tell.
+
+    Attributes
+    ----------
+    recorded
+        Losses that are on record now.
+    already
+        Losses that were on record before: the call was repeated.
+    dropped
+        Losses that came too late, with `late="drop"`, or that nobody wanted.
+    queued
+        Losses that wait on disk until the service is back.
+    """
+
+    recorded: int = 0
+    already: int = 0
+    dropped: int = 0
+    queued: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,28 +89,28 @@ class _FoundChannel(NamedTuple):
     confirmed: bool  # by the service; otherwise from the queue
 
 
-class ChannelInfo:
-    """Finds out once, from the service, or from the queue if the service is away.
+class Teller:
+    """Tells a study, or evaluations, what they want and the caller lets them have, and nothing else.
+
+    What they want is asked once of the service, or found in the queue if the service is away.
 
     Parameters
     ----------
-    service, to
-        Whom to ask, about which study.
-    queue
-        Keeps the answer for when the service is away; or None.
+    service, where
+        Whom to tell, and the address of what is told.
+    to, queue
+        What the queue has it under; it keeps the answer for when the service is away. None if there is no queue.
     accepts
         What the caller lets it have.
     retries
         How often to ask.
-    where
-        The address of the channel.
     """
 
     def __init__(
-        self, service: Service, to: Destination, queue: TellQueue | None, accepts: Accepts, retries: Retries, where: str
+        self, service: Service, where: str, to: Destination, queue: TellQueue | None, accepts: Accepts, retries: Retries
     ) -> None:
-        self._service, self._to, self._queue, self._accepts = service, to, queue, accepts
-        self._retries, self._where = retries, where
+        self._service, self._where, self._to, self._queue = service, where, to, queue
+        self._accepts, self._retries = accepts, retries
         self._known: _FoundChannel | None = None
 
     def channel(self, *, confirmed: bool = False) -> OneBitChannel | None:
@@ -111,22 +129,32 @@ class ChannelInfo:
             self._known = known
         return known.channel
 
-    @property
-    def pinned(self) -> bool:
-        """Whether the caller has said what a report may spend."""
-        return self._accepts.privacy is not None
+    def _find(self, confirmed: bool) -> _FoundChannel:
+        stored, plain = (False, None) if self._queue is None else self._queue.channel(self._to)
+        hurried = self._queue is not None and (stored or confirmed)  # what is stored will do, or the queue waits
+        try:
+            found = self._service.call("GET", f"{self._where}/channel", retries=BRIEFLY if hurried else self._retries)
+        except ServiceError as problem:
+            if problem.kind != NO_CHANNEL:
+                raise
+            found = None
+        except StorageError:
+            if confirmed or not stored:
+                raise
+            return _FoundChannel(_channel(plain), confirmed=False)
+        channel = _channel(found)
+        if self._queue is not None and (not stored or found != plain):
+            self._queue.keep_channel(self._to, found)
+        return _FoundChannel(channel, confirmed=True)
 
-    def agreed(self, privacy: LocalDP | None = None) -> OneBitChannel | None:
-        """Return the same to privatise with: only to a caller who has said what may be spent, or does with `privacy`.
-
-        Parameters
-        ----------
-        privacy
-            What a report may spend, beside what was said when the connection was made.
-        """
-        Accepts(privacy).check(channel := self.channel())
-        if channel is not None and privacy is self._accepts.privacy is None and not self._accepts.raw_losses:
-            raise WrongReport(SAY_WHAT)
+    def agreed(self) -> OneBitChannel | None:
+        """Return what to privatise with, to a caller who has said what a report may spend."""
+        channel = self.channel()
+        if channel is not None and self._accepts == Accepts():
+            raise WrongReport(
+                "what a report may spend is for the owner of the loss to say, not for the service: pass "
+                "connect(..., privacy=sv.LocalDP(1.0))"
+            )
         return channel
 
     def refuse_raw(self) -> None:
@@ -137,27 +165,18 @@ class ChannelInfo:
                 "connect(..., raw_losses=True). Under local privacy it must not ask for that"
             )
 
-    def _find(self, confirmed: bool) -> _FoundChannel:
-        stored, plain = (False, None) if self._queue is None or confirmed else self._queue.channel(self._to)
-        hurried = stored or (confirmed and self._queue is not None)  # whoever asks can wait, or goes by what is stored
-        try:
-            found = self._asked(BRIEFLY if hurried else self._retries)
-        except StorageError:
-            if not stored:
-                raise
-            return _FoundChannel(_channel(plain), False)
-        channel = _channel(found)
-        if self._queue is not None and (not stored or found != plain):
-            self._queue.keep_channel(self._to, found)
-        return _FoundChannel(channel, True)
-
-    def _asked(self, retries: Retries) -> Any:
-        try:
-            return self._service.call("GET", self._where, retries=retries)
-        except ServiceError as problem:
-            if problem.kind != NO_CHANNEL:
-                raise
-            return None
+    def send(self, tell: Tell, retries: Retries) -> Told:
+        """Send a tell; return what became of it, or raise why it was refused, or that the service is away."""
+        if tell.kind == "loss":
+            if self.channel(confirmed=True) is not None:
+                raise raw_loss_refused("remote")
+            self.refuse_raw()
+        answer = self._service.call("POST", f"{self._where}/tell", tell.body(), retries=retries)
+        counts = [answer.get(name, 0) for name in ("recorded", "already", "dropped")]
+        if not all(type(count) is int and count >= 0 for count in counts) or sum(counts) != len(tell):
+            # Erasing a loss takes an acknowledgement of every one of them.
+            raise ServiceError(f"{self._service.base} has acknowledged another number of losses than were sent")
+        return Told(*counts)
 
 
 def _channel(plain: Any) -> OneBitChannel | None:
