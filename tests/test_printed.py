@@ -52,7 +52,6 @@ def test_all_that_people_print_is_a_table_of_the_same_words_in_a_notebook(study)
         "statement": statement(study),
         "outstanding": study.outstanding(),
         "enough": study.enough(),
-        "check": sv.domains.check_domain(study.domain),
         "comparison": compared(),
     }
     for name, one in shown.items():

@@ -88,15 +88,6 @@ def test_components_are_joined_by_circuits(matroid, definition):
     assert found == {frozenset(part) for part in nx.connected_components(graph)}
 
 
-@every_matroid
-def test_two_independent_sets_cover_no_more_than_said(matroid, definition):
-    good = [set(chosen) for chosen in subsets(matroid.ground_size) if definition(chosen)]
-    most = max(len(one | other) for one in good for other in good)
-    assert most <= matroid.largest_cover()
-    if isinstance(matroid, Partition | Laminar):
-        assert most == matroid.largest_cover()
-
-
 def test_compiled_scans_keep_what_the_definition_allows_on_larger_sets():
     rng = np.random.default_rng(2)
     labels, limits = rng.integers(0, 7, 60), rng.integers(0, 5, 7)

@@ -150,19 +150,19 @@ def test_names_come_from_pandas():
 @every(
     ("names", "error", "words"),
     [
-        ("tea", TypeError, "list of names, got the text 'tea'"),
+        ("tea", TypeError, "list of names, .*got 'tea'"),
         (b"tea", TypeError, "list of names"),
         ({"tea"}, TypeError, "in the order"),  # of one: the order of more would change the test's name
         ({"tea": 1, "coffee": 2}, TypeError, "in the order"),
         (["tea", "coffee", "tea"], ValueError, "'tea' is number 0 and 2"),
-        (["tea", "", "coffee"], ValueError, "number 1 is ''"),
+        (["tea", " ", "coffee"], ValueError, "number 1 is ' '"),
         (["tea", None, "coffee"], ValueError, "number 1 is None"),
         (["tea", float("nan"), "coffee"], ValueError, "number 1 is nan"),
-        (["tea", ["coffee"], "cocoa"], TypeError, r"number 1 is \['coffee'\]"),
+        (["tea", ["coffee"], "cocoa"], ValueError, r"number 1 is \['coffee'\]"),
         (["tea", "coffee"], ValueError, "3 names, one for each coordinate, got 2"),
         (7, TypeError, "list of names"),
-        (["tea", "\ud800", "milk"], ValueError, "valid Unicode, and number 1"),
-        ([("tea", ""), ("tea", "\ud800"), "milk"], ValueError, "valid Unicode, and number 1"),
+        (["tea", "\ud800", "milk"], ValueError, "number 1 is"),
+        ([("tea", 1), ("tea", "\ud800"), "milk"], ValueError, "number 1 is"),
     ],
 )
 def test_what_is_no_list_of_names_is_refused(names, error, words):
@@ -175,15 +175,10 @@ def test_what_is_no_list_of_names_is_refused(names, error, words):
     [
         (lambda: sv.domains.Hypersimplex("tea", 1), "n must be a whole number or a list of names"),
         (lambda: sv.domains.Hypersimplex(["tea"], 1), "at least 2"),
-        (lambda: sv.domains.Hypersimplex(DRINKS, 2, labels=DRINKS), "leave out labels"),
         (lambda: sv.domains.Box(0.0, [1.0, 2.0], DRINKS), "low|high"),
         (lambda: sv.domains.Birkhoff(["ann", "bob"], ["early"]), "columns"),
         (lambda: sv.domains.Birkhoff(2, labels=["ann", "bob", "eve"]), "two lists of names"),
-        (lambda: sv.domains.Birkhoff(["ann", "bob"], labels=[["a", "b"], ["c", "d"]]), "holds names already"),
         (lambda: sv.domains.Product({"": sv.domains.Ball(2)}), "names of domains"),
-        (lambda: sv.domains.SpanningTrees([(0, 1), (1, 2)], labels={(0, 1): "a"}), r"none for \(1, 2\)"),
-        (lambda: sv.domains.SpanningTrees([(0, 1)], labels={(0, 1): "a", (5, 6): "b"}), "no edge"),
-        (lambda: sv.domains.SpanningTrees([(0, 1), (1, 2)], labels="street"), "attribute"),
         (lambda: sv.domains.matroids.Laminar([{"tee"}], [1], ["tea"]), "'tee' is none"),
         (lambda: sv.domains.Rounded(sv.domains.Ball(2)).labelled(["a", "b"]), "name what it is made of"),
         (lambda: sv.domains.Ball(2).chosen_at([2]), "from 0 to 1"),
@@ -209,36 +204,17 @@ def test_a_path_is_said_in_the_order_of_travel():
         cost = [graph.edges[edge]["cost"] for edge in graph.edges]
         domain = sv.domains.Paths(graph, source=0, target=8)
         assert domain.chosen(domain.extreme_point(cost)) == list(pairwise(best))
-        streets = sv.domains.Paths(graph, source=0, target=8, labels="street")
+        names = [street for *_, street in graph.edges(data="street")]
+        streets = sv.domains.Paths(graph, source=0, target=8, labels=names)
         expected = [graph.edges[edge]["street"] for edge in pairwise(best)]
         assert streets.chosen(streets.extreme_point(cost)) == expected
         assert build(specify(streets)).labels == streets.labels
-        way = sv.domains.Paths.toward(graph, source=0, target=8, lengths="cost", labels="street")
-        assert way.chosen(way.extreme_point([cost[i] for i in way.kept])) == expected
-
-
-def test_streets_that_go_both_ways_are_named_either_way():
-    networkx = pytest.importorskip("networkx")
-    town = networkx.Graph([("a", "b"), ("b", "c"), ("c", "d"), ("a", "c")])
-    names = {("b", "a"): "Bank St", ("b", "c"): "Canal St", ("d", "c"): "Dock St", ("c", "a"): "Abbey Rd"}
-    way = sv.domains.Paths.toward(town, source="d", target="a", labels=names)
-    assert way.chosen(way.extreme_point(np.ones(way.dimension))) == ["Dock St", "Abbey Rd"]
-    pairs = iter([("a", "b"), ("b", "c")])
-    assert sv.domains.Paths.toward(pairs, source="a", target="c", labels=["x", "y"]).labels == ("x", "y")
 
 
 def test_parallel_edges_are_told_apart():
-    networkx = pytest.importorskip("networkx")
-    graph = networkx.MultiGraph()
-    graph.add_edge("a", "b", key="bridge")
-    graph.add_edge("a", "b", key="ferry")
-    graph.add_edge("b", "c")
-    trees = sv.domains.SpanningTrees(graph)
-    assert trees.chosen([0.0, 1.0, 1.0]) == [("a", "b", "ferry"), ("b", "c")]
+    trees = sv.domains.SpanningTrees([("a", "b"), ("a", "b"), ("b", "c")])
+    assert trees.labels == (("a", "b", 0), ("a", "b", 1), ("b", "c"))
     assert build(specify(trees)).labels == trees.labels
-    either = sv.domains.SpanningTrees([("a", "b"), ("b", "c")], labels={("b", "a"): "bridge", ("b", "c"): "road"})
-    assert either.labels == ("bridge", "road")
-    assert sv.domains.SpanningTrees([("a", "b"), ("a", "b")]).labels == (("a", "b", 0), ("a", "b", 1))
 
 
 def test_matchings_rankings_and_products_speak_in_their_own_way():

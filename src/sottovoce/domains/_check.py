@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._printed import Part, Printed
 from sottovoce.domains._geometry.hull import Oracle
 from sottovoce.domains.base import Domain
 from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
@@ -36,7 +35,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class DomainCheck(Printed):
+class DomainCheck:
     """What `check_domain` saw of a domain in which it found no contradiction; `print` it.
 
     Attributes
@@ -47,30 +46,15 @@ class DomainCheck(Printed):
         Of its oracle.
     off
         By how much an answer was dearer than another, at most, as a share of the extent of the set.
-    dimension, affine_dimension, inner_radius, outer_radius, diameter
-        Its geometry, as far as it was compared with answers of the oracle.
     """
 
     domain: str
     calls: int
     off: float
-    dimension: int
-    affine_dimension: int
-    inner_radius: float
-    outer_radius: float
-    diameter: float
 
-    _name_width = 9
-
-    def _parts(self) -> list[Part]:
-        radii = (
-            f"inner radius {self.inner_radius:.4g}, outer radius {self.outer_radius:.4g}, diameter {self.diameter:.4g}"
-        )
-        rows = [
-            ("answers", f"optimal to {self.off:.1g} of the extent of the set ({_SLACK:g} is allowed)"),
-            ("geometry", f"{self.affine_dimension} of {self.dimension} dimensions, {radii}"),
-        ]
-        return [(f"{self.domain}: no contradiction in {self.calls:,} calls of its oracle", rows)]
+    def __str__(self) -> str:
+        optimal = f"answers are optimal to {self.off:.1g} of the extent of the set ({_SLACK:g} is allowed)"
+        return f"{self.domain}: no contradiction in {self.calls:,} calls of its oracle; {optimal}"
 
 
 def check_domain(domain: Domain) -> DomainCheck:
@@ -102,9 +86,7 @@ def check_domain(domain: Domain) -> DomainCheck:
     >>> class Wrong(Simplex):
     ...     inner_radius = 0.5
     >>> print(check_domain(Simplex(4)))
-    Simplex(4): no contradiction in 304 calls of its oracle
-      answers   optimal to 0 of the extent of the set (1e-06 is allowed)
-      geometry  3 of 4 dimensions, inner radius 0.2887, outer radius 0.866, diameter 1.414
+    Simplex(4): no contradiction in 304 calls of its oracle; answers are optimal to 0 of the extent of the set ...
     >>> check_domain(Wrong(4))
     Traceback (most recent call last):
     ...
@@ -117,16 +99,7 @@ def check_domain(domain: Domain) -> DomainCheck:
     before = calls_of_this_thread()
     with watched_calls(f"checking {domain!r}"):
         answers = _checked(domain, np.random.default_rng(1))
-    return DomainCheck(
-        repr(domain),
-        calls_of_this_thread() - before,
-        _refuse_dearer(answers),
-        int(domain.dimension),
-        domain.affine_dimension,
-        domain.inner_radius,
-        domain.outer_radius,
-        domain.diameter,
-    )
+    return DomainCheck(repr(domain), calls_of_this_thread() - before, _refuse_dearer(answers))
 
 
 def _checked(domain: Domain, rng: np.random.Generator) -> Answers:

@@ -1,4 +1,7 @@
-"""How sets lie in space: many fill it, others fix the sum of all coordinates, and nothing else."""
+"""What kinds of sets have in common: many fill space, others fix the sum of all coordinates, many choose items."""
+
+import math
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,3 +79,18 @@ class FixedSum(Fixed, Domain):
         rows = self._vectors(vectors)
         rows -= rows.mean(axis=-1, keepdims=True)
         return rows
+
+
+class Choices(Fixed, Domain):
+    """A set whose vertices are of zeros and ones; a base for families."""
+
+    @cached_property
+    def outer_radius(self) -> float:
+        """Distance from the centre to the farthest vertex: its square is <1 - 2c, x> + ||c||^2 there, and linear."""
+        return math.dist(self.extreme_point(2 * self.center - 1), self.center)
+
+    @cached_property
+    def diameter(self) -> float:
+        """Two choices differ in no more than what both have, or both leave out."""
+        apart = min(self.most_chosen, self.dimension - self.least_chosen)
+        return min(math.sqrt(2 * apart), 2 * self.outer_radius)

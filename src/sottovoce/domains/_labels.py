@@ -39,55 +39,33 @@ def read_labels(argument: str, given: Any, count: int | None = None) -> Labels:
     ('tea', 'coffee')
     >>> read_labels("labels", "tea")
     Traceback (most recent call last):
-    TypeError: labels must be a list of names, got the text 'tea': write ['tea', ...]
+    TypeError: labels must be a list of names, in the order of the coordinates, got 'tea'
     """
-    if isinstance(given, str | bytes):
-        raise TypeError(f"{argument} must be a list of names, got the text {given!r}: write [{given!r}, ...]")
-    if isinstance(given, Mapping | set | frozenset) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | Mapping | set | frozenset) or not isinstance(given, Iterable):
         raise TypeError(f"{argument} must be a list of names, in the order of the coordinates, got {given!r}")
-    names = tuple(_plain(one) for one in (given.tolist() if hasattr(given, "tolist") else given))
+    listed = given.tolist() if hasattr(given, "tolist") else given
+    names = tuple(one.item() if isinstance(one, np.generic) else one for one in listed)
     if count is not None and len(names) != count:
         raise ValueError(f"{argument} must be {count} names, one for each coordinate, got {len(names)}")
-    plain_texts = set(map(type, names)) == {str} and all(map(str.strip, names)) and len(set(names)) == len(names)
-    if not plain_texts or not _writable("".join(names)):  # there may be a million; what is wrong is found one by one
-        _refuse_what_is_no_name(argument, names)
+    seen: dict[Hashable, int] = {}
+    for number, name in enumerate(names):
+        if not _is_name(name):
+            raise ValueError(
+                f"{argument} must be texts, numbers or tuples of these, and not empty; number {number} is {name!r}"
+            )
+        if seen.setdefault(name, number) != number:
+            raise ValueError(f"{argument} must all be different, and {name!r} is number {seen[name]} and {number}")
     return names
 
 
-def _refuse_what_is_no_name(argument: str, names: Labels) -> None:
-    seen: dict[Hashable, int] = {}
-    for number, name in enumerate(names):
-        if name is None or (isinstance(name, str) and not name.strip()) or (isinstance(name, float) and name != name):
-            raise ValueError(f"{argument} must not be empty, and number {number} is {name!r}")
-        if not _writable(name):
-            raise ValueError(f"{argument} must be valid Unicode, and number {number} is not")
-        if not _hashable(name):
-            raise TypeError(f"{argument} must be texts, numbers or tuples of these, and number {number} is {name!r}")
-        if seen.setdefault(name, number) != number:
-            raise ValueError(f"{argument} must all be different, and {name!r} is number {seen[name]} and {number}")
-
-
-def _plain(name: Any) -> Any:
-    return name.item() if isinstance(name, np.generic) else name
-
-
-def _writable(name: Any) -> bool:
-    """Whether a name can be written where others read it: half of a surrogate pair is no text."""
-    if isinstance(name, tuple):
-        return all(map(_writable, name))
+def _is_name(one: Any) -> bool:
+    """Whether something can be a name, and be written where others read it: half of a surrogate pair is no text."""
+    if isinstance(one, tuple):
+        return all(map(_is_name, one))
     try:
-        name.encode() if isinstance(name, str) else None
-    except UnicodeEncodeError:
+        return one is not None and one == one and hash(one) is not None and bool(str(one).encode().strip())
+    except (TypeError, UnicodeEncodeError):
         return False
-    return True
-
-
-def _hashable(name: Any) -> bool:
-    try:
-        hash(name)
-    except TypeError:
-        return False
-    return True
 
 
 def count_or_names(argument: str, value: Any, labels: Any = None, *, least: int = 1) -> tuple[int, Labels | None]:
@@ -102,29 +80,23 @@ def count_or_names(argument: str, value: Any, labels: Any = None, *, least: int 
     """
     if isinstance(value, str | bytes):
         raise TypeError(f"{argument} must be a whole number or a list of names, got the text {value!r}")
-    if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0):
-        count = whole(argument, value, least=least)
-        return count, None if labels is None else read_labels("labels", labels, count)
-    names = read_labels(f"the names in {argument}", value)
-    if labels is not None:
-        raise ValueError(f"{argument} holds names already: leave out labels, or give a number as {argument}")
-    whole(f"the number of names in {argument}", len(names), least=least)
-    return len(names), names
+    names = None
+    if isinstance(value, Iterable) and getattr(value, "ndim", True):
+        names = read_labels(f"the names in {argument}", value)
+        value, argument = len(names), f"the number of names in {argument}"
+    count = whole(argument, value, least=least)
+    return count, names if labels is None else read_labels("labels", labels, count)
 
 
 def two_sides(
     arguments: tuple[str, str], values: tuple[Any, Any], labels: Any, *, least: int = 1
 ) -> tuple[tuple[int, int], Sides | None]:
     """Return the sizes of two sides, and their names; a side without names, beside one that has them, has numbers."""
-    counted = [count_or_names(one, value, None, least=least) for one, value in zip(arguments, values, strict=True)]
-    (rows, first), (columns, second) = counted
-    if labels is not None:
-        if isinstance(labels, str | bytes) or not isinstance(labels, Sequence) or len(labels) != 2:
-            raise ValueError(f"labels must be two lists of names, of {arguments[0]} and {arguments[1]}, got {labels!r}")
-        if first is not None or second is not None:
-            raise ValueError(f"{arguments[0]} or {arguments[1]} holds names already: leave out labels")
-        first = read_labels(f"labels of {arguments[0]}", labels[0], rows)
-        second = read_labels(f"labels of {arguments[1]}", labels[1], columns)
+    given = (None, None) if labels is None else labels
+    if isinstance(given, str | bytes) or not isinstance(given, Sequence) or len(given) != 2:
+        raise ValueError(f"labels must be two lists of names, of {arguments[0]} and {arguments[1]}, got {labels!r}")
+    sides = zip(arguments, values, given, strict=True)
+    (rows, first), (columns, second) = (count_or_names(*one, least=least) for one in sides)
     if first is None and second is None:
         return (rows, columns), None
     return (rows, columns), (first or tuple(range(rows)), second or tuple(range(columns)))
@@ -181,12 +153,12 @@ class HasLabels(RemembersArguments):
         make: Any = type(self)
         if make._said is not HasLabels._said:
             raise TypeError(f"{make.__name__} has no names of its own: name what it is made of")
-        if "labels" not in inspect.signature(make).parameters:
-            other = copy.copy(self)
-            vars(other)["_labels"] = read_labels("labels", labels, self.dimension)
-            return other
-        made: Self = make(**{**self.made_with, "labels": labels})
-        return made
+        if "labels" in inspect.signature(make).parameters:
+            made: Self = make(**{**self.made_with, "labels": labels})
+            return made
+        other = copy.copy(self)
+        vars(other)["_labels"] = read_labels("labels", labels, self.dimension)
+        return other
 
     @property
     def label_counts(self) -> tuple[int, ...]:
@@ -294,30 +266,21 @@ class HasLabels(RemembersArguments):
         labels = self.labels
         return range(self.dimension) if labels is None else labels
 
-    def _take_names(self, labels: Labels | None, **counts: Any) -> None:
-        """Keep names, and remember them as `labels` and numbers in place of them: so are all sets remembered alike."""
-        if labels is not None:
-            vars(self)["_labels"] = labels
-            self._remember_names(labels, **counts)
+    def _count(self, argument: str, value: Any, labels: Any, *, least: int = 1) -> None:
+        """Set the number of coordinates, and keep their names, given in its place or beside it."""
+        self.dimension, names = count_or_names(argument, value, labels, least=least)
+        self._name(names)
 
     def _name(self, labels: Any) -> None:
         """Keep names that were given for all coordinates, if any were."""
-        self._take_names(None if labels is None else read_labels("labels", labels, self.dimension))
-
-    def _remember_names(self, labels: Any, **counts: Any) -> None:
-        remembered = vars(self).get("_made_with", {})
-        if labels is not None and "labels" in inspect.signature(type(self)).parameters:
-            remembered.update({name: count for name, count in counts.items() if name in remembered}, labels=labels)
+        if labels is not None:
+            vars(self)["_labels"] = read_labels("labels", labels, self.dimension)
 
 
 class TwoSided(HasLabels):
     """A mixin for sets of tables, row after row: rows and columns may have names, a coordinate has both."""
 
     _sides: Sides | None
-
-    def _take_sides(self, sides: Sides | None, **counts: Any) -> None:
-        self._sides = sides
-        self._remember_names(sides, **counts)
 
     def _cells(self) -> Iterable[tuple[int, int]]:
         """Return the row and the column of every coordinate."""

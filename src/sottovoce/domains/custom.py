@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Vector
 from sottovoce.domains._check import probe_oracle
-from sottovoce.domains._labels import Count, count_or_names
+from sottovoce.domains._labels import Count
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.oracles import ask_at_one_scale
 from sottovoce.domains.polytopes.convex_hull import ConvexHull
@@ -48,8 +48,7 @@ class Custom(Fixed, Domain):
         if not callable(oracle):
             raise TypeError(f"oracle must be a function from a cost vector to a point of the set, got {oracle!r}")
         self.oracle = oracle
-        self.dimension, names = count_or_names("dimension", dimension, labels)
-        self._take_names(names, dimension=self.dimension)
+        self._count("dimension", dimension, labels)
         probe_oracle(self.extreme_point, self.dimension)
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ passed again, and the answers of its oracle show whether it is the same.
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,17 +25,6 @@ _specified: "WeakKeyDictionary[Domain, tuple[dict[str, Any], Floats]]" = WeakKey
 _NOT_PLAIN = (ValueError, TypeError, KeyError, AttributeError, LookupError)
 
 
-class _Graph(NamedTuple):
-    """What is read of a networkx graph."""
-
-    nodes: list[Any]
-    edges: list[Any]
-    directed: bool
-
-    def is_directed(self) -> bool:
-        return self.directed
-
-
 def specify(domain: Domain) -> dict[str, Any] | None:
     """Return a domain as plain data that JSON can hold, or None if it holds a function of the user's own.
 
@@ -45,7 +34,7 @@ def specify(domain: Domain) -> dict[str, Any] | None:
     >>> specify(sv.domains.Hypersimplex(20, 5))
     {'made': ['domains', 'Hypersimplex', {'n': 20, 'k': 5}]}
     >>> specify(sv.domains.Simplex(["tea", "coffee"]))
-    {'made': ['domains', 'Simplex', {'n': 2, 'labels': {'tuple': ['tea', 'coffee']}}]}
+    {'made': ['domains', 'Simplex', {'n': ['tea', 'coffee']}]}
     >>> specify(sv.domains.Custom(lambda cost: -np.sign(cost), 3)) is None
     True
     """
@@ -146,20 +135,18 @@ def _plain(value: Any) -> Any:
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, np.ndarray):
         return {"array": _plain(value.ravel().tolist()), "shape": value.shape, "type": value.dtype.str}
-    if isinstance(value, list):
+    if isinstance(value, list | set | frozenset):
         return [_plain(one) for one in value]
     if isinstance(value, RemembersArguments):
         return _plain_object(value)
-    if hasattr(value, "edges") and hasattr(value, "is_directed"):
-        edges = [_plain(tuple(edge[:2])) for edge in value.edges]
-        return {"graph": [_plain(list(value.nodes)), edges, bool(value.is_directed())]}
-    if isinstance(value, Sequence | set | frozenset):
-        return {"tuple" if isinstance(value, Sequence) else "set": [_plain(one) for one in value]}
+    if hasattr(value, "edges") and hasattr(value, "is_directed"):  # a graph of networkx
+        return [_plain(tuple(edge[:2])) for edge in value.edges]
+    if isinstance(value, Sequence):
+        return {"tuple": [_plain(one) for one in value]}
     if isinstance(value, dict):
         return {"dict": [[_plain(key), _plain(one)] for key, one in value.items()]}
-    if hasattr(value, "tocoo"):
-        matrix = value.tocoo()
-        return {"sparse": [_plain(matrix.data), _plain(matrix.row), _plain(matrix.col), list(matrix.shape)]}
+    if hasattr(value, "toarray"):  # a sparse matrix
+        return _plain(value.toarray())
     if hasattr(value, "tolist"):  # such as a pandas Index
         return _plain(value.tolist())
     raise TypeError(f"{type(value).__name__} cannot be written down")
@@ -187,12 +174,6 @@ def _built(data: Any) -> Any:
     return _BUILDERS[kind](value)
 
 
-def _sparse(data: Any, row: Any, column: Any, shape: list[int]) -> Any:
-    from scipy.sparse import coo_array
-
-    return coo_array((_built(data), (_built(row), _built(column))), shape=tuple(shape)).tocsr()
-
-
 def _made(where: str, name: str, arguments: dict[str, Any]) -> Any:
     if where not in _HOMES:
         raise ValueError(f"the specification of a domain names {where!r}, which this version does not know")
@@ -207,9 +188,6 @@ def _made(where: str, name: str, arguments: dict[str, Any]) -> Any:
 _BUILDERS: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "tuple": lambda value: tuple(_built(value)),
-    "set": lambda value: set(_built(value)),
     "dict": lambda value: {_built(key): _built(one) for key, one in value},
-    "graph": lambda value: _Graph(_built(value[0]), _built(value[1]), value[2]),
-    "sparse": lambda value: _sparse(*value),
     "made": lambda value: _made(*value),
 }

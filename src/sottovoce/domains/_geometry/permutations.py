@@ -1,4 +1,4 @@
-"""Permutations of given numbers: the nearest mean of some, and which of them have a given mean."""
+"""Permutations of given numbers: the nearest mean of some, and coins that draw some with a given mean."""
 
 import math
 
@@ -39,28 +39,13 @@ def draw(x: Vector, falling: Vector, rng: np.random.Generator, count: int) -> Fl
            [1., 3., 2.]])
     """
     order = np.argsort(-x, kind="stable")
-    givers, takers, _, chances = transfers(falling, x[order])
+    givers, takers, chances = transfers(falling, x[order])
     block = max(1, _UNIFORMS // len(x))
     rows = [
         swapped(falling, order, givers, takers, chances, rng.random((min(block, count - done), len(chances))))
         for done in range(0, max(count, 1), block)
     ]
     return rows[0] if len(rows) == 1 else np.vstack(rows)
-
-
-def mixture(x: Vector, falling: Vector) -> tuple[Floats, Vector]:
-    """Return at most n vertices and their weights, with mean x, a point of the polytope up to rounding.
-
-    Examples
-    --------
-    >>> vertices, weights = mixture(np.array([1.5, 3.0, 1.5]), np.array([3.0, 2.0, 1.0]))
-    >>> vertices, weights
-    (array([[2., 3., 1.],
-           [1., 3., 2.]]), array([0.5, 0.5]))
-    """
-    order = np.argsort(-x, kind="stable")
-    givers, takers, amounts, _ = transfers(falling, x[order])
-    return permutations_by_transfers(falling, order, givers, takers, amounts)
 
 
 def settled(x: Vector, falling: Vector) -> tuple[Vector, float]:
@@ -86,15 +71,14 @@ def rounding_of(falling: Vector) -> float:
 # amount from a place that has too much to a later one that has too little. A transfer of amount a between places with
 # means m_i > m_k is a swap of the two with chance p = a/(m_i - m_k): the mean of i becomes (1 - p) m_i + p m_k = m_i -
 # a. So permutations with the right mean are drawn by tossing a coin for every transfer, in order, a pass over n
-# numbers each; or they are listed, at most n of them, by swapping in whole permutations until the amount is reached,
-# and splitting the last of them.
+# numbers each.
 #
 # Compiled on first use, and kept on disk.
 
 
 @compiled
-def transfers(falling: Vector, mean: Vector) -> tuple[Indices, Indices, Vector, Vector]:
-    """Return the transfers that turn `falling` into `mean`, both falling: from, to, amount, and chance of a swap.
+def transfers(falling: Vector, mean: Vector) -> tuple[Indices, Indices, Vector]:
+    """Return the transfers that turn `falling` into `mean`, both falling: from, to, and chance of a swap.
 
     Places that have too much wait on a stack; one that has too little takes from the latest of them. Between the two
     nothing is wrong any more, and what both have stays in order, so that chances are at most 1. The sums of the first
@@ -103,7 +87,7 @@ def transfers(falling: Vector, mean: Vector) -> tuple[Indices, Indices, Vector, 
     n = len(falling)
     now = falling.copy()
     givers, takers = np.empty(n, np.int32), np.empty(n, np.int32)
-    amounts, chances = np.empty(n), np.empty(n)
+    chances = np.empty(n)
     waiting = np.empty(n, np.int32)
     top = count = 0
     for place in range(n):
@@ -114,8 +98,7 @@ def transfers(falling: Vector, mean: Vector) -> tuple[Indices, Indices, Vector, 
             giver = waiting[top - 1]
             surplus, wanted = now[giver] - mean[giver], mean[place] - now[place]
             givers[count], takers[count] = giver, place
-            amounts[count] = min(surplus, wanted)
-            chances[count] = amounts[count] / (now[giver] - now[place])
+            chances[count] = min(surplus, wanted) / (now[giver] - now[place])
             if surplus <= wanted:
                 now[giver] = mean[giver]
                 top -= 1
@@ -123,7 +106,7 @@ def transfers(falling: Vector, mean: Vector) -> tuple[Indices, Indices, Vector, 
                 now[giver] -= wanted
             now[place] = mean[place] if wanted <= surplus else now[place] + surplus
             count += 1
-    return givers[:count], takers[:count], amounts[:count], chances[:count]
+    return givers[:count], takers[:count], chances[:count]
 
 
 @compiled
@@ -144,39 +127,3 @@ def swapped(
         for place in range(len(falling)):
             rows[row, order[place]] = now[place]
     return rows
-
-
-@compiled
-def permutations_by_transfers(
-    falling: Vector, order: Positions, givers: Indices, takers: Indices, amounts: Vector
-) -> tuple[Floats, Vector]:
-    """Return at most n permutations of `falling` and their weights, in at most n passes over them.
-
-    Swapping two places in permutations of weight w moves w times their difference. All of them together could move as
-    much as the means differ by, which is no less than the amount; so those that move something in the right direction
-    are enough, the last of them split in two: one more for each transfer.
-    """
-    n = len(falling)
-    rows, weights = np.empty((len(givers) + 1, n)), np.empty(len(givers) + 1)
-    rows[0], weights[0] = falling, 1.0
-    count = 1
-    for transfer in range(len(givers)):
-        giver, taker, left = givers[transfer], takers[transfer], amounts[transfer]
-        for row in range(count):
-            apart = rows[row, giver] - rows[row, taker]
-            if apart <= 0.0:
-                continue
-            share = left / apart
-            if share < weights[row]:
-                if share > 0.0:
-                    rows[count], weights[count] = rows[row], share
-                    rows[count, giver], rows[count, taker] = rows[row, taker], rows[row, giver]
-                    weights[row] -= share
-                    count += 1
-                break
-            rows[row, giver], rows[row, taker] = rows[row, taker], rows[row, giver]
-            left -= weights[row] * apart
-    drawn = np.empty((count, n))
-    for place in range(n):
-        drawn[:, order[place]] = rows[:count, place]
-    return drawn, weights[:count] / weights[:count].sum()

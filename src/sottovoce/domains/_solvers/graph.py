@@ -3,7 +3,8 @@
 networkx is never imported: whatever has `nodes`, `edges` and `is_directed` will do.
 """
 
-from collections.abc import Hashable, Iterable
+from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,37 +13,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from sottovoce._arrays import Floats, Indices, Mask
+from sottovoce._arrays import Indices, Mask
 from sottovoce.errors import DomainError
-
-
-def edge_attribute(argument: str, name: str, graph: Any, default: Any = None) -> list[Any]:
-    """Return an attribute of every edge of a networkx graph; without a default, all of them must have it."""
-    if not hasattr(graph, "edges") or not hasattr(graph.edges, "data"):
-        raise TypeError(
-            f"{argument}={name!r} names an attribute of edges, but graph is a plain array of edges: pass a list"
-        )
-    found = [graph.edges[edge].get(name, default) for edge in graph.edges]
-    if None in found:
-        edge = list(graph.edges)[found.index(None)]
-        raise ValueError(f"{argument}={name!r} must be an attribute of every edge; edge {edge!r} has none")
-    return found
-
-
-def edge_numbers(argument: str, given: Any, graph: Any, count: int, *, default: float, finite: bool) -> Floats:
-    """Return a number, at least 0, for every edge: from an array, one for all, or an attribute; or say why not."""
-    if isinstance(given, str):
-        given = edge_attribute(argument, given, graph, None if finite else default)
-    values = np.asarray(default if given is None else given, dtype=np.float64)
-    values = np.full(count, values) if values.ndim == 0 else values
-    if values.shape != (count,):
-        raise ValueError(f"{argument} must be one number for each of the {count} edges, got shape {values.shape}")
-    bad = np.flatnonzero(~((values >= 0.0) & (np.isfinite(values) if finite else True)))
-    if bad.size:
-        raise ValueError(
-            f"{argument} must be {'finite and ' if finite else ''}at least 0, got {values[bad[0]]} for edge {bad[0]}"
-        )
-    return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +29,21 @@ class Graph:
     def edges(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """Both ends of every edge, by name."""
         return tuple((self.nodes[a], self.nodes[b]) for a, b in zip(self.tails, self.heads, strict=True))
+
+    def edge_names(self) -> tuple[Hashable, ...]:
+        """Return the ends of every edge, and beside them, for parallel edges, the number of each.
+
+        Examples
+        --------
+        >>> read_graph([("a", "b"), ("b", "c"), ("a", "b")], directed=True).edge_names()
+        (('a', 'b', 0), ('b', 'c'), ('a', 'b', 1))
+        """
+        pairs = self.edges
+        counts, seen, names = Counter(pairs), Counter[Any](), list[Hashable]()
+        for pair in pairs:
+            names.append((*pair, seen[pair]) if counts[pair] > 1 else pair)
+            seen[pair] += 1
+        return tuple(names)
 
     def number(self, argument: str, node: Any) -> int:
         """Return the number of a node by its name."""
@@ -101,27 +88,22 @@ def read_graph(graph: Any, *, directed: bool) -> Graph:
         if graph.is_directed() != directed:
             wanted, method = ("directed", "to_directed") if directed else ("undirected", "to_undirected")
             raise DomainError(f"graph must be {wanted}, got {type(graph).__name__}: use graph.{method}()")
-        return _numbered((edge[:2] for edge in graph.edges), graph.nodes)
-    if isinstance(graph, np.ndarray):
-        graph = graph.tolist()
+        pairs, others = [edge[:2] for edge in graph.edges], graph.nodes
+    else:
+        pairs, others = graph.tolist() if isinstance(graph, np.ndarray) else graph, ()
     try:
-        pairs = [(tail, head) for tail, head in graph]
-        nodes = dict.fromkeys(node for pair in pairs for node in pair)
+        pairs = [(tail, head) for tail, head in pairs]
+        names = dict.fromkeys((*(node for pair in pairs for node in pair), *others))  # those without edges come last
     except (TypeError, ValueError):
         raise TypeError(
             "graph must be a networkx graph, or edges as an (m, 2) array or list of pairs of nodes, got "
             f"{type(graph).__name__}"
         ) from None
-    return _numbered(pairs, nodes)
-
-
-def _numbered(edges: Iterable[tuple[Hashable, Hashable]], nodes: Iterable[Hashable]) -> Graph:
-    names = tuple(dict.fromkeys(nodes))
-    number = {name: i for i, name in enumerate(names)}
-    ends = np.array([(number[a], number[b]) for a, b in edges], dtype=np.int32).reshape(-1, 2)
-    if len(ends) == 0:
+    if not pairs:
         raise DomainError("graph must have at least one edge")
-    return Graph(names, np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1]))
+    number = {name: i for i, name in enumerate(names)}
+    ends = np.array([(number[a], number[b]) for a, b in pairs], dtype=np.int32)
+    return Graph(tuple(names), np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1]))
 
 
 class AcyclicPart(NamedTuple):
@@ -141,18 +123,15 @@ def acyclic_part(graph: Graph, source: int, target: int) -> AcyclicPart:
     if not useful[source]:
         raise DomainError(f"graph has no path from {graph.nodes[source]!r} to {graph.nodes[target]!r}")
     edges = np.flatnonzero(useful[graph.tails] & useful[graph.heads]).astype(np.int32)
-    rank = topological_ranks(graph, edges, "; Paths.toward leads a network of streets toward its target")
+    rank = topological_ranks(graph, edges)
     edges = edges[np.argsort(rank[graph.tails[edges]], kind="stable")]
     tails, heads = rank[graph.tails[edges]], rank[graph.heads[edges]]
     starts = np.searchsorted(tails, np.arange(int(useful.sum()) + 1)).astype(np.int32)
     return AcyclicPart(edges, tails, heads, starts)
 
 
-def topological_ranks(graph: Graph, edges: Indices, advice: str = "") -> Indices:
-    """Number the nodes of the given edges so that every edge goes up (Kahn, 1962); others get -1.
-
-    Cycles raise, with advice.
-    """
+def topological_ranks(graph: Graph, edges: Indices) -> Indices:
+    """Number the nodes of the given edges so that every edge goes up (Kahn, 1962); others get -1; cycles raise."""
     tails, heads = graph.tails[edges].tolist(), graph.heads[edges].tolist()
     leaving: dict[int, list[int]] = {node: [] for node in (*tails, *heads)}
     waiting = dict.fromkeys(leaving, 0)
@@ -166,7 +145,7 @@ def topological_ranks(graph: Graph, edges: Indices, advice: str = "") -> Indices
             if waiting[head] == 0:
                 ready.append(head)
     if len(ready) < len(waiting):
-        raise DomainError(_cycle_message(graph, tails, heads, waiting) + advice)
+        raise DomainError(_cycle_message(graph, tails, heads, waiting))
     ranks = np.full(len(graph.nodes), -1, dtype=np.int32)
     ranks[ready] = np.arange(len(ready))
     return ranks

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._flatness import NormBall
-from sottovoce.domains._labels import Count, count_or_names
+from sottovoce.domains._labels import Count
 from sottovoce.domains.base import read_only
 
 
@@ -42,8 +42,7 @@ class Ball(NormBall):
     def __init__(
         self, dimension: Count, radius: float = 1.0, center: ArrayLike | None = None, *, labels: Any = None
     ) -> None:
-        self.dimension, names = count_or_names("dimension", dimension, labels)
-        self._take_names(names, dimension=self.dimension)
+        self._count("dimension", dimension, labels)
         self.radius = number("radius", radius, above=0.0)
         middle = np.zeros(self.dimension) if center is None else vector("center", center, self.dimension)
         self._center = read_only(middle)

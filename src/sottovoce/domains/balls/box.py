@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._geometry.orbits import Orbit
-from sottovoce.domains._labels import Count, count_or_names
+from sottovoce.domains._labels import Count
 from sottovoce.domains.base import Domain, Fixed, read_only
 from sottovoce.errors import DomainError
 
@@ -49,8 +49,7 @@ class Box(Fixed, Domain):
             if np.ndim(low) == np.ndim(high) == 0:
                 raise ValueError("dimension must be given when low and high are both numbers")
             dimension = max(np.size(low), np.size(high))
-        self.dimension, names = count_or_names("dimension", dimension, labels)
-        self._take_names(names, dimension=self.dimension)
+        self._count("dimension", dimension, labels)
         self.low, self.high = self._bound("low", low), self._bound("high", high)
         empty = np.flatnonzero(self.low > self.high)
         if empty.size:

@@ -40,7 +40,7 @@ class NuclearBall(TwoSided, NormBall):
 
     def __init__(self, rows: Count, columns: Count, radius: float = 1.0, *, labels: Any = None) -> None:
         (self.rows, self.columns), sides = two_sides(("rows", "columns"), (rows, columns), labels)
-        self._take_sides(sides, rows=self.rows, columns=self.columns)
+        self._sides = sides
         self.radius = number("radius", radius, above=0.0)
         self.dimension = self.rows * self.columns
         self._center = read_only(np.zeros(self.dimension))

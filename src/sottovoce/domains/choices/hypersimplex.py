@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import vector, whole
 from sottovoce.domains._flatness import FixedSum
-from sottovoce.domains._labels import Count, count_or_names
+from sottovoce.domains._labels import Count
 from sottovoce.domains.base import FEW, read_only
 
 
@@ -40,8 +40,7 @@ class Hypersimplex(FixedSum):
     written = "hypersimplex:20,5"
 
     def __init__(self, n: Count, k: int, *, labels: Any = None) -> None:
-        self.dimension, names = count_or_names("n", n, labels, least=2)
-        self._take_names(names, n=self.dimension)
+        self._count("n", n, labels, least=2)
         if k == self.dimension:
             raise ValueError(
                 f"k must be at least 1 and at most {k - 1}, got {k}: to choose all {k} of {k} leaves nothing to decide"

@@ -10,24 +10,21 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, hstack
 
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import vector
-from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, affine_hull, both_ways
+from sottovoce.domains._flatness import Choices
+from sottovoce.domains._geometry.hull import SEED, Hull, affine_hull, both_ways
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains._geometry.orbits import Orbit, helmert
 from sottovoce.domains._labels import Labels
-from sottovoce.domains.base import Domain, Fixed, read_only
+from sottovoce.domains.base import read_only
 from sottovoce.domains.choices.hypersimplex import Hypersimplex, distance
 from sottovoce.domains.matroids import AbstractMatroid, Graphic, Laminar, Partition
 
-_EXHAUSTIVE = 10  # largest component for which the ranks of all subsets are looked up
 
-
-class MatroidBases(Fixed, Domain):
+class MatroidBases(Choices):
     """Bases of a matroid: the choices to which nothing can be added.
 
     Parameters
@@ -107,17 +104,13 @@ class MatroidBases(Fixed, Domain):
         return InnerBall(read_only(center), min((ball.radius for ball in balls if ball.radius > 0.0), default=0.0))
 
     def _ball(self, block: Integers) -> InnerBall:
-        """Return the largest ball of a block where it can be had exactly, else one that the oracle certifies."""
+        """Return the largest ball of a hypersimplex, which is a block of a partition; else one that is certified."""
         rank, n = self.matroid.rank(block), len(block)
         if n == 1:
             return InnerBall(np.array([float(rank)]), 0.0)
-        if isinstance(self.matroid, Partition):  # a hypersimplex
+        if isinstance(self.matroid, Partition):
             same = Hypersimplex(n, rank)
             return InnerBall(same.center, same.inner_radius)
-        sets = self._facet_sets(block)
-        exact = None if sets is None else largest_ball(sets, [self.matroid.rank(block[one]) for one in sets], rank)
-        if exact is not None:
-            return exact
 
         def oracle(cost: Vector) -> Vector:
             whole = np.zeros(self.dimension)
@@ -125,21 +118,6 @@ class MatroidBases(Fixed, Domain):
             return self.extreme_point(whole)[block]
 
         return inner_ball(oracle, affine_hull(oracle, n))
-
-    def _facet_sets(self, block: Integers) -> Any:
-        """Return masks of the sets A for which x(A) <= rank(A), with x >= 0, describes a block; None if they are many.
-
-        Of a laminar matroid the single elements and the family are all that there is: totally unimodular.
-        """
-        n = len(block)
-        if isinstance(self.matroid, Laminar):
-            sets = np.unique(np.vstack((np.eye(n, dtype=np.bool_), self.matroid.family[:, block])), axis=0)
-        elif n <= _EXHAUSTIVE:
-            sets = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1
-        else:
-            return None
-        sizes = sets.sum(axis=1)
-        return sets[(sizes > 0) & (sizes < n)]
 
     @property
     def affine_dimension(self) -> int:
@@ -152,7 +130,7 @@ class MatroidBases(Fixed, Domain):
 
     @property
     def _has_dimension(self) -> bool:
-        return self.matroid.falls_apart_quickly
+        return self._has_center  # components of other matroids take a while
 
     def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the mean of each block."""
@@ -161,16 +139,6 @@ class MatroidBases(Fixed, Domain):
         starts = np.cumsum(sizes) - sizes
         means = np.add.reduceat(rows[..., np.concatenate(self._blocks)], starts, axis=-1) / sizes
         return np.asarray(rows - means[..., self._block_of])
-
-    @cached_property
-    def outer_radius(self) -> float:
-        """Distance from the centre to the farthest base: on 0/1 points its square is linear, <1 - 2c, x> + ||c||^2."""
-        return math.dist(self.extreme_point(2 * self.center - 1), self.center)
-
-    @cached_property
-    def diameter(self) -> float:
-        """Two bases of r elements that cover m between them differ in 2 (m - r)."""
-        return math.sqrt(2 * (self.matroid.largest_cover() - self.matroid.rank()))
 
     def orbit(self) -> Orbit | None:
         """Return that of a product of hypersimplices, if the matroid is a partition."""
@@ -183,11 +151,7 @@ class MatroidBases(Fixed, Domain):
         return Orbit(self._hull.basis, np.array(deviations))
 
     def _within(self, x: Vector, tolerance: float) -> bool | None:
-        return self._distance(self.matroid, x) <= tolerance if isinstance(self.matroid, Partition) else None
-
-    def _distance(self, matroid: Partition, x: Vector) -> float:
-        groups = zip(matroid.groups(), matroid.capacities.tolist(), strict=True)
-        return math.hypot(*(distance(x[group], capacity) for group, capacity in groups))
+        return _distance(self.matroid, x) <= tolerance if isinstance(self.matroid, Partition) else None
 
     def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw bases with mean `x`: by systematic sampling in partition and laminar matroids, else the default.
@@ -198,7 +162,7 @@ class MatroidBases(Fixed, Domain):
         """
         matroid, drawn = self.matroid, np.zeros((count, self.dimension))
         if isinstance(matroid, Partition):
-            self._refuse_outside(self._distance(matroid, x), 1e-6)
+            self._refuse_outside(_distance(matroid, x), 1e-6)
             for group, capacity in zip(matroid.groups(), matroid.capacities.tolist(), strict=True):
                 drawn[:, group] = _systematic(x[group], rng, count, capacity)
             return drawn
@@ -212,41 +176,13 @@ class MatroidBases(Fixed, Domain):
         return drawn
 
 
+def _distance(matroid: Partition, x: Vector) -> float:
+    groups = zip(matroid.groups(), matroid.capacities.tolist(), strict=True)
+    return math.hypot(*(distance(x[group], capacity) for group, capacity in groups))
+
+
 def _systematic(x: Vector, rng: np.random.Generator, count: int, total: int) -> Floats:
     """Draw 0/1 rows with mean x and exactly `total` ones."""
     if total in (0, len(x)):
         return np.full((count, len(x)), float(total > 0))
     return Hypersimplex(len(x), total).round(np.clip(x, 0.0, 1.0), rng, size=count) + 0.0  # no -0.0
-
-
-def largest_ball(sets: Any, ranks: Sequence[int], total: int) -> InnerBall | None:
-    """Return the largest ball in {x >= 0, x(A) <= rank(A), sum of x = total}; None if the solver fails.
-
-    The facet of a row is (bound - <row, c>) / length from c, the length that of the row less its mean.
-
-    Examples
-    --------
-    >>> largest_ball(np.eye(2, dtype=bool), [1, 1], 1).center.round(6)
-    array([0.5, 0.5])
-    """
-    n = sets.shape[1]
-    rows, bounds = np.vstack((sets.astype(np.float64), -np.eye(n))), np.append(np.asarray(ranks, float), np.zeros(n))
-    lengths = np.linalg.norm(rows - rows.mean(axis=1, keepdims=True), axis=1)
-    scale = float(bounds.max()) or 1.0  # the solver sees bounds near 1
-    above: Any = hstack((csr_array(rows), csr_array(lengths[:, None])))
-    found = scipy.optimize.linprog(
-        np.append(np.zeros(n), -1.0),
-        A_ub=above,
-        b_ub=bounds / scale,
-        A_eq=np.append(np.ones(n), 0.0)[None],
-        b_eq=[total / scale],
-        bounds=(None, None),
-        method="highs",
-    )
-    if found.x is None:
-        return None
-    center = scale * np.asarray(found.x[:n])
-    center += (total - center.sum()) / n
-    # The radius is computed anew at the centre: no tolerance of the solver is in it.
-    radius = float(((bounds - rows @ center) / lengths).min())
-    return InnerBall(center, radius * (1 - CAUTION)) if radius > 0.0 else None

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import vector
 from sottovoce.domains._flatness import FixedSum
-from sottovoce.domains._labels import Count, count_or_names
+from sottovoce.domains._labels import Count
 from sottovoce.domains.base import read_only
 
 
@@ -36,8 +36,7 @@ class Simplex(FixedSum):
     written = "simplex:10"
 
     def __init__(self, n: Count, *, labels: Any = None) -> None:
-        self.dimension, names = count_or_names("n", n, labels, least=2)
-        self._take_names(names, n=self.dimension)
+        self._count("n", n, labels, least=2)
         self._center = read_only(np.full(self.dimension, 1 / self.dimension))
 
     def __repr__(self) -> str:

@@ -9,12 +9,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sottovoce._arrays import Mask, Vector
-from sottovoce._checks import number, vector
-from sottovoce.domains._solvers.graph import Graph, edge_numbers, read_graph, topological_ranks
+from sottovoce._checks import number, numbers, vector
+from sottovoce.domains._solvers.graph import Graph, read_graph, topological_ranks
 from sottovoce.domains._solvers.linear_program import LinearProgram
 from sottovoce.domains.base import read_only
 from sottovoce.domains.graphs._flow_domain import FlowDomain
-from sottovoce.domains.graphs._flow_space import FlowSpace
 from sottovoce.errors import DomainError
 
 
@@ -34,13 +33,11 @@ class Flows(FlowDomain):
         Where the flow begins and ends.
     value : float
         How much flows, above 0.
-    capacities : array of shape (m,), float, str, or None
-        Most that an edge carries, in the graph's own order; one number for all; or the name of the attribute of the
-        graph's edges that holds it (edges without it have no limit). None, and infinity in an array, mean no limit:
-        then no directed cycle may consist of such edges.
-    labels : list of names, mapping from edges to names, or str, optional
-        Names of the edges, or the attribute of the graph's edges that holds them. Default: their ends (u, v), and of
-        parallel edges (u, v, key).
+    capacities : array of shape (m,), float, or None
+        Most that an edge carries, in the graph's own order, or one number for all. None, and infinity in an array, mean
+        no limit: then no directed cycle may consist of such edges.
+    labels : list of names, optional
+        Names of the edges. Default: their ends (u, v), and of parallel edges (u, v, number).
 
     Examples
     --------
@@ -52,7 +49,7 @@ class Flows(FlowDomain):
     2
     >>> Flows([("s", "a"), ("a", "t")], source="s", target="t", value=3, capacities=[2, 5])
     Traceback (most recent call last):
-    sottovoce.errors.DomainError: value must be at most the maximum flow from 's' to 't', which is 2, got 3
+    sottovoce.errors.DomainError: value must be at most what the capacities allow from 's' to 't', got 3
     """
 
     chosen_as = "amounts that are not 0"
@@ -67,7 +64,7 @@ class Flows(FlowDomain):
         capacities: Any = None,
         labels: Any = None,
     ) -> None:
-        read = read_graph(graph, directed=True)
+        self._graph = read = read_graph(graph, directed=True)
         read.refuse_loops()
         ends = read.number("source", source), read.number("target", target)
         if ends[0] == ends[1]:
@@ -75,18 +72,22 @@ class Flows(FlowDomain):
         self.source, self.target = source, target
         self.value = number("value", value, above=0.0)
         self.dimension = len(read.tails)
-        limits = edge_numbers("capacities", capacities, graph, self.dimension, default=np.inf, finite=False)
-        self._capacity = read_only(limits)
+        self._capacity = _limits(capacities, self.dimension)
         _refuse_unbounded(read, self._capacity)
         self._program = _program(read, *ends, self.value, self._capacity)
         limits = np.append(self._capacity, self.value)
         self._whole = bool((limits[np.isfinite(limits)] % 1.0 == 0.0).all())
-        self._feasible = read_only(self._any_flow(read, *ends))
-        self._space = FlowSpace(read, _free(read, self._feasible, self._capacity))
-        self._name_edges(labels, graph)
+        try:
+            self._feasible = read_only(self.extreme_point(np.zeros(self.dimension)))
+        except DomainError:
+            raise DomainError(
+                f"value must be at most what the capacities allow from {source!r} to {target!r}, got {self.value:g}"
+            ) from None
+        self._free = np.flatnonzero(_free(read, self._feasible, self._capacity))
+        self._name(labels)
 
     def __repr__(self) -> str:
-        nodes = len(self._space.graph.nodes)
+        nodes = len(self._graph.nodes)
         return f"Flows({nodes} nodes, {self.dimension} edges, {self.value:g} from {self.source!r} to {self.target!r})"
 
     @classmethod
@@ -106,18 +107,13 @@ class Flows(FlowDomain):
         flow = np.clip(self._program.solve(vector("cost", cost, self.dimension)), 0.0, self._capacity)
         return np.rint(flow) if self._whole else flow
 
-    def _any_flow(self, graph: Graph, source: int, target: int) -> Vector:
-        try:
-            return self.extreme_point(np.zeros(self.dimension))
-        except DomainError:
-            # An edge from target to source carries back what arrives: as much as it can is the maximum.
-            back = Graph(graph.nodes, np.append(graph.tails, target), np.append(graph.heads, source))
-            program = _program(back, source, target, 0.0, np.append(self._capacity, self.value))
-            most = program.solve(-np.eye(self.dimension + 1)[-1])[-1]
-            raise DomainError(
-                f"value must be at most the maximum flow from {self.source!r} to {self.target!r}, which is "
-                f"{most:.12g}, got {self.value:g}"
-            ) from None
+
+def _limits(capacities: Any, count: int) -> Vector:
+    limits = numbers("capacities", np.inf if capacities is None else capacities)
+    limits = np.full(count, limits) if limits.ndim == 0 else limits
+    if limits.shape != (count,) or not (limits >= 0.0).all():
+        raise ValueError(f"capacities must be one number for each of the {count} edges, at least 0, got {capacities!r}")
+    return read_only(limits)
 
 
 def _program(graph: Graph, source: int, target: int, value: float, capacity: Vector) -> LinearProgram:

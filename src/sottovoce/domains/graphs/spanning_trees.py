@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import vector
-from sottovoce.domains._edge_names import edge_labels
 from sottovoce.domains._solvers.graph import read_graph
 from sottovoce.domains.choices.matroid_bases import MatroidBases
 from sottovoce.domains.matroids import Graphic
@@ -26,9 +25,8 @@ class SpanningTrees(MatroidBases):
     ----------
     graph : networkx.Graph, networkx.MultiGraph, or array of shape (m, 2)
         The edges, as a networkx graph or as pairs of nodes.
-    labels : list of names, mapping from edges to names, or str, optional
-        Names of the edges, or the attribute of the graph's edges that holds them. Default: their ends (u, v), and of
-        parallel edges (u, v, key).
+    labels : list of names, optional
+        Names of the edges. Default: their ends (u, v), and of parallel edges (u, v, number).
 
     Examples
     --------
@@ -45,7 +43,7 @@ class SpanningTrees(MatroidBases):
         self._graph = read_graph(graph, directed=False)
         self._graph.refuse_loops()
         self._graph.refuse_parts()
-        super().__init__(Graphic(graph), labels=edge_labels(labels, graph, self._graph, directed=False))
+        super().__init__(Graphic(graph), labels=labels)
 
     def __repr__(self) -> str:
         return f"SpanningTrees({len(self._graph.nodes)} nodes, {self.dimension} edges)"

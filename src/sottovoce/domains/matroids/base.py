@@ -1,7 +1,7 @@
 """What every matroid offers, and what follows from its greedy scan."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -25,9 +25,6 @@ class AbstractMatroid(Fixed, RemembersArguments, ABC):
 
     ground: Labels | None = None
     """Names of the elements, if they have any."""
-
-    falls_apart_quickly: ClassVar[bool] = True
-    """Whether `components` takes little time, whatever the number of elements."""
 
     @abstractmethod
     def _scan(self, order: Integers) -> Mask:
@@ -57,13 +54,6 @@ class AbstractMatroid(Fixed, RemembersArguments, ABC):
         """Return the size of a largest independent set, in all or within `subset`."""
         within = np.arange(self.ground_size) if subset is None else as_elements("subset", subset, self.ground_size)
         return int(self._scan(within).sum())
-
-    def largest_cover(self) -> int:
-        """Return how many elements two independent sets can cover between them, or an upper bound on it."""
-        _, where, sizes = np.unique(self.components(), return_inverse=True, return_counts=True)
-        inside = self._scan(np.arange(self.ground_size))
-        ranks = np.bincount(where, weights=inside, minlength=len(sizes))
-        return int(np.minimum(2 * ranks, sizes).sum())
 
 
 def as_elements(name: str, value: Any, size: int) -> Integers:

@@ -7,7 +7,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from sottovoce._arrays import Integers, Mask
-from sottovoce.domains._edge_names import edge_labels, names_of_edges
 from sottovoce.domains._solvers.graph import read_graph
 from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid, components_of
@@ -33,7 +32,7 @@ class Graphic(AbstractMatroid):
         read = read_graph(graph, directed=False)
         self.nodes, self.ground_size = len(read.nodes), len(read.tails)
         self.tails, self.heads = read.tails.astype(np.int64), read.heads.astype(np.int64)
-        self.ground = edge_labels(None, graph, read) or names_of_edges(read.edges)
+        self.ground = read.edge_names()
         for array in (self.tails, self.heads):
             array.setflags(write=False)
 
@@ -44,40 +43,28 @@ class Graphic(AbstractMatroid):
         return _kernels.forest(order, self.tails, self.heads, self.nodes)
 
     def components(self) -> Integers:
-        """Return the block (biconnected component) of each edge."""
+        """Return the block (biconnected component) of each edge.
+
+        An edge outside a spanning forest closes a circuit with the path between its ends: walk up from both.
+        """
         forest = self._scan(np.arange(self.ground_size))
-        labels = _blocks(forest, self.tails, self.heads, self.nodes)
-        return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+        parents, depths, above = _rooted(np.flatnonzero(forest), self.tails, self.heads, self.nodes)
+        first, second = list[int](), list[int]()
+        for edge in np.flatnonzero(~forest).tolist():
+            here, there = int(self.tails[edge]), int(self.heads[edge])
+            while here != there:
+                if depths[here] < depths[there]:
+                    here, there = there, here
+                first.append(edge)
+                second.append(above[here])
+                here = parents[here]
+        return components_of(first, second, self.ground_size)
 
 
-def _blocks(forest: Mask, tails: Integers, heads: Integers, nodes: int) -> list[int]:
-    """Return a label for every edge, the same for edges of one block.
-
-    A node stands for the forest edge above it. An edge outside the forest closes a cycle with the path between its
-    ends: walk up from both, and merge the edges met. Edges that lie above one another and are merged are jumped over
-    later; a jump may pass the top of the cycle, but only along edges that are merged already.
-    """
-    parents, depths = _rooted(forest, tails, heads, nodes)
-    classes, jumps = list(range(nodes)), list(range(nodes))
-    for here, there in zip(tails[~forest].tolist(), heads[~forest].tolist(), strict=True):
-        below_here, below_there, last = -1, -1, -1
-        while here != there:
-            if depths[here] < depths[there]:
-                here, there, below_here, below_there = there, here, below_there, below_here
-            if below_here >= 0:
-                jumps[below_here] = here
-            if last >= 0:
-                classes[_leader(classes, last)] = _leader(classes, here)
-            last = here
-            below_here = _leader(jumps, here)
-            here = parents[below_here]
-    # The forest edge above the deeper end is on the path, or is the edge itself; a loop is alone.
-    ends = enumerate(zip(tails.tolist(), heads.tolist(), strict=True))
-    return [nodes + edge if a == b else _leader(classes, a if depths[a] > depths[b] else b) for edge, (a, b) in ends]
-
-
-def _rooted(forest: Mask, tails: Integers, heads: Integers, nodes: int) -> tuple[list[int], list[int]]:
-    """Return the parent and the depth of every node of a forest, its trees hung on one more node."""
+def _rooted(
+    forest: Integers, tails: Integers, heads: Integers, nodes: int
+) -> tuple[list[int], list[int], dict[int, int]]:
+    """Return the parent, the depth and the edge above every node of a forest, its trees hung on one more node."""
     tops = np.unique(components_of(tails[forest], heads[forest], nodes), return_index=True)[1]
     ends = np.append(tails[forest], np.full(len(tops), nodes)), np.append(heads[forest], tops)
     tree = csr_array((np.ones(len(ends[0])), ends), shape=(nodes + 1, nodes + 1))
@@ -85,12 +72,5 @@ def _rooted(forest: Mask, tails: Integers, heads: Integers, nodes: int) -> tuple
     depths = [0] * (nodes + 1)
     for node in order[1:].tolist():
         depths[node] = depths[parents[node]] + 1
-    return parents.tolist(), depths
-
-
-def _leader(leaders: list[int], node: int) -> int:
-    """Return the leader of a node, and shorten the way to it."""
-    while leaders[node] != node:
-        leaders[node] = leaders[leaders[node]]
-        node = leaders[node]
-    return node
+    both = zip(forest.tolist(), tails[forest].tolist(), heads[forest].tolist(), strict=True)
+    return parents.tolist(), depths, {(a if depths[a] > depths[b] else b): edge for edge, a, b in both}

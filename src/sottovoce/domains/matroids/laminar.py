@@ -40,8 +40,6 @@ class Laminar(AbstractMatroid):
     array([ True, False,  True, False])
     """
 
-    falls_apart_quickly = False  # every element outside a base is looked at
-
     def __init__(
         self, family: Sequence[Iterable[Any]], capacities: Sequence[int], ground_size: Count | None = None
     ) -> None:
@@ -104,11 +102,6 @@ class Laminar(AbstractMatroid):
             first += [closer] * len(others)
             second += others
         return components_of(first, second, self.ground_size)
-
-    def largest_cover(self) -> int:
-        """Return the rank with every capacity doubled: such a set, dealt out alternately along `line`, is two."""
-        order = np.arange(self.ground_size)
-        return int(_kernels.nested(order, self._owners, self._parents, 2 * self.capacities).sum())
 
 
 def _nest(family: Mask) -> tuple[Integers, Integers]:

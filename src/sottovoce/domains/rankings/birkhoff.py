@@ -53,7 +53,7 @@ class Birkhoff(TwoSided, Faceted):
         if wide != self.n:
             raise ValueError(f"columns must be as many as there are rows, {self.n}, got {wide}")
         self.dimension = self.n**2
-        self._take_sides(sides, n=self.n, columns=None)
+        self._sides = sides
         self._center = read_only(np.full(self.dimension, 1 / self.n))
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from sottovoce._arrays import Floats, Integers, Positions, Vector
 from sottovoce._checks import vector
-from sottovoce.domains._flatness import Full
+from sottovoce.domains._flatness import Choices, Full
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._labels import Count, TwoSided, two_sides
 from sottovoce.domains._solvers.assignment import permutation_mixture
@@ -20,7 +20,7 @@ from sottovoce.domains.base import read_only
 from sottovoce.errors import DomainError
 
 
-class Matchings(TwoSided, Full, Faceted):
+class Matchings(TwoSided, Choices, Full, Faceted):
     """Matchings of a left and a right side: pairs of which no two share a member, or none at all.
 
     A coordinate for every pair that may be matched; the coordinates at one member add up to at most 1. A cheapest
@@ -52,7 +52,7 @@ class Matchings(TwoSided, Full, Faceted):
 
     def __init__(self, left: Count, right: Count, pairs: Any = None, *, labels: Any = None) -> None:
         (self.left, self.right), sides = two_sides(("left", "right"), (left, right), labels)
-        self._take_sides(sides, left=self.left, right=self.right)
+        self._sides = sides
         self._pairs = _checked(pairs, self.left, self.right)
         self._pairs.setflags(write=False)
         self.dimension = len(self._pairs)
@@ -119,25 +119,6 @@ class Matchings(TwoSided, Full, Faceted):
         """
         most = float(self._degrees.max())
         return 1 / (most + math.sqrt(most))
-
-    @property
-    def outer_radius(self) -> float:
-        """Distance from the centre to a largest matching: by Pythagoras, since the centre is at most 1/2."""
-        return math.dist(self.extreme_point(np.full(self.dimension, -1.0)), self._center)
-
-    @cached_property
-    def diameter(self) -> float:
-        """Find the two matchings with the most pairs in one of them only.
-
-        Take disjoint ones. Together they are pairs of which each member has at most two; every such choice splits
-        into two matchings (Koenig, 1916), and the linear program for the largest has integral vertices.
-        """
-        twice = np.full(self.left + self.right, 2.0)
-        found = scipy.optimize.linprog(
-            -np.ones(self.dimension), A_ub=self._members, b_ub=twice, bounds=(0, 1), method="highs"
-        )
-        assert found.x is not None
-        return math.sqrt(round(float(found.x.sum())))
 
     def _bracket(self, x: Vector) -> Bracket:
         norms = np.concatenate((np.ones(self.dimension), np.sqrt(np.maximum(self._degrees, 1.0))))

@@ -11,7 +11,7 @@ from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import vector
 from sottovoce.domains._flatness import FixedSum
 from sottovoce.domains._geometry import permutations
-from sottovoce.domains._labels import count_or_names, read_labels
+from sottovoce.domains._labels import count_or_names
 from sottovoce.domains.base import read_only
 from sottovoce.errors import DomainError
 
@@ -43,19 +43,16 @@ class Permutahedron(FixedSum):
     written = "permutahedron:10"
 
     def __init__(self, weights: Any, *, labels: Any = None) -> None:
-        names, counts = None, {}
         if isinstance(weights, int | np.integer) or _are_names(weights):
             count, names = count_or_names("weights", weights, labels)
-            weights, counts = np.arange(1.0, count + 1.0), {"weights": count}
+            weights, labels = np.arange(1.0, count + 1.0), names
         values = vector("weights", weights, np.size(weights))
         if len(values) < 2 or np.ptp(values) == 0.0:
             raise DomainError(f"weights must be at least two numbers that are not all equal, got {values!r}")
         self.weights = read_only(np.sort(values)[::-1])
         self.dimension = len(values)
         self._center = read_only(np.full(self.dimension, values.mean()))
-        if labels is not None:
-            names = read_labels("labels", labels, self.dimension)
-        self._take_names(names, **counts)
+        self._name(labels)
 
     def __repr__(self) -> str:
         if self.dimension <= 6:
@@ -111,10 +108,6 @@ class Permutahedron(FixedSum):
     def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw rankings with mean `x`: fewer than n swaps, each by the toss of a coin."""
         return permutations.draw(self._settled(x), self.weights, rng, count)
-
-    def decompose(self, x: ArrayLike) -> tuple[Floats, Vector]:
-        """Return at most n rankings and their weights, summing to 1, with mean `x`; refuse an x outside the set."""
-        return permutations.mixture(self._settled(x), self.weights)
 
     def _settled(self, x: ArrayLike) -> Vector:
         point, away = permutations.settled(vector("x", x, self.dimension), self.weights)
