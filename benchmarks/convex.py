@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 
 import sottovoce as sv
 from benchmarks.harness import RESULTS, show
-from sottovoce.lab.simulation import FiniteEnvironment
+from sottovoce.lab import FiniteEnvironment
 
 EVENTS = 1_000_000
 SEEDS = range(301, 311)  # constants were chosen on seeds below 100

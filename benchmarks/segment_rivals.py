@@ -7,8 +7,8 @@ import numpy as np
 
 from sottovoce._arrays import Integers, Vector
 from sottovoce.domains import Domain
+from sottovoce.lab import SegmentedEnvironment
 from sottovoce.lab.problems import DecisionProblem
-from sottovoce.lab.simulation import SegmentedEnvironment
 from sottovoce.learning import Actions, Plan, PrivateBandit, Recommendation
 from sottovoce.learning.segment_requests import events_before_an_end
 from sottovoce.models import Segment, Segments

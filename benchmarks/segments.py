@@ -25,6 +25,7 @@ from benchmarks.harness import RESULTS, show
 from benchmarks.processes import server
 from benchmarks.segment_rivals import one_each, one_for_all
 from benchmarks.worlds import judged, milli
+from sottovoce.lab.problems.editions import Audiences
 from sottovoce.models import segment_text
 
 EVENTS, SEGMENTS = 1_000_000, 20
@@ -36,8 +37,6 @@ SHARED = {"privacy": sv.PureDP(1.0)}
 
 class SegmentedTargets(sv.lab.SegmentedEnvironment):
     """Losses are distances to targets: a home that all segments share, one of the segment's own, a person's jump."""
-
-    name = "segmented-targets"
 
     def __init__(self, domain, differ, seed, jitter=0.3, people=64):
         names = sv.Segments([f"segment {number + 1}" for number in range(SEGMENTS)])
@@ -51,9 +50,6 @@ class SegmentedTargets(sv.lab.SegmentedEnvironment):
 
     def _extreme_points(self, rng, count):
         return np.stack([self.domain.extreme_point(rng.standard_normal(self.domain.dimension)) for _ in range(count)])
-
-    def __repr__(self):
-        return f"SegmentedTargets({self.domain!r}, seed={self.seed})"
 
 
 class Targets:
@@ -69,6 +65,30 @@ class Targets:
         world = self.environment
         options |= {"segments": world.segments if segments else None, "loss_range": world.loss_range, "lipschitz": 1.0}
         return sv.PrivateBandit(world.domain, **options)
+
+
+class Known(sv.lab.problems.Editions):
+    """Editions for segments of which more is known than their names."""
+
+    def __init__(self, *, segments, seed):
+        super().__init__()
+        self.segments = segments
+        self.environment = Audiences(self.domain, segments, differ=0.5, seed=seed)
+
+
+def of_factors():
+    """Devices and countries."""
+    countries = ["it", "de", "fr", "es", "nl", "pl", "se"]
+    devices = ["phone", "desktop", "tablet", "television", "watch", "device 6"]
+    return sv.Segments(factors={"device": devices, "country": countries})
+
+
+def of_hours():
+    """Half hours of the day, each a point on a circle: midnight is next to eleven."""
+    minutes = np.arange(48) * 30
+    angles = 2 * np.pi * minutes / 1440
+    names = [f"{one // 60:02d}:{one % 60:02d}" for one in minutes.tolist()]
+    return sv.Segments(names, features=np.column_stack([np.sin(angles), np.cos(angles)]))
 
 
 class NamesOnly:
@@ -93,8 +113,8 @@ WORLDS = {
     "convex moderate": lambda seed: Targets(0.2, seed),
     "convex identical": lambda seed: Targets(0.0, seed),
     "convex unrelated": lambda seed: Targets(1.0, seed),
-    "device and country": lambda seed: sv.lab.problems.Editions(segments=42, by="factors", differ=0.5, seed=seed),
-    "hour of the day": lambda seed: sv.lab.problems.Editions(segments=48, by="hour", differ=0.5, seed=seed),
+    "device and country": lambda seed: Known(segments=of_factors(), seed=seed),
+    "hour of the day": lambda seed: Known(segments=of_hours(), seed=seed),
 }
 AIMS = {  # what is compared with what, and how much it may be
     "moderate": ("the better", 0.65),

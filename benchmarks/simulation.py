@@ -39,7 +39,7 @@ def bare():
     for start in range(0, EVENTS, batch):
         directions = coins.standard_normal((batch, DIMENSION))
         directions /= np.sqrt(np.einsum("ij,ij->i", directions, directions))[:, None]
-        ENVIRONMENT.events(start, batch).losses(point + 0.2 * directions)
+        ENVIRONMENT.losses(start, point + 0.2 * directions)
 
 
 def simulated(privacy):

@@ -4,7 +4,7 @@ from typing import ClassVar, Self
 
 from sottovoce.domains import Simplex
 from sottovoce.lab.problems.base import DecisionProblem
-from sottovoce.lab.simulation import NoisyLinear
+from sottovoce.lab.simulation.worlds import NoisyLinear
 
 
 class Shops(DecisionProblem):

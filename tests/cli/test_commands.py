@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.lab.simulation import Run
+from sottovoce.lab import Run
 
 NAME = "slate:items=6,slots=2"
 SMALL = ("--horizon", "2k", "--simulated-noise")

@@ -7,10 +7,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from sottovoce.lab import Cell, Result, Sweep
+from sottovoce.lab import Cell, Result, Run, RunDetails, Sweep
 from sottovoce.lab.problems.naming import make_problem
 from sottovoce.lab.seeding import streams
-from sottovoce.lab.simulation import Run, RunDetails
 from sottovoce.lab.sweeps.records import write_record
 from sottovoce.privacy import NoPrivacy, PureDP
 
@@ -26,8 +25,6 @@ def a_run(cell, regret, never, headline):
     details = RunDetails(
         domain="Ball(3)",
         environment="Invented(seed=0)",
-        plan="Plan: auto\n  method   frames with probe-sums\n  regret   at most 0.5 per event",
-        privacy=f"Privacy: {headline}\n  Private       one event's loss.\n  Promise       {headline}",
         privacy_headline=headline,
         simulated_noise="SIMULATED" in headline,
         seed=cell.seed,

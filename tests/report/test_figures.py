@@ -8,7 +8,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sampling import every
-from sottovoce.lab.simulation import Run, RunDetails
+from sottovoce.lab import Run, RunDetails
 from sottovoce.report import regret_figure
 from sottovoce.report._regret_figure import draw
 
@@ -21,8 +21,6 @@ def run_with(slope, headline="epsilon = 1, pure differential privacy", events=1_
     details = RunDetails(
         domain="Ball(10)",
         environment="MovingTarget(Ball(10), drift=0.1, jitter=0.2, period=10000, seed=0)",
-        plan="a plan",
-        privacy="a statement",
         privacy_headline=headline,
         simulated_noise="SIMULATED" in headline,
         seed=0,

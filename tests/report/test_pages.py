@@ -96,7 +96,7 @@ def test_text_of_problems_is_escaped(make_run, read_page, tmp_path):
         story = "<img src=x onerror=alert(2)>"
 
     problem = Mine(dimension=3)
-    problem.environment.name_coordinates(["<b>what</b>", '"><b>much</b>', "else"])
+    problem.environment.domain = problem.domain.labelled(["<b>what</b>", '"><b>much</b>', "else"])
     optimizer = problem.optimizer(horizon=100, privacy=sv.NoPrivacy(), seed=1)
     path = run_report(make_run(), tmp_path / "r.html", problem=problem, optimizers=[optimizer])
     page = read_page(path)

@@ -7,24 +7,33 @@ from sottovoce.lab import (
 )
 from sottovoce.lab.algorithms import ALGORITHMS as ALGORITHMS
 from sottovoce.lab.problems.naming import make_problem as make_problem
-from sottovoce.lab.simulation import (
+from sottovoce.lab.simulation.environment import (
     Comparator as Comparator,
-    Distances as Distances,
     Environment as Environment,
-    Events as Events,
+)
+from sottovoce.lab.simulation.finite import (
+    Distances as Distances,
     FiniteEnvironment as FiniteEnvironment,
     LinearLosses as LinearLosses,
     LossLibrary as LossLibrary,
-    MovingTarget as MovingTarget,
-    NoisyLinear as NoisyLinear,
+)
+from sottovoce.lab.simulation.playing import (
+    decision_of as decision_of,
+    simulate as simulate,
+)
+from sottovoce.lab.simulation.run import (
     Run as Run,
     RunDetails as RunDetails,
+)
+from sottovoce.lab.simulation.segmented import (
     SegmentedEnvironment as SegmentedEnvironment,
     SegmentScores as SegmentScores,
-    Switching as Switching,
-    decision_of as decision_of,
     power_law as power_law,
-    simulate as simulate,
+)
+from sottovoce.lab.simulation.worlds import (
+    MovingTarget as MovingTarget,
+    NoisyLinear as NoisyLinear,
+    Switching as Switching,
 )
 from sottovoce.lab.sweeps import (
     Cell as Cell,

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from sottovoce.lab.simulation import RunDetails
+from sottovoce.lab import RunDetails
 from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, PureDP, compose
 from sottovoce.privacy.promise import budget_of
 

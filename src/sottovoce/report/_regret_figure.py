@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from sottovoce.lab.simulation import Run
+from sottovoce.lab import Run
 from sottovoce.report._canvas import GREY, canvas, headed
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
 from sottovoce.report._per_event import per_event

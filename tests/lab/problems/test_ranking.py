@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from lab_losses import losses_of
 from sampling import every
 from sottovoce.lab.problems import Ranking
 from sottovoce.lab.problems.ranking import PEOPLE, Readers, discounts
@@ -48,11 +49,7 @@ def test_the_loss_is_one_minus_normalised_discounted_cumulative_gain(set_name):
         person = int(environment.kinds(event, 1)[0])
         order = rng.permutation(5).tolist()
         expected = loss_by_hand(environment.worth[person], powers[person], order)
-        assert environment.events(event, 1).losses(as_point(problem, order))[0] == pytest.approx(expected, abs=1e-12)
-
-
-def test_discounts_are_those_of_discounted_cumulative_gain():
-    np.testing.assert_allclose(discounts(7), [1 / math.log2(1 + place) for place in range(1, 8)], rtol=1e-14)
+        assert losses_of(environment, event, 1)(as_point(problem, order))[0] == pytest.approx(expected, abs=1e-12)
 
 
 @BOTH
@@ -61,20 +58,10 @@ def test_the_best_order_is_the_best_of_all_orders(set_name, horizon):
     for seed in range(3):
         problem = Ranking(items=4, set=set_name, types=3, seed=seed)
         best = problem.environment.comparator(horizon)
-        events = problem.environment.events(0, horizon)
-        losses = [events.losses(as_point(problem, order)).mean() for order in itertools.permutations(range(4))]
-        assert events.losses(best.point).mean() == pytest.approx(min(losses), abs=1e-12)
+        events = losses_of(problem.environment, 0, horizon)
+        losses = [events(as_point(problem, order)).mean() for order in itertools.permutations(range(4))]
+        assert events(best.point).mean() == pytest.approx(min(losses), abs=1e-12)
         assert best.certificate == pytest.approx(0.0, abs=1e-12)
-
-
-@BOTH
-def test_a_mixture_of_orders_costs_the_mean_of_their_losses(set_name):
-    problem = Ranking(items=4, set=set_name)
-    orders = np.array([as_point(problem, order) for order in itertools.permutations(range(4))])
-    weights = np.random.default_rng(1).dirichlet(np.ones(24))
-    events = problem.environment.events(0, 500)
-    each = np.array([events.losses(order) for order in orders])
-    np.testing.assert_allclose(events.losses(weights @ orders), weights @ each, atol=1e-12)
 
 
 @BOTH
@@ -94,17 +81,6 @@ def test_the_range_holds_for_any_reader_and_is_nearly_reached(set_name):
         losses = problem.environment.library.losses(as_point(problem, order), np.arange(PEOPLE))
         assert losses.min() >= -1e-12
         assert losses.max() <= high
-
-
-@BOTH
-def test_losses_are_as_steep_as_stated_and_no_steeper(set_name):
-    problem = Ranking(items=5, set=set_name)
-    everybody, center, library = np.arange(PEOPLE), problem.domain.center, problem.environment.library
-    slopes = problem.domain.tangent(library.costs)
-    steps = 0.01 * slopes / np.linalg.norm(slopes, axis=1, keepdims=True)
-    at_center = library.losses(center, everybody)
-    steepness = [np.abs(library.losses(center + step, everybody) - at_center).max() / 0.01 for step in steps]
-    assert max(steepness) == pytest.approx(problem.environment.lipschitz, rel=1e-9)
 
 
 def test_types_differ_in_patience_on_matrices_and_not_on_the_permutahedron():
@@ -150,7 +126,7 @@ def test_every_action_is_an_order(set_name):
     for _ in range(4):
         actions = optimizer.ask(size=250)
         assert {(row.round(9) + 0.0).tobytes() for row in actions.x} <= orders
-        optimizer.tell(actions.ids, problem.environment.events(int(actions.ids[0]), 250).losses(actions.x))
+        optimizer.tell(actions.ids, problem.environment.losses(int(actions.ids[0]), actions.x))
 
 
 def test_items_are_named_by_what_they_are_worth():

@@ -33,10 +33,9 @@ def test_mean_times_are_those_of_the_formula(shares, steepness, demand):
     flow = np.array([first + through, second, first, second + through, through])
     for kind, background in enumerate(library.background):
         by_hand = sum(
-            x * free * (1 + 0.15 * (load + demand * x) ** steepness)
+            x * free * library.scale * (1 + 0.15 * (load + demand * x) ** steepness)
             for x, free, load in zip(flow, library.free, background, strict=True)
         )
-        assert library.times(flow, np.array([kind]))[0] == pytest.approx(by_hand)
         rows = library.losses(np.tile(flow, (2, 1)), np.array([kind, kind]))
         assert rows * library.scale + library.fastest == pytest.approx([by_hand, by_hand])
 
@@ -44,10 +43,10 @@ def test_mean_times_are_those_of_the_formula(shares, steepness, demand):
 def test_the_range_is_that_of_the_fastest_and_the_slowest_path():
     _, library = diamond()
     paths = np.array([[1, 0, 1, 0, 0], [0, 1, 0, 1, 0], [1, 0, 0, 1, 1]], dtype=float)
-    empty = library.free * (1 + 0.15 * library.background**4)
+    empty = library.free * library.scale * (1 + 0.15 * library.background**4)
     assert library.fastest == pytest.approx((paths @ empty.T).min())
-    slowest = max(library.times(path, np.arange(6)).max() for path in paths)
-    assert library.slowest == pytest.approx(slowest)
+    slowest = max(library.losses(path, np.arange(6)).max() for path in paths)
+    assert slowest == pytest.approx(1.0)
 
 
 def test_losses_go_on_along_tangents_below_0_and_above_1():
@@ -65,8 +64,8 @@ def test_losses_go_on_along_tangents_below_0_and_above_1():
 def test_the_best_split_solves_the_quadratic_program_when_times_are_linear_in_the_load(seed):
     domain, library = diamond(steepness=1, congestion=2.0, demand=1.5)
     weights = np.random.default_rng(seed).dirichlet(np.ones(6))
-    linear = library.free * (1 + 2.0 * (weights @ library.background))
-    square = np.diag(2 * library.free * 2.0 * 1.5)
+    linear = library.free * library.scale * (1 + 2.0 * (weights @ library.background))
+    square = np.diag(2 * library.free * library.scale * 2.0 * 1.5)
     nodes = {"s": 0, "a": 1, "b": 2}
     balance = np.zeros((3, 5))
     for edge, (tail, head) in enumerate(DIAMOND):
@@ -91,7 +90,7 @@ def test_the_default_splits_the_traffic():
 def test_rush_hour_is_slower():
     problem = Routing()
     library = problem.environment.library
-    times = library.times(problem.domain.center, np.arange(len(library)))
+    times = library.losses(problem.domain.center, np.arange(len(library)))
     load = library.background.mean(axis=1)
     assert np.corrcoef(times, load)[0, 1] > 0.8
     assert np.quantile(load, 0.95) > 2 * np.quantile(load, 0.05)
@@ -106,9 +105,6 @@ def test_rush_hour_is_slower():
         ({"source": "Ulm", "target": "Ulm"}, "two places"),
         ({"source": "Ulm", "target": "Muenchen"}, "choice of routes"),
         ({"demand": 0.0}, "demand"),
-        ({"congestion": -1.0}, "congestion"),
-        ({"steepness": 0}, "steepness"),
-        ({"situations": 0}, "situations"),
     ],
 )
 def test_bad_settings_are_refused_by_name(settings, message):

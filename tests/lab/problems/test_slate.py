@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from lab_losses import losses_of
 from sampling import every
 from sottovoce.lab.problems import Slate
 from sottovoce.lab.problems.slate import PEOPLE, SEASONS
@@ -27,7 +28,7 @@ def all_slates(problem):
 
 
 def mean_loss(problem, point, horizon):
-    return problem.environment.events(0, horizon).losses(point).mean()
+    return losses_of(problem.environment, 0, horizon)(point).mean()
 
 
 def points(problem, count, seed=0):
@@ -52,7 +53,7 @@ def test_losses_are_what_they_are_said_to_be():
     for x in points(linear, 5):
         for event, person in enumerate(linear.environment.kinds(0, 40)):
             clicked = sum(x[i] for i in range(8) if likes[person, i] > 0.5)
-            assert linear.environment.events(event, 1).losses(x)[0] == pytest.approx((3 - clicked) / 3)
+            assert losses_of(linear.environment, event, 1)(x)[0] == pytest.approx((3 - clicked) / 3)
 
 
 def test_people_click_at_the_rates_of_the_model():
@@ -92,9 +93,7 @@ def test_events_follow_the_season():
     problem = Slate(drift=2.0, year=16_000, seed=1)
     low, high = (problem.environment.click_rates[:, 0].argmin(), problem.environment.click_rates[:, 0].argmax())
     first_item = np.eye(24)[0]
-    seen = [
-        6 * (1 - problem.environment.events(1000 * season, 1000).losses(first_item)).mean() for season in (low, high)
-    ]
+    seen = [6 * (1 - losses_of(problem.environment, 1000 * season, 1000)(first_item)).mean() for season in (low, high)]
     expected = problem.environment.click_rates[[low, high], 0]
     np.testing.assert_allclose(seen, expected, atol=0.26)  # Hoeffding over 128 people and 1000 visits: 1e-6 in all
 
@@ -109,7 +108,7 @@ def test_every_slate_that_is_played_keeps_the_limits(privacy):
         assert (actions.x.sum(axis=1) == 3).all()
         for category in range(2):
             assert actions.x[:, problem.labels == category].sum(axis=1).max() <= 2
-        optimizer.tell(actions.ids, problem.environment.events(int(actions.ids[0]), 500).losses(actions.x))
+        optimizer.tell(actions.ids, problem.environment.losses(int(actions.ids[0]), actions.x))
 
 
 def test_items_are_named_by_attraction():
@@ -117,9 +116,9 @@ def test_items_are_named_by_attraction():
     names = problem.domain.coordinate_names
     first = [item for item in range(24) if names[item].endswith(" 1")]
     assert len(first) == 4
+    attraction = problem.environment.click_rates.mean(axis=0)
     for item in first:
-        mates = problem.attraction[problem.labels == problem.labels[item]]
-        assert problem.attraction[item] == mates.max()
+        assert attraction[item] == attraction[problem.labels == problem.labels[item]].max()
 
 
 @every(

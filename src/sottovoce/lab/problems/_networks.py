@@ -8,17 +8,14 @@ the network, and topohub leaves them out: problems that need capacities make the
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
+from scipy.sparse.csgraph import dijkstra
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._extras import load
 
 SNDLIB = (
@@ -43,121 +40,54 @@ _GERMAN_LINKS = (
 )  # fmt: skip
 
 
-class Directed(NamedTuple):
-    """Links given a direction, for an s-t pair: arc i runs along link `links[i]`; arcs are in topological order."""
-
-    arcs: tuple[tuple[int, int], ...]
-    links: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Network:
-    """A network of places and links.
+class Network(NamedTuple):
+    """A connected network of places and links.
 
     Parameters
     ----------
-    name : str
-    nodes : tuple of str
-        Names of the places.
-    positions : tuple of pairs
-        Longitude and latitude of each, or a place in the plane.
+    places : mapping
+        Longitude and latitude of each place, or a place in the plane, by its name.
     links : tuple of pairs
-        Both ends of each link, by number; links have no direction.
+        The names of both ends of each link; links have no direction.
     lengths : tuple of float
-        Of each link: kilometres, where positions are on the globe.
+        Of each link: kilometres, where places are on the globe.
 
     Examples
     --------
-    >>> from sottovoce.lab.problems._networks import load_network
     >>> germany = load_network("nobel-germany")
-    >>> len(germany.nodes), len(germany.links)
-    (17, 26)
-    >>> germany.edges[0]
-    ('Hannover', 'Berlin')
-    >>> round(germany.distances().max())  # kilometres along links
+    >>> len(germany.places), len(germany.links), germany.links[0]
+    (17, 26, ('Hannover', 'Berlin'))
+    >>> round(germany.shortest()[0].max())  # kilometres along links
     790
     """
 
-    name: str
-    nodes: tuple[str, ...]
-    positions: tuple[tuple[float, float], ...]
-    links: tuple[tuple[int, int], ...]
+    places: Mapping[Any, tuple[float, float]]
+    links: tuple[tuple[Any, Any], ...]
     lengths: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        if len(set(self.nodes)) < len(self.nodes) or len(self.positions) != len(self.nodes):
-            raise ValueError(f"network {self.name!r} must have a name of its own and a position for every node")
-        if len(self.lengths) != len(self.links) or not all(length > 0 for length in self.lengths):
-            raise ValueError(f"network {self.name!r} must have a positive length for every link")
-        if connected_components(self._adjacency(), directed=False)[0] != 1:
-            raise ValueError(f"network {self.name!r} must be connected")
+    def shortest(self) -> tuple[Floats, Integers]:
+        """Return the lengths of shortest routes between all places, and the place before the last one of each."""
+        number = {name: i for i, name in enumerate(self.places)}
+        ends = np.array([[number[a], number[b]] for a, b in self.links]).T
+        lengths: Any = csr_array((np.array(self.lengths), (ends[0], ends[1])), shape=(len(number),) * 2)
+        far, before = dijkstra(lengths, directed=False, return_predecessors=True)
+        return np.asarray(far), before.astype(np.int64)
 
-    def __repr__(self) -> str:
-        return f"Network({self.name!r}, {len(self.nodes)} nodes, {len(self.links)} links)"
+    def loads(self, traffic: Vector) -> dict[tuple[Any, Any], Vector]:
+        """Return the load of each link in each direction when all traffic takes shortest routes.
 
-    @property
-    def edges(self) -> tuple[tuple[str, str], ...]:
-        """Names of both ends of every link: what `sottovoce.domains.SpanningTrees` takes."""
-        return tuple((self.nodes[a], self.nodes[b]) for a, b in self.links)
-
-    def number(self, argument: str, node: Any) -> int:
-        """Return the number of a node by its name, or list the names."""
-        if node not in self.nodes:
-            raise ValueError(f"{argument} must be a node of {self.name} ({', '.join(self.nodes)}), got {node!r}")
-        return self.nodes.index(node)
-
-    def distances(self) -> Floats:
-        """Return the lengths of shortest routes between all nodes."""
-        return np.asarray(dijkstra(self._adjacency(), directed=False), dtype=np.float64)
-
-    def routes(self) -> dict[tuple[int, int], list[int]]:
-        """Return the nodes of a shortest route for every ordered pair of nodes."""
-        before = dijkstra(self._adjacency(), directed=False, return_predecessors=True)[1]
-        return {
-            (source, target): _walk_back(before[source], source, target)
-            for source in range(len(self.nodes))
-            for target in range(len(self.nodes))
-            if source != target
-        }
-
-    def loads(self, arcs: tuple[tuple[int, int], ...], traffic: Vector) -> Vector:
-        """Return the load of each arc when all traffic takes shortest routes.
-
-        `traffic` has shape (situations, nodes, nodes): how much each node sends to each other one.
+        `traffic` has shape (situations, places, places): how much each place sends to each other one.
         """
-        number = {arc: i for i, arc in enumerate(arcs)}
-        result = np.zeros((len(traffic), len(arcs)))
-        for (source, target), route in self.routes().items():
-            for arc in pairwise(route):
-                if arc in number:
-                    result[:, number[arc]] += traffic[:, source, target]
-        return result
-
-    def towards(self, source: int, target: int) -> Directed:
-        """Direct the links so that traffic from source comes nearer to target with every hop; drop the others.
-
-        Nearer is by shortest distance (equals by number), so there is no cycle: `sottovoce.domains.Paths` takes it.
-        """
-        far = self.distances()[target]
-        rank = np.lexsort((np.arange(len(self.nodes)), far)).argsort()
-        reached, kept = {source}, {}
-        for node in np.argsort(-rank).tolist():  # farthest first: who sends to a node has been seen before it
-            for link, (a, b) in enumerate(self.links):
-                if node in (a, b) and node in reached and rank[other := a + b - node] < rank[node]:
-                    reached.add(other)
-                    kept[link] = (node, other)
-        return Directed(tuple(kept.values()), tuple(kept))
-
-    def _adjacency(self) -> Any:
-        ends = np.array(self.links, dtype=np.intp).T
-        return csr_array((np.array(self.lengths), (ends[0], ends[1])), shape=(len(self.nodes),) * 2)
-
-
-def _walk_back(before: NDArray[np.int32], source: int, target: int) -> list[int]:
-    route = [target]
-    while route[-1] != source:
-        route.append(int(before[route[-1]]))
-    return route[::-1]
+        names, (_, before) = list(self.places), self.shortest()
+        found = {way: np.zeros(len(traffic)) for a, b in self.links for way in ((a, b), (b, a))}
+        for source in range(len(names)):
+            for target in range(len(names)):
+                here = target
+                while here != source:
+                    last = int(before[source, here])
+                    found[names[last], names[here]] += traffic[:, source, target]
+                    here = last
+        return found
 
 
 @lru_cache(maxsize=32)
@@ -168,30 +98,23 @@ def load_network(name: str) -> Network:
     ----------
     name : str
         `nobel-germany`, which is always there, or another one of `SNDLIB`, which takes the package topohub.
-
-    Examples
-    --------
-    >>> load_network("nobel-germany")
-    Network('nobel-germany', 17 nodes, 26 links)
     """
     if name == "nobel-germany":
-        ends, lengths = tuple((a, b) for a, b, _ in _GERMAN_LINKS), tuple(length for *_, length in _GERMAN_LINKS)
-        return Network(name, tuple(_GERMANY), tuple(_GERMANY.values()), ends, lengths)
+        names = list(_GERMANY)
+        links = tuple((names[a], names[b]) for a, b, _ in _GERMAN_LINKS)
+        return Network(_GERMANY, links, tuple(length for *_, length in _GERMAN_LINKS))
     if name not in SNDLIB:
         raise ValueError(f"network must be one of {', '.join(SNDLIB)}, got {name!r}")
     topohub = load("topohub", f"network {name!r} (unlike nobel-germany)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # topohub 1.5 leaves its file to the garbage collector
-        found = topohub.get(f"sndlib/{name}")
-    return _from_node_link(name, found)
+        return _from_node_link(topohub.get(f"sndlib/{name}"))
 
 
-def _from_node_link(name: str, found: Mapping[str, Any]) -> Network:
-    number = {node["id"]: i for i, node in enumerate(found["nodes"])}
+def _from_node_link(found: Mapping[str, Any]) -> Network:
+    names = {node["id"]: str(node["name"]) for node in found["nodes"]}
     return Network(
-        name,
-        tuple(str(node["name"]) for node in found["nodes"]),
-        tuple((float(node["pos"][0]), float(node["pos"][1])) for node in found["nodes"]),
-        tuple((number[edge["source"]], number[edge["target"]]) for edge in found["edges"]),
+        {str(node["name"]): (float(node["pos"][0]), float(node["pos"][1])) for node in found["nodes"]},
+        tuple((names[edge["source"]], names[edge["target"]]) for edge in found["edges"]),
         tuple(float(edge["dist"]) for edge in found["edges"]),
     )

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 from sottovoce._checks import choice, whole
 from sottovoce.domains import Ball
 from sottovoce.lab.problems.base import DecisionProblem
-from sottovoce.lab.simulation import MovingTarget
+from sottovoce.lab.simulation.worlds import MovingTarget
 
 
 class BallTracking(DecisionProblem):

@@ -2,11 +2,11 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Self, Unpack
 
 from sottovoce.domains import Domain
-from sottovoce.lab.simulation import Environment
+from sottovoce.lab.simulation.environment import Environment, plain_value
 from sottovoce.learning import PrivateBandit
 from sottovoce.plans.options import OptimizerOptions
 from sottovoce.privacy import Guarantee, NoiseSource
@@ -51,7 +51,7 @@ class DecisionProblem(ABC):
         """Return the call that makes the problem, with all settings."""
         defaults = {name: one.default for name, one in inspect.signature(type(self).__init__).parameters.items()}
         del defaults["self"]
-        shown = (f"{name}={_plain(value)}" for name, value in {**defaults, **self._given}.items())
+        shown = (f"{name}={plain_value(value)}" for name, value in {**defaults, **self._given}.items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
@@ -95,7 +95,12 @@ class DecisionProblem(ABC):
         """Return a few small instances, on which the shared tests of all problems run."""
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:g}"
-    return repr(value) if isinstance(value, str) else str(value)
+def names_of(known: Sequence[str], count: int, kind: str) -> list[str]:
+    """Return so many names: those that are known, and numbers beyond them.
+
+    Examples
+    --------
+    >>> names_of(["tea", "milk"], 3, "drink")
+    ['tea', 'milk', 'drink 3']
+    """
+    return [known[place] if place < len(known) else f"{kind} {place + 1}" for place in range(count)]

@@ -1,15 +1,16 @@
 """Which stories to show to whom: a front page for each segment of the readers."""
 
-import math
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce._checks import choice, number, whole
+from sottovoce._checks import number, whole
 from sottovoce.domains import Hypersimplex
-from sottovoce.lab.problems.base import DecisionProblem
-from sottovoce.lab.simulation import LinearLosses, SegmentedEnvironment, power_law
+from sottovoce.lab.problems.base import DecisionProblem, names_of
+from sottovoce.lab.problems.slate import TOPICS
+from sottovoce.lab.simulation.finite import LinearLosses
+from sottovoce.lab.simulation.segmented import SegmentedEnvironment, power_law
 from sottovoce.models import Segments
 
 # ----------------------------------------------------------------------
@@ -50,8 +51,6 @@ class Audiences(SegmentedEnvironment):
     [[1, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 1]]
     """
 
-    name: ClassVar[str] = "audiences"
-
     def __init__(
         self, slates: Hypersimplex, segments: Segments, *, differ: float = 0.2, power: float = 1.0, seed: int = 0
     ) -> None:
@@ -66,7 +65,6 @@ class Audiences(SegmentedEnvironment):
         luck = rng.random((PEOPLE, slates.dimension))
         clicks = (luck < self.click_rates[:, None, :]).reshape(count * PEOPLE, -1).astype(np.float64)
         self.library = LinearLosses(-clicks / slates.k, 1.0)
-        self.loss_range = (0.0, 1.0)
         self.lipschitz = float(np.linalg.norm(slates.tangent(clicks), axis=1).max()) / slates.k
 
     def _rates(self, rng: np.random.Generator, items: int) -> Floats:
@@ -83,16 +81,8 @@ class Audiences(SegmentedEnvironment):
         rates.flags.writeable = False
         return rates
 
-    def __repr__(self) -> str:
-        return (
-            f"Audiences({self.domain!r}, {self.segments!r}, differ={self.differ:g}, power={self.power:g}, "
-            f"seed={self.seed})"
-        )
-
 
 COUNTRIES = ("it", "de", "fr", "es", "nl", "pl", "se", "pt", "at", "be", "dk", "fi", "ie", "gr", "cz", "hu", "ro")
-DEVICES = ("phone", "desktop", "tablet", "television", "watch")
-TOPICS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "science", "fashion")
 
 
 class Editions(DecisionProblem):
@@ -107,10 +97,7 @@ class Editions(DecisionProblem):
     items, slots : int
         So many stories, of which so many are shown.
     segments : int
-        How many; by factors, the next number that fills a table of devices and countries.
-    by : str
-        What is known of segments: "name", nothing but their names; "factors", device and country; "hour", the hour of
-        the day, as two features, on a circle.
+        How many countries readers are from. For segments of which more is known see `Audiences`.
     differ : float
         What share of the variance of stories' odds is a segment's own: 0 for identical segments, 0.2 for such as
         differ moderately, 1 for unrelated ones.
@@ -148,15 +135,15 @@ class Editions(DecisionProblem):
         items: int = 20,
         slots: int = 5,
         segments: int = 20,
-        by: str = "name",
         differ: float = 0.2,
         power: float = 1.0,
         seed: int = 0,
     ) -> None:
         items = whole("items", items, least=2)
         self.slots = whole("slots", slots, most=items - 1)
-        self.segments = _declared(choice("by", by, tuple(_WAYS)), whole("segments", segments, most=4096))
-        pages = Hypersimplex([_story(item) for item in range(items)], self.slots)
+        self.segments = Segments(names_of(COUNTRIES, whole("segments", segments, most=4096), "country"))
+        stories = [f"{TOPICS[item % len(TOPICS)]} {item // len(TOPICS) + 1}" for item in range(items)]
+        pages = Hypersimplex(stories, self.slots)
         self.environment = Audiences(pages, self.segments, differ=differ, power=power, seed=seed)
 
     def settings(self) -> dict[str, Any]:
@@ -168,45 +155,5 @@ class Editions(DecisionProblem):
         """Return a few small instances, on which the shared tests of all problems run."""
         return [
             cls(items=8, slots=3, segments=3),
-            cls(items=6, slots=2, segments=6, by="factors", differ=1.0, power=0.0, seed=1),
-            cls(items=6, slots=2, segments=6, by="hour", differ=0.5, seed=2),
+            cls(items=6, slots=2, segments=6, differ=1.0, power=0.0, seed=1),
         ]
-
-
-def _story(item: int) -> str:
-    number, topic = divmod(item, len(TOPICS))
-    return f"{TOPICS[topic]} {number + 1}"
-
-
-def _named(count: int) -> Segments:
-    return Segments([_from(COUNTRIES, place, "country") for place in range(count)])
-
-
-def _of_factors(count: int) -> Segments:
-    rows = math.isqrt(count)
-    columns = -(-count // rows)  # as square as can be, with a few more if need be
-    devices = [_from(DEVICES, place, "device") for place in range(rows)]
-    return Segments(
-        factors={"device": devices, "country": [_from(COUNTRIES, place, "country") for place in range(columns)]}
-    )
-
-
-def _of_hours(count: int) -> Segments:
-    """Hours of the day, evenly spaced, each a point on a circle: midnight is next to eleven."""
-    minutes = np.arange(count) * 1440 / count
-    angles = 2 * np.pi * minutes / 1440
-    features = np.column_stack([np.sin(angles), np.cos(angles)]) if count > 2 else None
-    return Segments([f"{int(one) // 60:02d}:{int(one) % 60:02d}" for one in minutes], features=features)
-
-
-_WAYS = {"name": _named, "factors": _of_factors, "hour": _of_hours}
-
-
-def _declared(by: str, count: int) -> Segments:
-    if by == "hour" and count > 1440:
-        raise ValueError(f"segments must be at most 1440 by the hour, a minute each, got {count}")
-    return _WAYS[by](count)
-
-
-def _from(known: Any, place: int, kind: str) -> str:
-    return str(known[place]) if place < len(known) else f"{kind} {place + 1}"

@@ -17,9 +17,7 @@ def make_problem(text: str, *, seed: int) -> DecisionProblem:
     """Build the problem that `text` names; a seed among its settings goes before `seed`."""
     named = read(text)
     kind = _check_settings(named)
-    settings = dict(named.settings)
-    if "seed" in _accepted(kind):
-        settings.setdefault("seed", seed)
+    settings = {"seed": seed, **dict(named.settings)}
     try:
         return kind(**settings)
     except (TypeError, ValueError) as problem:
@@ -30,12 +28,8 @@ def _check_settings(named: ParsedName) -> type[DecisionProblem]:
     if named.name not in PROBLEMS:
         raise ValueError(f"problem must be one of {', '.join(sorted(PROBLEMS))}, got {named.name!r}")
     kind = PROBLEMS[named.name]
-    known = _accepted(kind)
+    known = list(inspect.signature(kind).parameters)
     for key, _ in named.settings:
         if key not in known:
             raise ValueError(f"problem {named.name} has no setting {key!r}; it has {', '.join(known)}")
     return kind
-
-
-def _accepted(kind: type[DecisionProblem]) -> list[str]:
-    return [name for name in inspect.signature(kind).parameters if name != "self"]

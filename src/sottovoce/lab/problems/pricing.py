@@ -8,9 +8,8 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import number, whole
 from sottovoce.domains import Domain, NuclearBall
 from sottovoce.domains.balls.nuclear_ball import nearest_in_nuclear_ball
-from sottovoce.lab.problems.base import DecisionProblem
-from sottovoce.lab.simulation import FiniteEnvironment
-from sottovoce.lab.simulation.loss_library import Kinds
+from sottovoce.lab.problems.base import DecisionProblem, names_of
+from sottovoce.lab.simulation.finite import FiniteEnvironment, Kinds
 
 # ----------------------------------------------------------------------
 # Customers who buy less the dearer it gets: revenue that is concave in the prices.
@@ -50,9 +49,7 @@ class Baskets:
 
     Examples
     --------
-    >>> import numpy as np
     >>> import sottovoce as sv
-    >>> from sottovoce.lab.problems.pricing import Baskets
     >>> ball = sv.domains.NuclearBall(1, 1, 0.5)
     >>> library = Baskets(ball, np.array([0]), np.array([[2.4]]), np.array([1.0]))
     >>> library.revenues(np.array([0.2]), np.array([0])).round(6)  # 1.2 x (2.4 - 1.2)
@@ -118,28 +115,17 @@ class Baskets:
         return each, slopes
 
     def best(self, domain: Domain, weights: Vector) -> Vector:
-        """Return the prices that bring the most, by accelerated projected gradients (Nesterov) with restarts."""
-        each, slopes = self._by_segment(weights)
-        curvature = 2 * each[:, None] * self.volume / self.scale
-        slopes = slopes / self.scale
-        step = 1 / float(curvature.max())
-        x = ahead = np.zeros_like(slopes)
-        pace = 1.0
+        """Return the prices that bring the most, by projected gradients, to a Frank-Wolfe gap of 1e-8."""
+        each, _ = self._by_segment(weights)
+        step = self.scale / float(2 * each.max() * self.volume.max())
+        x = np.zeros(domain.dimension)
         for _ in range(5000):
-            last, x = x, nearest_in_nuclear_ball(ahead - step * (curvature * ahead - slopes), self.domain.radius)
-            slope = curvature * x - slopes
-            if _gap(slope, x, self.domain.radius) <= GAP:
+            slope = self.gradient(x, weights)
+            if slope @ (x - domain.extreme_point(slope)) <= GAP:
                 break
-            if float((ahead - x).ravel() @ (x - last).ravel()) > 0:  # momentum points uphill: start it afresh
-                pace = 1.0
-            faster = (1 + (1 + 4 * pace**2) ** 0.5) / 2
-            ahead = x + (pace - 1) / faster * (x - last)
-            pace = faster
-        return x.ravel()
-
-
-def _gap(slope: Vector, x: Vector, radius: float) -> float:
-    return float((slope * x).sum()) + radius * float(np.linalg.norm(slope, 2))
+            ahead = (x - step * slope).reshape(self.domain.rows, -1)
+            x = nearest_in_nuclear_ball(ahead, self.domain.radius).ravel()
+        return x
 
 
 KINDS = 1024  # different customers
@@ -156,25 +142,20 @@ class Shoppers(FiniteEnvironment):
     customer's highest price is below 1 + radius, so that demand is never negative at prices in the ball.
     """
 
-    name: ClassVar[str] = "shoppers"
     library: Baskets
 
-    def __init__(self, pricing: "Pricing") -> None:
-        ball = NuclearBall(pricing.segment_names, pricing.product_names, pricing.radius)
-        super().__init__(ball, pricing.seed)
-        self._pricing = repr(pricing)
+    def __init__(self, prices: NuclearBall, *, preference: float = 0.3, scatter: float = 0.1, seed: int = 0) -> None:
+        super().__init__(prices, seed)
+        self.preference = number("preference", preference, above=0.0, at_most=1.0)
+        self.scatter = number("scatter", scatter, above=-1e-300, at_most=1.0)
         rng = self._design_rng()
-        self.ideal = _two_traits(rng, pricing.segments, pricing.products, pricing.preference)
-        volume = rng.uniform(0.7, 1.3, pricing.products)
-        segments = np.arange(KINDS) % pricing.segments
-        scatter = rng.uniform(-pricing.scatter, pricing.scatter, (KINDS, pricing.products))
-        highest = np.maximum(2 * (1 + self.ideal[segments]) + scatter, 1 + pricing.radius)
-        self.library = Baskets(ball, segments, highest, volume)
-        self.loss_range = (0.0, 1.0)
+        self.ideal = _two_traits(rng, prices.rows, prices.columns, self.preference)
+        volume = rng.uniform(0.7, 1.3, prices.columns)
+        segments = np.arange(KINDS) % prices.rows
+        apart = rng.uniform(-self.scatter, self.scatter, (KINDS, prices.columns))
+        highest = np.maximum(2 * (1 + self.ideal[segments]) + apart, 1 + prices.radius)
+        self.library = Baskets(prices, segments, highest, volume)
         self.lipschitz = self.library.lipschitz
-
-    def __repr__(self) -> str:
-        return f"{self._pricing}.environment"
 
 
 def _two_traits(rng: np.random.Generator, rows: int, columns: int, size: float) -> Vector:
@@ -236,23 +217,10 @@ class Pricing(DecisionProblem):
         scatter: float = 0.1,
         seed: int = 0,
     ) -> None:
-        self.segments = whole("segments", segments)
-        self.products = whole("products", products)
-        self.radius = number("radius", radius, above=0.0, at_most=MOST)
-        self.preference = number("preference", preference, above=0.0, at_most=1.0)
-        self.scatter = 0.0 if scatter == 0 else number("scatter", scatter, above=0.0, at_most=1.0)
-        self.seed = whole("seed", seed, least=0)
-        self.environment = Shoppers(self)
-
-    @property
-    def segment_names(self) -> tuple[str, ...]:
-        """What the rows are called."""
-        return _names(SEGMENTS, self.segments, "segment")
-
-    @property
-    def product_names(self) -> tuple[str, ...]:
-        """What the columns are called."""
-        return _names(PRODUCTS, self.products, "product")
+        rows = names_of(SEGMENTS, whole("segments", segments), "segment")
+        columns = names_of(PRODUCTS, whole("products", products), "product")
+        prices = NuclearBall(rows, columns, number("radius", radius, above=0.0, at_most=MOST))
+        self.environment = Shoppers(prices, preference=preference, scatter=scatter, seed=seed)
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -262,7 +230,3 @@ class Pricing(DecisionProblem):
             cls(segments=2, products=5, radius=0.3, scatter=0.0, seed=1),
             cls(segments=1, products=3, radius=0.8, preference=0.1, seed=2),
         ]
-
-
-def _names(known: tuple[str, ...], count: int, kind: str) -> tuple[str, ...]:
-    return tuple(known[i] if i < len(known) else f"{kind} {i + 1}" for i in range(count))

@@ -8,8 +8,7 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import choice, whole
 from sottovoce.domains import Birkhoff, Permutahedron
 from sottovoce.lab.problems.base import DecisionProblem
-from sottovoce.lab.simulation import FiniteEnvironment, LinearLosses
-from sottovoce.lab.simulation.loss_library import Kinds
+from sottovoce.lab.simulation.finite import FiniteEnvironment, Kinds, LinearLosses
 
 # ----------------------------------------------------------------------
 # A simulated public that reads lists from the top, each person with a taste of their own.
@@ -63,8 +62,6 @@ class Readers(FiniteEnvironment):
     array([1.   , 0.5  , 0.631, 0.431])
     """
 
-    name: ClassVar[str] = "readers"
-
     def __init__(self, orders: Permutahedron | Birkhoff, *, types: int = 4, seed: int = 0) -> None:
         super().__init__(orders, seed)
         self.types = whole("types", types, most=32)
@@ -106,9 +103,6 @@ class Readers(FiniteEnvironment):
             return costs
         tables: Vector = costs[:, :, None] * self.attention[:, None, :]
         return tables.reshape(PEOPLE, -1)
-
-    def __repr__(self) -> str:
-        return f"Readers({self.domain!r}, types={self.types}, seed={self.seed})"
 
 
 class Ranking(DecisionProblem):
@@ -156,21 +150,11 @@ class Ranking(DecisionProblem):
         orders = Birkhoff(items) if matrices else Permutahedron(discounts(items))
         self.environment = Readers(orders, types=types, seed=seed)
         self.items, self.matrices = items, matrices
-        names = self._item_names()
+        worth = self.environment.worth.mean(axis=0)
+        names = [f"item {1 + int((worth > one).sum())}" for one in worth]
         places = [f"place {place}" for place in range(1, items + 1)]
-        self.environment.name_coordinates((names, places) if matrices else names)
+        self.environment.domain = orders.labelled((names, places) if matrices else names)
         self.losses, self.integral = "linear", True
-
-    def _item_names(self) -> list[str]:
-        names = [""] * self.items
-        for place, item in enumerate(np.argsort(-self._worth(), kind="stable").tolist()):
-            names[item] = f"item {1 + place}"
-        return names
-
-    def _worth(self) -> Vector:
-        """Return the average worth of each item in the simulation, as a share of a person's favourite."""
-        worth: Vector = self.environment.worth.mean(axis=0)
-        return worth
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -9,9 +9,8 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import number, whole
 from sottovoce.domains import MatroidBases
 from sottovoce.domains.matroids import Laminar
-from sottovoce.lab.problems.base import DecisionProblem
-from sottovoce.lab.simulation import FiniteEnvironment, LinearLosses
-from sottovoce.lab.simulation.loss_library import Kinds
+from sottovoce.lab.problems.base import DecisionProblem, names_of
+from sottovoce.lab.simulation.finite import FiniteEnvironment, Kinds, LinearLosses
 
 # ----------------------------------------------------------------------
 # A simulated public that clicks: few items draw most clicks, and which ones changes with the season.
@@ -51,23 +50,13 @@ class Clicks(FiniteEnvironment):
     (16, 6)
     """
 
-    name: ClassVar[str] = "clicks"
-
-    def __init__(
-        self,
-        slates: MatroidBases,
-        *,
-        drift: float = 0.0,
-        year: int = 50_000,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, slates: MatroidBases, *, drift: float = 0.0, year: int = 50_000, seed: int = 0) -> None:
         super().__init__(slates, seed)
         self.slots = int(slates.matroid.rank())
         self.drift = number("drift", drift, above=-1e-300, at_most=3.0)
         self.year = whole("year", year, least=SEASONS)
         self.click_rates, clicks = self._public(slates.dimension)
         self.library = LinearLosses(-clicks / self.slots, 1.0)
-        self.loss_range = (0.0, 1.0)
         self.lipschitz = float(np.linalg.norm(slates.tangent(clicks), axis=1).max()) / self.slots
 
     def _public(self, items: int) -> tuple[Vector, Vector]:
@@ -89,9 +78,6 @@ class Clicks(FiniteEnvironment):
     def season_of(self, start: int, size: int) -> Kinds:
         """Return the season, from 0, of each event."""
         return np.arange(start, start + size) % self.year * SEASONS // self.year
-
-    def __repr__(self) -> str:
-        return f"Clicks({self.domain!r}, drift={self.drift:g}, year={self.year}, seed={self.seed})"
 
 
 TOPICS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "science", "fashion")
@@ -163,24 +149,10 @@ class Slate(DecisionProblem):
         quotas = [self.per_category] * categories + [self.slots]
         slates = MatroidBases(Laminar([*groups, list(range(items))], quotas))
         self.environment = Clicks(slates, drift=drift, year=year, seed=seed)
-        self.environment.name_coordinates(self._item_names())
-
-    @property
-    def attraction(self) -> Vector:
-        """Chance of a click for each item, over a year of the simulation."""
-        rates: Vector = self.environment.click_rates.mean(axis=0)
-        return rates
-
-    def _item_names(self) -> list[str]:
-        names = [""] * len(self.labels)
-        for category in range(int(self.labels[-1]) + 1):
-            for place, item in enumerate(self._by_attraction(category).tolist()):
-                names[item] = f"{_topic(category)} {1 + place}"
-        return names
-
-    def _by_attraction(self, category: int) -> NDArray[np.intp]:
-        members = np.flatnonzero(self.labels == category)
-        return members[np.argsort(-self.attraction[members], kind="stable")]
+        attraction, topics = self.environment.click_rates.mean(axis=0), names_of(TOPICS, categories, "topic")
+        better = [int((attraction[groups[label]] > attraction[item]).sum()) for item, label in enumerate(self.labels)]
+        names = [f"{topics[label]} {1 + rank}" for label, rank in zip(self.labels, better, strict=True)]
+        self.environment.domain = slates.labelled(names)
 
     @classmethod
     def examples(cls) -> list[Self]:
@@ -189,7 +161,3 @@ class Slate(DecisionProblem):
             cls(items=8, slots=3, categories=3, drift=0.0),
             cls(items=8, slots=3, categories=2, drift=1.0, year=4000, seed=1),
         ]
-
-
-def _topic(category: int) -> str:
-    return TOPICS[category] if category < len(TOPICS) else f"topic {category + 1}"

@@ -1,21 +1,15 @@
 """What an environment is: a sequence of losses fixed in advance, and the best fixed point against it in hindsight."""
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from sottovoce._arrays import Integers, Vector
 from sottovoce.playing import BLOCK, World
-
-
-class Events(Protocol):
-    """A stretch of consecutive events: each holds one loss function."""
-
-    def losses(self, actions: Vector) -> Vector:
-        """Return the loss of each event: at its own row of `actions`, or all at one point of shape (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,27 +49,20 @@ class Environment(World, ABC):
         Holds every loss at every point of the domain. Around it a loss may lie outside; the optimizer then clips it.
     lipschitz : float
         No loss changes faster than this along the affine hull of the domain.
-    name : str
-        As on the command line.
     segments : Segments or None
         Whom events are for, if that is known of each: see `SegmentedEnvironment`.
 
     Examples
     --------
-    Losses of a new kind need a stretch of events, and the best point against the first `horizon` of them.
+    Losses of a new kind need their values, and the best point against the first `horizon` of them.
 
     >>> import numpy as np
     >>> import sottovoce as sv
     >>> class FirstCoordinate(sv.lab.Environment):
-    ...     name, loss_range, lipschitz = "first-coordinate", (-1.0, 1.0), 1.0
-    ...     domain = sv.domains.Ball(2)
+    ...     loss_range, lipschitz, domain = (-1.0, 1.0), 1.0, sv.domains.Ball(2)
     ...
-    ...     def events(self, start, size):
-    ...         class Block:
-    ...             def losses(self, actions):
-    ...                 return np.broadcast_to(actions[..., 0], (size,))
-    ...
-    ...         return Block()
+    ...     def losses(self, start, actions):
+    ...         return actions[:, 0]
     ...
     ...     def comparator(self, horizon):
     ...         return sv.lab.Comparator(np.array([-1.0, 0.0]), 0.0)
@@ -83,32 +70,10 @@ class Environment(World, ABC):
     array([ 5., 50.])
     """
 
-    name: ClassVar[str]
     loss_range: tuple[float, float]
     lipschitz: float
 
-    def name_coordinates(self, labels: Any) -> None:
-        """Give the domain's coordinates names, which may follow from what the environment has drawn.
-
-        Parameters
-        ----------
-        labels
-            As `Domain.labelled` takes them.
-        """
-        self.domain = self.domain.labelled(labels)
-
     @abstractmethod
-    def events(self, start: int, size: int) -> Events:
-        """Return events number `start` to `start + size - 1`, counted from 0.
-
-        Parameters
-        ----------
-        start
-            The first event, from 0.
-        size
-            How many.
-        """
-
     def losses(self, start: int, actions: Vector) -> Vector:
         """Return the losses of consecutive events.
 
@@ -119,7 +84,6 @@ class Environment(World, ABC):
         actions
             A row for each of them.
         """
-        return self.events(start, len(actions)).losses(actions)
 
     @abstractmethod
     def comparator(self, horizon: int) -> Comparator:
@@ -152,12 +116,29 @@ class Environment(World, ABC):
         for i, mark in enumerate(marks):
             while position < mark:
                 size = min(BLOCK, int(mark) - position)
-                total += float(self.events(position, size).losses(point).sum())
+                total += float(self.losses(position, np.broadcast_to(point, (size, len(point)))).sum())
                 position += size
             totals[i] = total
         return totals
+
+    def __repr__(self) -> str:
+        """Return the call that makes the environment: its arguments are kept by their names, the set as `domain`."""
+        _, *names = inspect.signature(type(self)).parameters
+        settings = [f"{name}={plain_value(getattr(self, name))}" for name in names if name in vars(self)]
+        return f"{type(self).__name__}({', '.join([repr(self.domain), *settings])})"
 
     @classmethod
     def examples(cls) -> list[Self]:
         """Return a few small instances, on which the shared tests of all environments run."""
         return []
+
+
+def plain_value(value: Any) -> str:
+    """Return a setting as it is printed: floats without needless digits.
+
+    Examples
+    --------
+    >>> plain_value(0.30), plain_value("inside")
+    ('0.3', "'inside'")
+    """
+    return f"{value:g}" if isinstance(value, float) else repr(value)

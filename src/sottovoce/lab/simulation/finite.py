@@ -1,34 +1,73 @@
-"""Environments made of finitely many loss functions: what happens when is random, what can happen is listed."""
+"""Environments made of finitely many loss functions: what happens when is random, what can happen is listed.
+
+Each event picks one loss of a library. That makes a simulation exact and cheap: the sum of all losses of a run is a
+weighted sum over the library, so the best fixed point in hindsight follows from counts, in memory that does not depend
+on the horizon.
+"""
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers, Vector
 from sottovoce._checks import whole
 from sottovoce.domains import Domain
 from sottovoce.lab.simulation.environment import Comparator, Environment
-from sottovoce.lab.simulation.loss_library import Kinds, LossLibrary
 from sottovoce.playing import BLOCK
 
+Kinds = NDArray[np.intp]
+_DESIGN, _SCHEDULE = 0, 1
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    library: LossLibrary
-    kinds: Kinds
 
-    def losses(self, actions: Vector) -> Vector:
-        return self.library.losses(actions, self.kinds)
+class LossLibrary(Protocol):
+    """A collection of convex loss functions, numbered from 0."""
+
+    def __len__(self) -> int:
+        """Return how many loss functions there are."""
+
+    def losses(self, actions: Vector, kinds: Kinds) -> Vector:
+        """Return loss `kinds[i]` at row i of `actions`, or all at one point.
+
+        Parameters
+        ----------
+        actions
+            Rows, or one point.
+        kinds
+            The number of each loss in the library.
+        """
+
+    def best(self, domain: Domain, weights: Vector) -> Vector:
+        """Return a feasible point where the weighted sum of the losses is (nearly) least.
+
+        Parameters
+        ----------
+        domain
+            The set.
+        weights
+            Of each loss in the library.
+        """
+
+    def gradient(self, point: Vector, weights: Vector) -> Vector:
+        """Return a subgradient of the weighted sum, one that is as short as possible.
+
+        Parameters
+        ----------
+        point
+            Where.
+        weights
+            Of each loss in the library.
+        """
 
 
 class FiniteEnvironment(Environment):
     """An environment whose every event holds one of finitely many losses.
 
-    A subclass fills `library`, `loss_range`, `lipschitz`, and may say in `schedule` which loss each event holds.
+    A subclass fills `library`, `lipschitz`, and `loss_range` if that is another; it may say in `schedule` which loss
+    each event holds.
 
     Parameters
     ----------
@@ -46,6 +85,7 @@ class FiniteEnvironment(Environment):
     """
 
     library: LossLibrary
+    loss_range = (0.0, 1.0)
 
     def __init__(self, domain: Domain, seed: int) -> None:
         if not isinstance(domain, Domain):
@@ -68,9 +108,9 @@ class FiniteEnvironment(Environment):
         """
         return rng.integers(0, len(self.library), size=size, dtype=np.uint16).astype(np.intp)
 
-    def events(self, start: int, size: int) -> _Stretch:
-        """Return events number `start` to `start + size - 1`, counted from 0."""
-        return _Stretch(self.library, self.kinds(start, size))
+    def losses(self, start: int, actions: Vector) -> Vector:
+        """Return the losses of consecutive events, from number `start`, a row of `actions` for each."""
+        return self.library.losses(actions, self.kinds(start, len(actions)))
 
     def kinds(self, start: int, size: int) -> Kinds:
         """Return the number, in the library, of the loss that each event holds.
@@ -151,4 +191,99 @@ def _solved(library: LossLibrary, domain: Domain, weights: bytes) -> Comparator:
     return Comparator(point, max(0.0, gap))
 
 
-_DESIGN, _SCHEDULE = 0, 1
+class Distances:
+    """Distances to targets, f(x) = ||x - target||, for targets in the domain.
+
+    Parameters
+    ----------
+    targets : array of shape (kinds, n)
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> library = sv.lab.Distances(np.array([[0.0, 0.0], [1.0, 0.0]]))
+    >>> library.losses(np.array([0.0, 0.0]), np.array([0, 1, 1]))
+    array([0., 1., 1.])
+    """
+
+    def __init__(self, targets: Vector) -> None:
+        self.targets = targets
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def losses(self, actions: Vector, kinds: Kinds) -> Vector:
+        """Return the distances between actions and targets."""
+        gaps = actions - self.targets.take(kinds, axis=0)
+        return np.asarray(
+            np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
+        )  # much faster than numpy.linalg.norm on thin arrays
+
+    def best(self, domain: Domain, weights: Vector) -> Vector:
+        """Return the weighted geometric median.
+
+        It lies in the convex hull of the targets, hence in the domain: no projection is needed. Weiszfeld's fixed-point
+        iteration stays in that hull too.
+        """
+        weights, everything = weights / weights.sum(), np.arange(len(self))
+        point: Vector = weights @ self.targets
+        for _ in range(500):
+            if np.linalg.norm(self.gradient(point, weights)) < 1e-9:
+                break
+            pull = weights / np.maximum(self.losses(point, everything), 1e-12)
+            point = (pull / pull.sum()) @ self.targets
+        # A median may sit on a target, which the iteration only approaches.
+        nearest = self.targets[int(np.argmin(np.where(weights > 0, self.losses(point, everything), np.inf)))]
+        better: Vector = min(point, nearest, key=lambda x: float(weights @ self.losses(x, everything)))
+        return better.copy()
+
+    def gradient(self, point: Vector, weights: Vector) -> Vector:
+        """Return the shortest subgradient: targets at the point itself may pull in any direction."""
+        distances = self.losses(point, np.arange(len(self)))
+        here = distances < 1e-12
+        pull = np.where(here, 0.0, weights / np.where(here, 1.0, distances))
+        rest: Vector = pull.sum() * point - pull @ self.targets
+        length, slack = float(np.linalg.norm(rest)), float(weights[here].sum())
+        return rest * (1.0 - slack / length) if length > slack else np.zeros_like(rest)
+
+
+class LinearLosses:
+    """Linear losses f(x) = <cost, x> + offset.
+
+    Parameters
+    ----------
+    costs : array of shape (kinds, n)
+    offset : float
+        The same for all kinds.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> library = sv.lab.LinearLosses(np.eye(2), 0.5)
+    >>> library.losses(np.array([0.25, 1.0]), np.array([0, 1, 1]))
+    array([0.75, 1.5 , 1.5 ])
+    """
+
+    def __init__(self, costs: Vector, offset: float) -> None:
+        self.costs = costs
+        self.offset = offset
+
+    def __len__(self) -> int:
+        return len(self.costs)
+
+    def losses(self, actions: Vector, kinds: Kinds) -> Vector:
+        """Return the linear losses of the actions."""
+        if actions.ndim == 1:
+            return (self.costs @ actions + self.offset).take(kinds)
+        result: Vector = np.einsum("ij,ij->i", self.costs.take(kinds, axis=0), actions)
+        result += self.offset
+        return result
+
+    def best(self, domain: Domain, weights: Vector) -> Vector:
+        """Return the extreme point of the total cost: one call of the oracle."""
+        return domain.extreme_point(self.gradient(domain.center, weights))
+
+    def gradient(self, point: Vector, weights: Vector) -> Vector:
+        """Return the total cost."""
+        total: Vector = weights @ self.costs
+        return total

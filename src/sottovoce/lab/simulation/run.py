@@ -3,7 +3,7 @@
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
@@ -12,13 +12,13 @@ import numpy as np
 
 from sottovoce._arrays import Integers, Vector
 from sottovoce._disk import write_atomically
-from sottovoce.lab.simulation.segment_scores import SegmentScores
+from sottovoce.lab.simulation.segmented import SegmentScores
 from sottovoce.privacy import Guarantee, guarantee_from_dict
 
 Rows = tuple[tuple[str, str], ...]
 """Names and texts."""
 
-VERSION = 1  # of the file format
+_FORMAT = "sottovoce run, version 1"
 _ARRAYS = ("events", "rounds", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss")
 
 
@@ -28,7 +28,7 @@ class RunDetails:
 
     Parameters
     ----------
-    domain, environment, plan, privacy, privacy_headline : str
+    domain, environment, privacy_headline : str
         As the objects print themselves.
     simulated_noise : bool
         Whether the noise came from a seeded generator, which is not private.
@@ -48,8 +48,6 @@ class RunDetails:
         What the plan and the privacy statement say, as names and texts.
     caution : str
         What to mind if what was released did not fit the optimizer's model of the losses; otherwise empty.
-    plan_name : str
-        Such as "auto", "worst-case" or "paper", or the name of a baseline.
     decision : str
         The last decision in the names of the set's coordinates; empty if it has none.
     setup_oracle_calls : int
@@ -65,8 +63,6 @@ class RunDetails:
 
     domain: str
     environment: str
-    plan: str
-    privacy: str
     privacy_headline: str
     simulated_noise: bool
     seed: int | None
@@ -79,7 +75,6 @@ class RunDetails:
     plan_rows: Rows = ()
     privacy_rows: Rows = ()
     caution: str = ""
-    plan_name: str = ""
     setup_oracle_calls: int = 0
     decision: str = ""
 
@@ -98,9 +93,9 @@ class RunDetails:
             Plain data, as for JSON.
         """
         plain = {field.name: stored[field.name] for field in fields(cls)}
-        guarantee = plain["guarantee"]
-        rows = {name: _rows(plain[name]) for name in ("plan_rows", "privacy_rows")}
-        return cls(**{**plain, **rows, "guarantee": None if guarantee is None else guarantee_from_dict(guarantee)})
+        rows = {name: tuple(map(tuple, plain[name])) for name in ("plan_rows", "privacy_rows")}
+        guarantee = None if plain["guarantee"] is None else guarantee_from_dict(plain["guarantee"])
+        return cls(**{**plain, **rows, "guarantee": guarantee})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -211,13 +206,13 @@ class Run:
         path
             Of the file.
         """
-        facts = {"format": "sottovoce run", "version": VERSION, "details": self.details.to_dict()}
+        about: dict[str, Any] = {"format": _FORMAT, "details": self.details.to_dict()}
         arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
         if self.segments is not None:
-            facts, arrays = {**facts, "segments": self.segments.names}, {**arrays, **self.segments.arrays()}
-        about = json.dumps(facts)
+            about["segments"] = self.segments.names
+            arrays |= {f"segments.{name}": getattr(self.segments, name) for name in SegmentScores.arrays}
         file = io.BytesIO()
-        np.savez(file, about=np.array(about), **arrays)
+        np.savez(file, about=np.array(json.dumps(about)), **arrays)
         return write_atomically(path, file.getvalue())
 
     @classmethod
@@ -232,20 +227,17 @@ class Run:
         with Path(path).open("rb") as file:
             try:
                 with np.load(file, allow_pickle=False) as stored:
-                    about = json.loads(str(stored["about"]))
-                    version = _version_of(about)
-                    if version == VERSION:
-                        curves = _checked({name: stored[name] for name in _ARRAYS})
-                        names = about.get("segments")
-                        scores = None if names is None else SegmentScores.stored(names, stored)
-                        return cls(**curves, details=RunDetails.from_dict(about["details"]), segments=scores)
+                    about, scores = json.loads(str(stored["about"])), None
+                    if about["format"] != _FORMAT:
+                        raise ValueError(f"its format is {about['format']!r}")
+                    if "segments" in about:
+                        names = tuple(tuple(one) if isinstance(one, list) else one for one in about["segments"])
+                        scores = SegmentScores(names, *(stored[f"segments.{name}"] for name in SegmentScores.arrays))
+                    curves = {name: stored[name] for name in _ARRAYS}
+                    return cls(**curves, details=RunDetails.from_dict(about["details"]), segments=scores)
             except Exception as problem:  # whatever reading a file that is none, or is damaged, may raise
-                raise ValueError(
-                    f"{os.fspath(path)} is not a run saved by sottovoce, or is damaged: {problem}"
-                ) from problem
-        raise ValueError(
-            f"{os.fspath(path)} has format version {version}; this sottovoce reads {VERSION}: use the one that wrote it"
-        )
+                words = "is not a run saved by this version of sottovoce, or is damaged"
+                raise ValueError(f"{os.fspath(path)} {words}: {problem}") from problem
 
     def __str__(self) -> str:
         details = self.details
@@ -274,19 +266,3 @@ class Run:
             f"Run({self.details.environment}, events={self.events_finished}, "
             f"regret_per_event={self.regret_per_event:.4g}, no_learning_per_event={self.no_learning_per_event:.4g})"
         )
-
-
-def _version_of(about: Any) -> int:
-    if about["format"] != "sottovoce run":
-        raise ValueError("another kind of file")
-    return int(about["version"])
-
-
-def _rows(stored: Iterable[Sequence[str]]) -> Rows:
-    return tuple((str(name), str(text)) for name, text in stored)
-
-
-def _checked(arrays: dict[str, Any]) -> dict[str, Any]:
-    if len({array.shape for array in arrays.values()}) != 1 or arrays["events"].ndim != 1:
-        raise ValueError("its curves differ in length")
-    return arrays

@@ -12,7 +12,8 @@ from sottovoce._disk import write_atomically
 from sottovoce.lab.algorithms import AlgorithmSetting, find_algorithm
 from sottovoce.lab.problems.naming import make_problem
 from sottovoce.lab.seeding import streams
-from sottovoce.lab.simulation import Run, decision_of, simulate
+from sottovoce.lab.simulation.playing import decision_of, simulate
+from sottovoce.lab.simulation.run import Run
 from sottovoce.lab.sweeps.cell import Cell, Result
 from sottovoce.lab.sweeps.records import write_record
 from sottovoce.lab.sweeps.swept import Sweep

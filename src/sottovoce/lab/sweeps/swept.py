@@ -12,7 +12,7 @@ import numpy as np
 import sottovoce
 from sottovoce._arrays import Vector
 from sottovoce._disk import write_atomically
-from sottovoce.lab.simulation import Run
+from sottovoce.lab.simulation.run import Run
 from sottovoce.lab.sweeps._versions import versions
 from sottovoce.lab.sweeps.cell import Cell, Result
 from sottovoce.lab.sweeps.records import read_record, write_table

@@ -8,12 +8,11 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._written import read
-from sottovoce.lab import Cell, Sweep
+from sottovoce.lab import Cell, Run, Sweep
 from sottovoce.lab.grouping import gather
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.lab.problems.naming import make_problem
 from sottovoce.lab.seeding import streams
-from sottovoce.lab.simulation import Run
 from sottovoce.lab.summary import Price, Summary, price_of
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.domains.naming import label_text
-from sottovoce.lab.simulation import SegmentScores
+from sottovoce.lab import SegmentScores
 from sottovoce.learning.recommendation import Recommendation
 from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text

@@ -1,4 +1,4 @@
-"""Play an optimizer against an environment, and keep the score."""
+"""The score of an optimizer that plays in an environment."""
 
 import math
 import time
@@ -13,9 +13,7 @@ from sottovoce._threads import single_threaded
 from sottovoce.domains.naming import in_words
 from sottovoce.lab.simulation.environment import Environment
 from sottovoce.lab.simulation.run import Run, RunDetails
-from sottovoce.lab.simulation.segment_scores import SegmentScores
 from sottovoce.lab.simulation.segmented import SegmentedEnvironment
-from sottovoce.models import Segments
 from sottovoce.playing import play
 
 Progress = Callable[[int, int, int], None]
@@ -77,12 +75,7 @@ def simulate(
     >>> run.events_finished, bool(abs(run.no_learning[-1]) > 0)
     (1000, True)
     """
-    _check_roles(optimizer, environment)
-    if environment.domain.dimension != optimizer.domain.dimension:
-        raise ValueError(
-            f"optimizer and environment must share a domain, got {optimizer.domain!r} and {environment.domain!r}"
-        )
-    _check_segments(optimizer, environment)
+    _check(optimizer, environment)
     total = _events_to_play(optimizer, events)
     marks = _marks(total, whole("record", record, least=2))
     started = time.perf_counter()
@@ -92,43 +85,26 @@ def simulate(
     return _run(optimizer, environment, scores, total, seconds)
 
 
-def _check_roles(optimizer: Any, environment: Any) -> None:
+def _check(optimizer: Any, environment: Any) -> None:
     """Refuse what cannot be played before anything is: the message says what to call instead."""
-    if isinstance(optimizer, Environment) or hasattr(environment, "ask_round"):
-        raise TypeError("the order is simulate(optimizer, environment), got them swapped or one of them twice")
-    name = type(optimizer).__name__
-    if not hasattr(optimizer, "ask_round"):
-        raise TypeError(f"optimizer must have ask_round and tell, as PrivateBandit has; got {name}")
+    if not hasattr(optimizer, "ask_round") or not isinstance(environment, Environment):
+        raise TypeError(
+            "call simulate(optimizer, environment), with an optimizer that has ask_round and tell, and an Environment "
+            f"(of a problem, problem.environment); got {type(optimizer).__name__} and {type(environment).__name__}"
+        )
     if getattr(optimizer, "direction", "minimize") == "maximize":
         raise ValueError("environments have losses, and the optimizer takes rewards: leave out direction='maximize'")
-    if not hasattr(environment, "events"):
-        raise TypeError(
-            f"environment must be an Environment, got {type(environment).__name__}; that of a problem is "
-            "problem.environment"
+    if environment.domain.dimension != optimizer.domain.dimension:
+        raise ValueError(
+            f"optimizer and environment must share a domain, got {optimizer.domain!r} and {environment.domain!r}"
         )
-
-
-def _check_segments(optimizer: Any, environment: Environment) -> None:
-    """Refuse segments that would be refused on the way, before anything is played."""
-    taken: Segments | None = getattr(optimizer, "segments", None)
-    if taken is None:
-        return
-    if environment.segments is None:
-        raise ValueError(f"the optimizer has segments, and {environment!r} does not say which one an event is of")
-    names = {taken.key(name) for name in environment.segments.names}
-    if len(names.union(taken.names)) > taken.most:
-        raise ValueError(f"the environment has {len(names):,} segments, and the optimizer takes {taken.most:,}")
 
 
 def _events_to_play(optimizer: Any, events: int | None) -> int:
     remaining: int | None = optimizer.remaining
-    if events is None:
-        if remaining is None:
-            raise ValueError("events must be given, because the optimizer has no horizon")
-        if remaining == 0:
-            raise ValueError("the optimizer has no events left: make a new one")
-        return remaining
-    return whole("events", events, most=remaining)
+    if events is None and remaining is None:
+        raise ValueError("events must be given, because the optimizer has no horizon")
+    return whole("events", remaining if events is None else events, most=remaining)
 
 
 def _marks(total: int, most: int) -> Integers:
@@ -186,27 +162,14 @@ def decision_of(optimizer: Any) -> Vector | None:
     return getattr(optimizer, "point", None)
 
 
-def _in_words(optimizer: Any) -> str:
-    """Return the last decision in words, where the set has names."""
-    domain = optimizer.domain
-    point = None if domain.labels is None else decision_of(optimizer)
-    return "" if point is None else in_words(domain.chosen(point))
-
-
-def _segment_scores(environment: Environment, scores: list[_Score]) -> SegmentScores | None:
-    if not isinstance(environment, SegmentedEnvironment) or not scores:
-        return None
-    horizon = scores[-1].events
-    own, one_for_all = environment.losses_by_segment(horizon)
-    names, counts = environment.segments.names, environment.counts(horizon)
-    return SegmentScores(names, counts, scores[-1].by_segment, own, one_for_all)
-
-
 def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: int, seconds: float) -> Run:
     events = np.array([score.events for score in scores], dtype=np.int64)
     best = environment.best(events) if scores else np.zeros(0)
-    privacy, look = optimizer.privacy, getattr(optimizer, "fit_check", None)
-    fit_check = None if look is None else look()
+    privacy, fit_check = optimizer.privacy, getattr(optimizer, "fit_check", lambda: None)()
+    point = None if optimizer.domain.labels is None else decision_of(optimizer)
+    segments = None
+    if isinstance(environment, SegmentedEnvironment) and scores:
+        segments = environment.scores(int(events[-1]), scores[-1].by_segment)
     return Run(
         events=events,
         rounds=np.array([score.rounds for score in scores], dtype=np.int64),
@@ -216,8 +179,6 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
         details=RunDetails(
             domain=repr(environment.domain),
             environment=repr(environment),
-            plan=str(optimizer.plan),
-            privacy=str(privacy),
             privacy_headline=str(privacy.headline),
             simulated_noise=bool(privacy.simulated),
             seed=getattr(optimizer, "seed", None),
@@ -230,9 +191,8 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             plan_rows=tuple(getattr(optimizer.plan, "rows", ())),
             privacy_rows=tuple(getattr(privacy, "rows", ())),
             caution="" if fit_check is None else fit_check.caution,
-            plan_name=str(getattr(optimizer.plan, "name", "")),
             setup_oracle_calls=int(getattr(optimizer, "setup_oracle_calls", 0)),
-            decision=_in_words(optimizer),
+            decision="" if point is None else in_words(optimizer.domain.chosen(point)),
         ),
-        segments=_segment_scores(environment, scores),
+        segments=segments,
     )
