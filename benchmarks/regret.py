@@ -1,4 +1,4 @@
-"""Regret of posterior probes beside the worst-case plan, no privacy, LinUCB and Thompson sampling: linear losses.
+"""Regret of posterior probes beside the worst-case plan, no privacy, and Thompson sampling: linear losses.
 
 `python -m benchmarks regret` takes ten seeds, on which no constant was chosen; `python -m benchmarks.regret --seeds 50`
 takes as many as it is told, and shows tails.
@@ -29,7 +29,7 @@ EVENTS = 1_000_000
 FIRST_SEED, SEEDS = 101, 10
 PRIVACY = {"none": NONE, "1": ONE, "0.1": TENTH}
 PLANS = {"posterior": POSTERIOR, "worst-case": WORST_CASE}
-BASELINES = {"LinUCB": sv.lab.baselines.LinUCB, "Thompson sampling": sv.lab.baselines.ThompsonSampling}
+BASELINES = {"Thompson sampling": sv.lab.baselines.ThompsonSampling}
 PROBLEMS = ("slate", "ranking")
 HORIZONS = (10_000, 100_000, 1_000_000, 10_000_000)
 

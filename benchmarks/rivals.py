@@ -12,7 +12,6 @@ EVENTS = 1_000_000
 SEEDS = range(201, 211)  # nothing was chosen on these
 RIVALS = (  # name, guarantee
     ("thompson-sampling", None),
-    ("linucb", None),
     ("dp-imed", sv.PureDP(1.0)),
     ("dp-klucb", sv.PureDP(1.0)),
     ("phased-elimination", sv.PureDP(1.0)),

@@ -119,7 +119,7 @@ def test_both_are_compared_and_what_does_not_fit_says_why(found):
     assert "shops: regret in simulation" in printed
 
 
-class Twin(baselines.LinUCB):
+class Twin(baselines.ThompsonSampling):
     pass
 
 
@@ -130,7 +130,7 @@ class Half(base.DecisionProblem):
 @pytest.mark.parametrize(
     ("kinds", "reason"),
     [
-        ([baselines.LinUCB, Twin], "two are named linucb: LinUCB and Twin"),
+        ([baselines.ThompsonSampling, Twin], "two are named thompson-sampling: ThompsonSampling and Twin"),
         ([Half], "Half is not complete yet: it lacks examples"),
     ],
 )

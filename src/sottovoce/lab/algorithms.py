@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sottovoce._written import read
-from sottovoce.lab.baselines import BASELINES, Baseline, BestFixed
+from sottovoce.lab.baselines import BASELINES, Baseline
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.lab.seeding import Streams
-from sottovoce.learning import PrivateBandit
+from sottovoce.learning import Plan
 from sottovoce.plans.paper import paper_draft
 from sottovoce.plans.problem import Problem
 from sottovoce.playing import LocalReports
@@ -58,21 +58,26 @@ class Algorithm:
     without_privacy: str = ""
 
 
-def _bandit(setting: AlgorithmSetting, privacy: Guarantee, **choices: Any) -> PrivateBandit:
-    return setting.problem.optimizer(
-        horizon=setting.horizon,
-        privacy=privacy,
-        seed=setting.streams.coins,
-        noise=SimulatedNoise(setting.streams.noise),
-        **_without_segments({**choices, **setting.choices}, privacy),
-    )
+_Promise = Callable[[AlgorithmSetting], Guarantee]
 
 
-def _without_segments(choices: dict[str, Any], privacy: Guarantee) -> dict[str, Any]:
-    """Let no segments be told apart where segments cannot inform each other: by other plans, or from local reports."""
-    if choices.get("plan", "auto") != "auto" or isinstance(privacy, LocalDP):
-        return {**choices, "segments": None}
-    return choices
+def _ours(
+    name: str, summary: str, promise: _Promise, without: str = "", *, private: bool = True, plan: Any = "auto"
+) -> Algorithm:
+    """Return this library under a guarantee, with a plan; a plan by name, or made for a problem."""
+
+    def build(setting: AlgorithmSetting) -> Any:
+        privacy, problem = promise(setting), setting.problem
+        choices = {"plan": plan if isinstance(plan, str) else plan(setting, privacy), **setting.choices}
+        if choices["plan"] != "auto" or isinstance(privacy, LocalDP):
+            choices["segments"] = None  # by other plans, or from local reports, they cannot inform each other
+        noise = SimulatedNoise(setting.streams.noise)
+        made = problem.optimizer(
+            horizon=setting.horizon, privacy=privacy, seed=setting.streams.coins, noise=noise, **choices
+        )
+        return LocalReports(made, setting.streams.reports) if isinstance(privacy, LocalDP) else made
+
+    return Algorithm(name, summary, private, build, without)
 
 
 def _pure(setting: AlgorithmSetting) -> Guarantee:
@@ -81,22 +86,21 @@ def _pure(setting: AlgorithmSetting) -> Guarantee:
     return ApproxDP(setting.epsilon, delta) if delta else PureDP(setting.epsilon)
 
 
-def _promised(kind: type[Baseline], setting: AlgorithmSetting) -> Guarantee:
-    """Return what a baseline is asked to keep; under zCDP rho = epsilon^2/2, which is implied by pure privacy."""
-    return _pure(setting) if PureDP in kind.promises else ZCDP(setting.epsilon**2 / 2)
-
-
 def _approximate(setting: AlgorithmSetting) -> Guarantee:
     return ApproxDP(setting.epsilon, setting.choices.pop("delta", DELTA))
 
 
-def _paper_with_needed_noise(setting: AlgorithmSetting, privacy: Guarantee) -> PrivateBandit:
+def _none(setting: AlgorithmSetting) -> Guarantee:
+    return NoPrivacy()
+
+
+def _with_needed_noise(setting: AlgorithmSetting, privacy: Guarantee) -> Plan:
     """Algorithm 1 with the paper's radius, step and batches; the least noise on its tree that keeps the guarantee."""
     if setting.choices:
         raise ValueError(f"the paper's parameters with the needed noise have no setting {', '.join(setting.choices)}")
     known = {**setting.problem.settings(), "segments": None}
     problem = Problem(setting.problem.domain, setting.horizon, known.pop("loss_range"), privacy, **known)
-    return _bandit(setting, privacy, plan=replace(paper_draft(problem, needed_noise=True).finish(), name="paper"))
+    return replace(paper_draft(problem, needed_noise=True).finish(), name="paper")
 
 
 def _baseline(kind: type[Baseline]) -> Algorithm:
@@ -104,72 +108,56 @@ def _baseline(kind: type[Baseline]) -> Algorithm:
         problem, environment = setting.problem, setting.problem.environment
         if kind.linear_only and problem.losses != "linear":
             raise ValueError(f"{kind.name} is for linear losses, and those of {problem.name} are {problem.losses}")
-        arguments: dict[str, Any] = {
-            "horizon": setting.horizon,
-            "loss_range": environment.loss_range,
-            "lipschitz": environment.lipschitz,
-            "seed": setting.streams.coins,
-        }
-        if kind.private:
-            arguments |= {"privacy": _promised(kind, setting), "noise": SimulatedNoise(setting.streams.noise)}
-        if kind is BestFixed:
-            arguments["point"] = environment.comparator(setting.horizon).point
+        given: dict[str, Any] = {"horizon": setting.horizon, "seed": setting.streams.coins}
+        if kind.private:  # under zCDP rho = epsilon^2/2, which is implied by pure privacy
+            privacy = _pure(setting) if PureDP in kind.promises else ZCDP(setting.epsilon**2 / 2)
+            given |= {"privacy": privacy, "noise": SimulatedNoise(setting.streams.noise)}
         if setting.choices:
             raise ValueError(f"{kind.name} has no setting {', '.join(setting.choices)}")
-        return kind(problem.domain, **arguments)
+        return kind(problem.domain, loss_range=environment.loss_range, lipschitz=environment.lipschitz, **given)
 
     return Algorithm(kind.name, (inspect.getdoc(kind) or kind.name).splitlines()[0], kind.private, build)
 
 
-def _paper(name: str, noise: str, build: Callable[[AlgorithmSetting], Any]) -> Algorithm:
-    return Algorithm(f"paper-{name}", f"Algorithm 1 with the paper's {noise}", True, build, "paper-no-noise")
-
-
 _HERE = (
-    Algorithm(
-        "default",
-        "this library's choice at pure epsilon-privacy",
-        True,
-        lambda setting: _bandit(setting, _pure(setting)),
-        without_privacy="no-privacy",
-    ),
-    Algorithm(
+    _ours("default", "this library's choice at pure epsilon-privacy", _pure, "no-privacy"),
+    _ours(
         "worst-case",
         "the plan with the best bound against any losses, at pure epsilon-privacy",
-        True,
-        lambda setting: _bandit(setting, _pure(setting), plan="worst-case"),
+        _pure,
+        plan="worst-case",
     ),
-    Algorithm(
-        "no-privacy", "this library's choice without privacy", False, lambda setting: _bandit(setting, NoPrivacy())
-    ),
-    _paper("laplace", "Laplace noise", lambda setting: _bandit(setting, PureDP(setting.epsilon), plan="paper")),
-    _paper(
-        "gaussian",
-        f"Gaussian noise, delta = {DELTA:g}",
-        lambda setting: _bandit(setting, _approximate(setting), plan="paper"),
-    ),
-    _paper(
-        "needed-laplace",
-        "parameters and the least Laplace noise that privacy needs",
-        lambda setting: _paper_with_needed_noise(setting, PureDP(setting.epsilon)),
-    ),
-    _paper(
-        "needed-gaussian",
-        f"parameters and the least Gaussian noise that privacy needs, delta = {DELTA:g}",
-        lambda setting: _paper_with_needed_noise(setting, _approximate(setting)),
-    ),
-    Algorithm(
+    _ours("no-privacy", "this library's choice without privacy", _none, private=False),
+    _ours("paper-laplace", "Algorithm 1 with the paper's Laplace noise", _pure, "paper-no-noise", plan="paper"),
+    _ours(
+        "paper-gaussian",
+        f"Algorithm 1 with the paper's Gaussian noise, delta = {DELTA:g}",
+        _approximate,
         "paper-no-noise",
-        "Algorithm 1 with the paper's parameters, without noise",
-        False,
-        lambda setting: _bandit(setting, NoPrivacy(), plan="paper"),
+        plan="paper",
     ),
-    Algorithm(
+    _ours(
+        "paper-needed-laplace",
+        "Algorithm 1 with the paper's parameters and the least Laplace noise that privacy needs",
+        _pure,
+        "paper-no-noise",
+        plan=_with_needed_noise,
+    ),
+    _ours(
+        "paper-needed-gaussian",
+        f"Algorithm 1 with the paper's parameters and the least Gaussian noise that privacy needs, delta = {DELTA:g}",
+        _approximate,
+        "paper-no-noise",
+        plan=_with_needed_noise,
+    ),
+    _ours(
+        "paper-no-noise", "Algorithm 1 with the paper's parameters, without noise", _none, private=False, plan="paper"
+    ),
+    _ours(
         "local",
         "losses privatised by their owners, one bit each",
-        True,
-        lambda setting: LocalReports(_bandit(setting, LocalDP(setting.epsilon)), setting.streams.reports),
-        without_privacy="no-privacy",
+        lambda setting: LocalDP(setting.epsilon),
+        "no-privacy",
     ),
 )
 

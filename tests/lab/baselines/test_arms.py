@@ -12,12 +12,12 @@ from watching import watch_releases
 import sottovoce as sv
 from sampling import every
 from sottovoce.errors import DomainError
-from sottovoce.lab.baselines._linear import Features
-from sottovoce.lab.baselines._vertices import few_vertices
+from sottovoce.lab.baselines._vertices import vertices_of
 from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar, TsallisBatches, leader
 from sottovoce.lab.baselines.base import Belief, Phase
 from sottovoce.lab.baselines.dp_imed import GeometricPhases, OptimisticPhases, private_divergence
 from sottovoce.lab.baselines.phased_elimination import DesignElimination
+from sottovoce.lab.baselines.thompson_sampling import Features
 from sottovoce.lab.baselines.zcdp_elimination import GaussianElimination
 from sottovoce.lab.baselines.zcdp_thompson_sampling import NoisyPosterior
 from sottovoce.plans.problem import Problem
@@ -62,23 +62,25 @@ def as_rows(rows):
 
 
 def test_vertices_of_known_sets_are_all_found():
-    np.testing.assert_array_equal(sorted(as_rows(few_vertices(sv.domains.Simplex(5)))), np.eye(5)[::-1])
+    np.testing.assert_array_equal(sorted(as_rows(vertices_of(sv.domains.Simplex(5)))), np.eye(5)[::-1])
     chosen = [np.isin(np.arange(6), pair).astype(float) for pair in itertools.combinations(range(6), 2)]
-    assert as_rows(few_vertices(sv.domains.Hypersimplex(6, 2))) == as_rows(chosen)
+    assert as_rows(vertices_of(sv.domains.Hypersimplex(6, 2))) == as_rows(chosen)
     permutations = [np.eye(4)[list(order)].ravel() for order in itertools.permutations(range(4))]
-    assert as_rows(few_vertices(sv.domains.Birkhoff(4))) == as_rows(permutations)
-    assert few_vertices(sv.domains.ConvexHull([[0.0, 0.5], [2.0, 0.0], [0.0, 3.0]])).shape == (3, 2)
+    assert as_rows(vertices_of(sv.domains.Birkhoff(4))) == as_rows(permutations)
+    assert vertices_of(sv.domains.ConvexHull([[0.0, 0.5], [2.0, 0.0], [0.0, 3.0]])).shape == (3, 2)
 
 
 def test_vertices_are_listed_once_each_on_every_example_that_has_few():
     listed = 0
     for kind in vars(sv.domains).values():
         for domain in kind.examples() if isinstance(kind, type) and issubclass(kind, sv.domains.Domain) else ():
-            found = few_vertices(domain, 60) if domain.dimension < 9 else None
+            try:
+                found = vertices_of(domain, 60) if domain.dimension < 9 else None
+            except DomainError:
+                continue
             if found is not None and not isinstance(domain, sv.domains.ConvexHull):
                 listed += 1
                 assert len(as_rows(found)) == len(found)
-                assert set(np.unique(found)) <= {0.0, 1.0}
                 coins = np.random.default_rng(0)
                 for cost in coins.standard_normal((50, domain.dimension)):  # no answer is missing
                     assert tuple(np.rint(domain.extreme_point(cost)).tolist()) in as_rows(found)
@@ -86,7 +88,6 @@ def test_vertices_are_listed_once_each_on_every_example_that_has_few():
 
 
 def test_sets_without_a_short_list_are_refused_with_the_reason():
-    assert few_vertices(sv.domains.Hypersimplex(20, 5)) is None
     for kind in PHASED:
         for domain in (sv.domains.Ball(3), sv.domains.Hypersimplex(20, 5), sv.domains.Permutahedron([1.0, 2.0, 3.0])):
             if kind is sv.lab.baselines.ZCDPThompsonSampling:  # which asks the oracle
@@ -181,21 +182,6 @@ def test_what_is_asked_while_a_phase_waits_is_not_read_and_the_phase_goes_on(kin
         assert following.wants_loss.all()
 
 
-@every("kind", PHASED)
-def test_a_beginning_that_is_cut_short_is_begun_again(kind):
-    explorer = made(kind, sv.domains.Simplex(3))._policy.first.explorer
-    explorer._opened = -1, 0
-    coins = np.random.default_rng(0)
-    size = explorer.round_size(40)
-    explorer.begin(np.zeros(3), 40, size, coins)  # and here came an exception
-    assert explorer.round_size(40) == size
-    assert explorer.begin(np.zeros(3), 40, size, coins).draw(coins, 0, 2).wants_loss is None
-    assert explorer.begin(np.zeros(3), 40 + size, 5, coins).draw(coins, 0, 2).wants_loss is not None
-    before = explorer.knowledge()
-    explorer.learn(-1, np.zeros(3), None)  # a phase that is over
-    assert explorer.knowledge() is before
-
-
 def test_a_phase_has_exactly_its_events_however_many_blocks_it_is_drawn_in():
     learner = made(sv.lab.baselines.ZCDPElimination, sv.domains.Simplex(4), privacy=sv.ZCDP(1e-6), horizon=200_000)
     pulls = learner.ask_round().x.sum(axis=0)
@@ -256,7 +242,7 @@ def in_phase(algorithm, number):
 @every("domain", [sv.domains.Simplex(5), sv.domains.Hypersimplex(6, 2), sv.domains.Birkhoff(3)])
 def test_no_vertex_is_seen_less_clearly_than_a_g_optimal_design_allows(domain):
     """Kiefer and Wolfowitz: x' V^-1 x is at most r/q^i; r is the dimension of the features, by their rank."""
-    vertices = few_vertices(domain)
+    vertices = vertices_of(domain)
     algorithm = DesignElimination(problem(domain), scale=1.0)
     rank = np.linalg.matrix_rank(np.column_stack([np.ones(len(vertices)), vertices]))
     for number in (5, 8):
@@ -271,7 +257,7 @@ def test_no_vertex_is_seen_less_clearly_than_a_g_optimal_design_allows(domain):
 
 
 def test_estimates_are_least_squares_and_exact_without_errors():
-    vertices = few_vertices(sv.domains.Birkhoff(3))
+    vertices = vertices_of(sv.domains.Birkhoff(3))
     algorithm = DesignElimination(problem(sv.domains.Birkhoff(3)), scale=1.0)
     coins = np.random.default_rng(0)
     means = 0.3 + vertices @ coins.uniform(-0.05, 0.1, size=9)
@@ -354,7 +340,7 @@ def test_noise_widens_what_is_drawn_from():
 @every("epsilon", [1.0, 0.1])
 def test_vertices_leave_and_the_best_one_stays(epsilon):
     domain = sv.domains.Hypersimplex(5, 2)
-    cost, vertices = np.array([0.1, 0.4, 0.2, 0.6, 0.5]), few_vertices(domain)
+    cost, vertices = np.array([0.1, 0.4, 0.2, 0.6, 0.5]), vertices_of(domain)
     for seed in range(3):
         learner = sv.lab.baselines.PhasedElimination(
             domain,

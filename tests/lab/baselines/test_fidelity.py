@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import sottovoce as sv
 
@@ -65,15 +64,3 @@ def test_smith_thakurta_plays_the_leader_of_all_events():
         loss = loss_of(action.x)
         learner.tell(action.id, loss)
         total = total + 3 / plan.radius * (loss - MIDDLE) * direction
-
-
-def test_random_vertices_follow_the_solid_angles():
-    """A chi-square test at 1e-6 for the corners of a simplex; five standard errors for the mean on a ball."""
-    learner = sv.lab.baselines.UniformRandom(sv.domains.Simplex(4), horizon=8_000, loss_range=(0.0, 1.0), seed=0)
-    corners = learner.ask(8_000).x
-    assert set(np.unique(corners)) == {0.0, 1.0}
-    assert stats.chisquare(corners.sum(axis=0) * 1_024 / 8_000).pvalue > 1e-6
-    learner = sv.lab.baselines.UniformRandom(sv.domains.Ball(3), horizon=8_000, loss_range=(0.0, 1.0), seed=0)
-    points = learner.ask(8_000).x
-    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0)
-    assert np.abs(points.mean(axis=0)).max() < 5 / math.sqrt(3 * 1_024)  # so many are drawn

@@ -1,13 +1,10 @@
 """Simulations with segments: whose regret is counted, and by what."""
 
-import math
-
 import numpy as np
 import pytest
 
 import sottovoce as sv
 from lab_losses import losses_of
-from sottovoce.lab import Cell, run_cell
 from sottovoce.lab.problems import Editions
 from sottovoce.lab.problems.editions import Audiences
 
@@ -138,9 +135,9 @@ def test_minimising_with_segments_asks_each_event_for_its_segment_once_and_in_or
         sv.minimize(loss, simplex, segment_of=segment_of, **options)
 
 
-def test_whoever_plays_the_best_decision_for_all_loses_in_each_segment_what_that_loses():
-    outcome = run_cell(Cell("editions:items=6,slots=2,segments=5,differ=0.6", "best-fixed", math.inf, 3000, 0))
-    scores = outcome.run.segments
+def test_whoever_plays_the_best_decision_for_all_loses_in_each_segment_what_that_loses(steadfast):
+    world = Editions(items=6, slots=2, segments=5, differ=0.6).environment
+    scores = sv.lab.simulate(steadfast(world.domain, world.comparator(3000).point, 3000, 100), world).segments
     np.testing.assert_allclose(scores.simulation_only_loss, scores.simulation_only_one_for_all_loss)
     np.testing.assert_allclose(scores.regret, scores.one_for_all)
     assert scores.one_for_all.sum() > 0

@@ -15,27 +15,9 @@ LISTED = (Simplex(4), Hypersimplex(5, 2))
 _TRIALS = 32  # random costs whose answers must be of zeros and ones
 
 
-def vertices_of(domain: Domain) -> Floats:
-    """Return the vertices of a set, one a row, or say why an algorithm that needs a list of them is not for this set.
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> vertices_of(sv.domains.Hypersimplex(3, 2)).sum(axis=0)
-    array([2., 2., 2.])
-    """
-    found = few_vertices(domain)
-    if found is None:
-        raise DomainError(
-            f"it needs a list of at most {MOST_VERTICES:,} vertices, and {domain!r} has more, or some that are not "
-            "of zeros and ones; use an algorithm that needs only the linear oracle, such as thompson-sampling"
-        )
-    return found
-
-
 @lru_cache(maxsize=64)
-def few_vertices(domain: Domain, most: int = MOST_VERTICES) -> Floats | None:
-    """Return all vertices, one a row; None if there are more than `most`, or if they are not of zeros and ones.
+def vertices_of(domain: Domain, most: int = MOST_VERTICES) -> Floats:
+    """Return the vertices of a set, one a row, or say why an algorithm that needs a list of them is not for this set.
 
     A vertex that begins with given bits exists if and only if the oracle, charged 1 for every bit that differs, answers
     at no cost. So every prefix is asked once which has a vertex below it: some n calls for each vertex. That all
@@ -44,14 +26,19 @@ def few_vertices(domain: Domain, most: int = MOST_VERTICES) -> Floats | None:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> len(few_vertices(sv.domains.Hypersimplex(6, 2))), len(few_vertices(sv.domains.Birkhoff(4)))
+    >>> len(vertices_of(sv.domains.Hypersimplex(6, 2))), len(vertices_of(sv.domains.Birkhoff(4)))
     (15, 24)
     """
     if isinstance(domain, ConvexHull):
-        return domain.points if len(domain.points) <= most else None
-    found = _binary_vertices(domain, most) if _is_binary(domain) else None
-    if found is not None:
-        found.setflags(write=False)
+        found = domain.points if len(domain.points) <= most else None
+    else:
+        found = _binary_vertices(domain, most) if _is_binary(domain) else None
+    if found is None:
+        raise DomainError(
+            f"it needs a list of at most {most:,} vertices, and {domain!r} has more, or some that are not "
+            "of zeros and ones; use an algorithm that needs only the linear oracle, such as thompson-sampling"
+        )
+    found.setflags(write=False)
     return found
 
 

@@ -1,7 +1,6 @@
 """Asi, Raman & Talwar: a private bandit from one that is not, by batches; for arms and losses that may change."""
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -55,11 +54,6 @@ class TsallisBatches(Policy):
         arm = int(np.random.default_rng([self.seed, number]).choice(len(odds), p=odds / odds.sum()))
         phase = Phase(self.arms[arm : arm + 1], np.array([self.batch]))
         return Belief(phase, _Batch(totals, number, arm, float(odds[arm])))
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """What the plan says."""
-        return {"arms": len(self.arms), "batch": self.batch}
 
 
 def leader(totals: Floats, step: float) -> Floats:

@@ -14,9 +14,9 @@ Tests: tests/lab/baselines/test_contract.py, tests/lab/baselines/test_arms.py, t
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -72,8 +72,15 @@ class Belief(NamedTuple):
     known: Any = None
 
 
-class Policy(ABC):
+class _State(NamedTuple):
+    number: int  # phases that were taken in
+    belief: Belief
+
+
+class Policy(Explorer):
     """What is different from one baseline to the next: what it begins with, and what it makes of a phase's sums.
+
+    It plays its phases one a round.
 
     Parameters
     ----------
@@ -89,9 +96,12 @@ class Policy(ABC):
 
     def __init__(self, problem: Problem, scale: float = 0.0, seed: Any = 0) -> None:
         self.problem, self.scale, self.seed = problem, scale, seed
+        self.grid_steps = 0  # of the losses' grid, where it learns from squares
         self.set_up()
+        self._known = _State(0, self.start())
+        self._opened = -1, 0  # the phase that was begun last, and after how many events
 
-    def set_up(self) -> None:  # noqa: B027  # most need none
+    def set_up(self) -> None:  # most need none
         """Prepare what follows from these alone."""
 
     @abstractmethod
@@ -117,14 +127,47 @@ class Policy(ABC):
         """Of pure privacy, for which the scale is B/epsilon; infinite if there is no noise."""
         return self.problem.width / self.scale if self.scale else math.inf
 
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """What a plan says of it: names and values."""
-        return {}
-
     def bound(self) -> float:
         """Bound the expected regret; infinite if there is no bound with constants."""
         return math.inf
+
+    def leader(self, dual: Floats) -> Floats:
+        """Return the mean action of the phase that comes next; a dual vector plays no part."""
+        return self._known.belief.phase.mean
+
+    def _is_due(self, passed: int) -> bool:
+        """Whether the phase is to begin here: it has not begun, or its beginning, just here, was cut short."""
+        number, place = self._opened
+        return number != self._known.number or place == passed
+
+    def round_size(self, passed: int) -> int:
+        """Return the size of the phase, or of a round that is played while it waits for its losses."""
+        return self._known.belief.phase.size if self._is_due(passed) else _MEANWHILE
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PhaseExploration":
+        """Begin the phase, unless it is begun and waits for its losses."""
+        number, belief = self._known
+        if not self._is_due(passed):
+            return PhaseExploration(self, belief.phase._replace(reads=False), number, coins)
+        self._opened = number, passed
+        return PhaseExploration(self, belief.phase, number, coins)
+
+    def resume(self, point: Floats, record: Record) -> NoReturn:
+        """Refuse: its rounds are never taken up again."""
+        raise StateRefused("a baseline is for comparisons: it has no state to save")
+
+    def take_in(self, number: int, sums: Floats, squares: Floats | None) -> None:
+        """Learn from the sums of a phase, once."""
+        if number == self._known.number:
+            self._known = _State(number + 1, self.learn(self._known.belief, sums, squares))
+
+    def knowledge(self) -> _State:
+        """Return what was learned."""
+        return self._known
+
+    def go_back(self, knowledge: _State) -> None:
+        """Know no more than what `knowledge` returned."""
+        self._known = knowledge
 
 
 @dataclass(frozen=True)
@@ -135,13 +178,10 @@ class PolicyPlan(Plan):
     ----------
     source, order
         Where the algorithm comes from, and how its source says that regret grows.
-    parameters
-        Names and values.
     """
 
     source: str = ""
     order: str = "T"
-    parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def what(self) -> str:
@@ -151,10 +191,8 @@ class PolicyPlan(Plan):
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What it says: names and texts."""
-        values = {name: f"{one:.4g}" if isinstance(one, float) else str(one) for name, one in self.parameters.items()}
         return (
             ("method", f"{self.what} ({self.source})"),
-            *values.items(),
             ("noise", self._noising()),
             ("regret", f"{self._costing()}; grows as {self.order}"),
         )
@@ -221,20 +259,16 @@ class Baseline(PrivateBandit):
     def _planned(self, problem: Problem) -> Plan:
         """Return the plan for a problem: that of a policy, unless there is another."""
         noise, placement = probe_noise_of(problem), problem.placement("plain")
-        policies = [self._policy_for(problem, scale) for scale in (noise.in_loss_units, 0.0)]
+        policies = [self.policy(problem, scale, self._lot) for scale in (noise.in_loss_units, 0.0)]
         ceiling = problem.horizon * problem.width
         bound, without_privacy = (min(one.bound(), ceiling) for one in policies)
         self._made = policies[0]
         # To the planner it is a design all of whose events explore: one number for each action, released once.
-        events = policies[0].start().phase.size
-        given = {
-            **common_fields(problem, placement, PROBE_SUMS, noise),
-            "name": self.name,
-            "batch_size": min(problem.horizon, events),
-            "options": DesignOptions(rate=1.0, probe_events=events),
-        }
+        events = policies[0].round_size(0)
+        common = common_fields(problem, placement, PROBE_SUMS, noise)
+        chosen = {"batch_size": min(problem.horizon, events), "options": DesignOptions(rate=1.0, probe_events=events)}
         return PolicyPlan(
-            **given,
+            **{**common, **chosen, "name": self.name},
             step=1.0,
             gap=1e-6 * placement.working.diameter**2,
             max_calls=10_000,
@@ -245,20 +279,16 @@ class Baseline(PrivateBandit):
             no_learning=ceiling,
             source=self.source,
             order=self.order,
-            parameters=policies[0].parameters,
         )
-
-    def _policy_for(self, problem: Problem, scale: float) -> Policy:
-        return self.policy(problem, scale, self._lot)
 
     def _build(self, *arguments: Any) -> None:
         """Let the policy find points and actions; how losses are noised and released stays `PrivateBandit`'s."""
         super()._build(*arguments)
         if self._made is not None:
             epoch: Any = self._policy.first
-            explorer = PhasedExplorer(self._made, epoch.grid.steps if self._made.squares else 0)
+            self._made.grid_steps = epoch.grid.steps if self._made.squares else 0
             gradient = epoch.learner.gradient
-            epoch.exchange(explorer, NoisyOCO(self.domain, gradient=gradient, step=1.0, point_map=explorer.leader))
+            epoch.exchange(self._made, NoisyOCO(self.domain, gradient=gradient, step=1.0, point_map=self._made.leader))
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -274,72 +304,12 @@ class Baseline(PrivateBandit):
         return f"{type(self).__name__}({self.domain!r}, horizon={self.horizon}, closed_rounds={self.round})"
 
 
-class _PhaseState(NamedTuple):
-    number: int  # phases that were taken in
-    belief: Belief
-
-
-class PhasedExplorer(Explorer):
-    """Plays the phases of a policy, one a round.
-
-    Parameters
-    ----------
-    policy
-        What is played.
-    squares
-        The steps of the losses' grid, where it learns from squares; else 0.
-    """
-
-    def __init__(self, policy: Policy, squares: int = 0) -> None:
-        self._policy, self.squares = policy, squares
-        self._known = _PhaseState(0, policy.start())
-        self._opened = -1, 0  # the phase that was begun last, and after how many events
-
-    def leader(self, dual: Floats) -> Floats:
-        """Return the mean action of the phase that comes next; a dual vector plays no part."""
-        return self._known.belief.phase.mean
-
-    def _is_due(self, passed: int) -> bool:
-        """Whether the phase is to begin here: it has not begun, or its beginning, just here, was cut short."""
-        number, place = self._opened
-        return number != self._known.number or place == passed
-
-    def round_size(self, passed: int) -> int:
-        """Return the size of the phase, or of a round that is played while it waits for its losses."""
-        return self._known.belief.phase.size if self._is_due(passed) else _MEANWHILE
-
-    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PhaseExploration":
-        """Begin the phase, unless it is begun and waits for its losses."""
-        number, belief = self._known
-        if not self._is_due(passed):
-            return PhaseExploration(self, belief.phase._replace(reads=False), number, coins)
-        self._opened = number, passed
-        return PhaseExploration(self, belief.phase, number, coins)
-
-    def resume(self, point: Floats, record: Record) -> NoReturn:
-        """Refuse: its rounds are never taken up again."""
-        raise StateRefused("a baseline is for comparisons: it has no state to save")
-
-    def learn(self, number: int, sums: Floats, squares: Floats | None) -> None:
-        """Take in the sums of a phase, once."""
-        if number == self._known.number:
-            self._known = _PhaseState(number + 1, self._policy.learn(self._known.belief, sums, squares))
-
-    def knowledge(self) -> _PhaseState:
-        """Return what was learned."""
-        return self._known
-
-    def go_back(self, knowledge: _PhaseState) -> None:
-        """Know no more than what `knowledge` returned."""
-        self._known = knowledge
-
-
 class PhaseExploration(Exploration):
     """One phase: who plays what is a uniformly random order of exactly so many events for each action."""
 
-    def __init__(self, explorer: PhasedExplorer, phase: Phase, number: int, coins: np.random.Generator) -> None:
-        self._explorer, self._phase, self._number = explorer, phase, number
-        self.numbers, self.squares = len(phase.counts), explorer.squares
+    def __init__(self, policy: Policy, phase: Phase, number: int, coins: np.random.Generator) -> None:
+        self._policy, self._phase, self._number = policy, phase, number
+        self.numbers, self.squares = len(phase.counts), policy.grid_steps
         if phase.reads:
             self._order = coins.permutation(np.repeat(np.arange(self.numbers), phase.counts))
 
@@ -356,7 +326,7 @@ class PhaseExploration(Exploration):
     def estimate(self, sums: Floats, weights: Floats, squares: Floats | None = None) -> Floats:
         """Let the policy learn; there is no gradient."""
         if self._phase.reads:
-            self._explorer.learn(self._number, sums, squares)
+            self._policy.take_in(self._number, sums, squares)
         return np.zeros(self._phase.actions.shape[1])
 
     def record(self) -> Record:

@@ -1,7 +1,6 @@
 """Azize, Wu, Honda, Orabona, Ito & Basu: DP-IMED and DP-KLUCB, for arms."""
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -80,11 +79,6 @@ class GeometricPhases(Policy):
         means, pulls = np.clip(known.sums / known.pulls, 0.0, 1.0), known.pulls
         best = np.full(len(means), means.max())
         return -(pulls * private_divergence(means, best, self.epsilon) + np.log(pulls))
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """What the plan says."""
-        return {"arms": len(self.arms), "alpha": ALPHA}
 
 
 class OptimisticPhases(GeometricPhases):

@@ -1,18 +1,51 @@
 """Linear Thompson sampling, in batches that grow."""
 
 import math
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.lab.baselines._linear import Features
+from sottovoce.domains import Domain
 from sottovoce.lab.baselines.base import Baseline, Belief, Phase, Policy
 
 SAMPLES = 12  # of a batch
 GROWTH = 0.1  # a batch, relative to what was learned before
 _DIRECTIONS = 64  # that the prior's scale is taken from
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """From actions to features, and from a parameter to the cost that the linear oracle takes.
+
+    A loss that is linear in the action is <theta, phi(x)> on average, with phi(x) = ((x - c)/R, 1), c the set's centre
+    and R its outer radius: every affine function on the set, and features of length sqrt(2) at most. Directions that
+    the set does not have are never learned, and never matter.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> features = Features(sv.domains.Ball(2, radius=4.0))
+    >>> features(np.array([[4.0, 0.0]])), features.cost(np.array([8.0, 4.0, 5.0]))
+    (array([[1., 0., 1.]]), array([2., 1.]))
+    """
+
+    domain: Domain
+
+    def __call__(self, actions: Floats) -> Floats:
+        """Return the features of actions, one a row."""
+        places = (actions - self.domain.center) / self.domain.outer_radius
+        return np.column_stack([places, np.ones(len(actions))])
+
+    @property
+    def size(self) -> int:
+        """Their number."""
+        return self.domain.dimension + 1
+
+    def cost(self, theta: Floats) -> Floats:
+        """Return the cost whose cheapest vertex is that of a parameter."""
+        return np.asarray(theta[:-1] / self.domain.outer_radius)
 
 
 class _Learned(NamedTuple):
@@ -81,11 +114,6 @@ class PosteriorSamples(Policy):
         size = max(SAMPLES, math.ceil(GROWTH * known.events))
         return Belief(Phase(played, np.bincount(np.resize(np.ravel(group), size), minlength=len(played))), known)
 
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """What the plan says."""
-        return {"batch": f"{SAMPLES} samples; a tenth of the events before it"}
-
 
 class ThompsonSampling(Baseline):
     """Linear Thompson sampling: the cheapest vertices of parameters drawn from the posterior, in batches. Not private.
@@ -100,7 +128,7 @@ class ThompsonSampling(Baseline):
     is wider by a factor of sqrt(9 d log(T)) for the sake of the proof; that factor is left out, as is usual, and helps
     this comparison. From memory; the exponent is tested in simulation.
 
-    Differences: losses in place of rewards. Prior: every feature (see _linear.py) has an independent parameter, so
+    Differences: losses in place of rewards. Prior: every feature (see `Features`) has an independent parameter, so
     wide that the losses of random vertices deviate by B/4; the level deviates by B/4 from the middle of the range. The
     variance of a loss is learned from events that played the same vertex in the same batch, starting at B^2/8 with the
     weight of six, and kept between B^2/400 and B^2/4.

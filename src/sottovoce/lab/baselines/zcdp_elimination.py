@@ -1,7 +1,6 @@
 """Elimination by optimal designs with Gaussian noise, after Azize & Basu's AdaC-GOPE."""
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -27,11 +26,6 @@ class GaussianElimination(DesignElimination):
         own = self.width * math.sqrt(rank * logarithm / 2)
         noise = self.scale * rank * math.sqrt(2 * logarithm * played)
         return float(((own + math.sqrt(own**2 + 4 * aim * noise)) / (2 * aim)) ** 2)
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """What the plan says."""
-        return {"vertices": len(self.vertices)}
 
     def bound(self) -> float:
         """Bound the expected regret: what outlives phase i is worse by at most 4 B/2^i, as in `DesignElimination`.
@@ -75,8 +69,8 @@ class ZCDPElimination(Baseline):
     >>> learner = sv.lab.baselines.ZCDPElimination(
     ...     sv.domains.Birkhoff(3), horizon=10_000, loss_range=(0.0, 1.0), privacy=sv.ZCDP(rho=0.5), seed=1
     ... )
-    >>> learner.plan.parameters["vertices"], len(learner.ask_round().ids)
-    (6, 336)
+    >>> len(learner.ask_round().ids)
+    336
     """
 
     name, source, order = "zcdp-elimination", "after Azize & Basu 2024", "sqrt(d T log T) + d^2 log(T)/sqrt(rho)"

@@ -1,15 +1,14 @@
 """Thompson sampling that takes noise for uncertainty, after Riyazat & Ukwatta's AdaPrivate-TS."""
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.lab.baselines._linear import Features
 from sottovoce.lab.baselines._vertices import LISTED
 from sottovoce.lab.baselines.base import Baseline, Belief, Phase, Policy
+from sottovoce.lab.baselines.thompson_sampling import Features
 from sottovoce.privacy import ZCDP
 
 SAMPLES = 64  # of a batch
@@ -62,11 +61,6 @@ class NoisyPosterior(Policy):
         vertices = np.array([domain.extreme_point(self.features.cost(theta)) for theta in thetas])
         played, counts = np.unique(vertices, axis=0, return_counts=True)
         return Belief(Phase(played, counts * max(1, math.ceil(GROWTH * known.events / SAMPLES))), known)
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """What the plan says."""
-        return {"batch": f"{SAMPLES} samples; 0.3 times the events before it", "ridge": RIDGE}
 
 
 class ZCDPThompsonSampling(Baseline):
