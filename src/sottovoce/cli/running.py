@@ -13,9 +13,9 @@ from sottovoce._extras import load
 from sottovoce._written import bare_name
 from sottovoce.cli import parsing
 from sottovoce.cli.folders import check_folder
+from sottovoce.lab import Run, simulate
 from sottovoce.lab.problems import PROBLEMS, DecisionProblem
 from sottovoce.lab.problems.naming import make_problem
-from sottovoce.lab import Run, simulate
 from sottovoce.privacy import Guarantee, NoPrivacy, PureDP, SimulatedNoise
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
