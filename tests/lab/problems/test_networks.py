@@ -38,6 +38,15 @@ def test_every_network_loads_and_its_distances_and_routes_are_shortest(name):
                 assert far[i, j] == pytest.approx(far[i, before[i, j]] + graph[last][target]["weight"])
 
 
+def test_ways_come_nearer_to_the_target_and_none_is_left_out():
+    network = load_network("polska")
+    far = dict(zip(network.places, network.shortest()[0][list(network.places).index("Rzeszow")], strict=True))
+    ways = network.towards("Szczecin", "Rzeszow")
+    assert all(far[tail] > far[head] for tail, head in ways)
+    graph = nx.DiGraph([(a, b) if far[a] > far[b] else (b, a) for a, b in network.links])
+    assert len(ways) == graph.subgraph({"Szczecin", *nx.descendants(graph, "Szczecin")}).number_of_edges()
+
+
 def test_loads_add_up_over_shortest_routes():
     line = Network({"a": (0, 0), "b": (1, 0), "c": (2, 0)}, (("a", "b"), ("b", "c")), (1.0, 1.0))
     loads = line.loads(np.arange(9.0).reshape(1, 3, 3))

@@ -73,6 +73,15 @@ class Network(NamedTuple):
         far, before = dijkstra(lengths, directed=False, return_predecessors=True)
         return np.asarray(far), before.astype(np.int64)
 
+    def towards(self, source: str, target: str) -> list[tuple[str, str]]:
+        """Return the ways from the source that come nearer to the target with every link: there is no cycle."""
+        far = dict(zip(self.places, self.shortest()[0][list(self.places).index(target)], strict=True))
+        ways = [way for a, b in self.links for way in ((a, b), (b, a)) if far[way[1]] < far[way[0]]]
+        reached = {source}
+        for tail, head in sorted(ways, key=lambda way: -far[way[0]]):  # farthest first
+            reached |= {head} if tail in reached else set()
+        return [way for way in ways if way[0] in reached]
+
     def loads(self, traffic: Vector) -> dict[tuple[Any, Any], Vector]:
         """Return the load of each link in each direction when all traffic takes shortest routes.
 

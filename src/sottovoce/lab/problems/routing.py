@@ -97,8 +97,7 @@ class Routing(DecisionProblem):
         self.source, self.target = source, target or nodes[int(far[nodes.index(source)].argmax())]
         if self.source == self.target:
             raise ValueError(f"source and target must be two places, got {self.source!r} for both")
-        both = [*known.links, *(way[::-1] for way in known.links)]
-        paths = Paths.toward(both, source=self.source, target=self.target, lengths=known.lengths * 2)
+        paths = Paths(known.towards(self.source, self.target), source=self.source, target=self.target)
         if paths.affine_dimension < 1:
             raise ValueError(
                 f"source and target must have a choice of routes between them; {self.source!r} and "
