@@ -37,7 +37,7 @@ def calls() -> dict[str, str]:
             queries = [query["name"] for query in one.get("parameters", ()) if query["in"] == "query"]
             asked = f" `?{'=`, `?'.join(queries)}=`" if queries else ""
             found[f"{method.upper()} {path.replace(':path}', '}')}"] = f"{one['summary']}{asked}"
-    return found | {"GET /sottovoce.js": "The client for pages."}
+    return found
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -301,7 +301,9 @@ def test_an_answer_of_the_service_that_says_how_many_items_were_clicked(monkeypa
     monkeypatch.setattr(sv.Study, "_by_item", by_item)
     assert not found(BY_ITEM, most=1, schedules=["block"])
     said = studies.counted
-    monkeypatch.setattr(studies, "counted", lambda told: said(told._replace(recorded=told.recorded + clicked[-1])))
+    monkeypatch.setattr(
+        studies, "counted", lambda context, told: said(context, told._replace(recorded=told.recorded + clicked[-1]))
+    )
     assert "an answer shows" in found(BY_ITEM, most=1, schedules=["block"])
 
 

@@ -55,8 +55,8 @@ def test_every_address_that_shows_a_study_is_looked_at(tmp_path):
     reading = {one.path for one in app.routes if "GET" in (getattr(one, "methods", None) or ())}
     of_a_study = {path for path in reading if "/studies" in path}
     looked_at = {address.replace("/audit", "/{name:path}") for address in audited.ADDRESSES}
-    # From "/", from the posterior, and from the parts of the dashboard that it is made of.
-    follows = {"/dashboard/parts/studies", *(f"/studies/{{name:path}}/{one}" for one in ("forecast", "report"))}
+    # From the posterior, and from the page of the dashboard that has the same parts.
+    follows = {f"/studies/{{name:path}}/{one}" for one in ("forecast", "report")}
     assert of_a_study <= looked_at | follows
 
 

@@ -1,8 +1,6 @@
 """What can be called over HTTP, and what comes back."""
 
 import json
-import shlex
-from functools import partial
 from urllib.parse import quote
 
 import numpy as np
@@ -12,11 +10,8 @@ import sottovoce as sv
 from sampling import every
 from sottovoce.client._answers import posterior
 from sottovoce.rehearsal import NotRehearsed
-from sottovoce.service.dashboard.manual import manual
 from sottovoce.service.endpoints.models import Tell
 from sottovoce.studies import Study, delete_study
-
-STREAM = {"Content-Type": "application/x-ndjson"}
 
 
 def problem(answer, kind):
@@ -66,25 +61,6 @@ def test_numbers_are_written_as_they_are_wanted(spring):
     assert len(sparse["index"]) == len(sparse["value"]) == 2
     assert spring.ask(x="none")["x"] is None
     assert [one["x"] for one in spring.ask(size=2, x="sparse")["actions"]] != [None, None]
-
-
-def test_a_stream_is_recorded_line_by_line(spring):
-    ids = [action["id"] for action in spring.ask(size=700)["actions"]]
-    lines = "".join(json.dumps({"id": one, "loss": 0.5}) + "\n" for one in ids)
-    answer = spring.client.post("/studies/spring/tell", content=lines, headers=STREAM)
-    assert answer.json() == {"recorded": 700, "already": 0, "dropped": 0}
-
-
-def test_a_line_that_is_refused_is_named_and_what_came_before_stays(spring):
-    ids = [action["id"] for action in spring.ask(size=3)["actions"]]
-    good = [json.dumps({"id": one, "loss": 0.5}) for one in ids]
-    for bad, kind in (('{"id": "x", "loss": 0.5}', "unknown-action"), ('{"id": 3}', "malformed"), ("{", "malformed")):
-        lines = "\n".join([good[0], "", bad, good[1]])
-        found = problem(spring.client.post("/studies/spring/tell", content=lines, headers=STREAM), kind)
-        assert found["line"] == 3
-    assert spring.look("status")["told"] >= 1
-    assert spring.client.post("/studies/spring/tell", content="\n".join(good), headers=STREAM).status_code == 200
-    assert spring.look("status")["told"] == 3
 
 
 def test_forgotten_actions_take_no_loss(spring):
@@ -187,7 +163,7 @@ def test_creating_says_what_is_wrong_without_repeating_it(spring):
         ({"domain": "a secret"}, "domain"),
         ({"domain": "simplex:77777777777"}, "whole numbers"),
         ({"domain": {"a secret": 1}}, "domain"),
-        ({"a secret": 1}, "member"),
+        ({"a secret": 1}, "Extra inputs are not permitted"),
         ({"choices": {"a secret": 1}}, "..."),
         ({"plan": "a secret"}, "plan"),
         ({"labels": ["a secret"]}, "labels"),
@@ -215,13 +191,18 @@ def test_creating_warns_of_a_promise_that_protects_hardly_anybody(served):
 
 
 def test_a_forecast_is_played_once_for_each_release(spring, monkeypatch):
+    wish = {"name": "other", "domain": "simplex:3", "horizon": 60, "privacy": {"epsilon": 1.0}, "losses": "linear"}
+    assert spring.client.post("/studies", json=wish | {"rehearse": True}).status_code == 201
+    assert spring.look("plan", "other")["forecast"]["horizon"] == 60
+    refused = spring.client.post("/studies", json=wish | {"name": "long", "horizon": None, "rehearse": True})
+    assert refused.json()["detail"] == "rehearse is for studies with a horizon, and without segments."
     played = []
 
-    def play(times):
-        played.append(times)
+    def play(study, rehearse):
+        played.append(rehearse)
         raise NotRehearsed("it is said once")
 
-    monkeypatch.setattr(Study, "_forecaster", lambda study, times: partial(play, times))
+    monkeypatch.setattr(Study, "forecast", play)
     for rehearse in (0.3, 0.5, 0.3):
         refused = spring.client.get(f"/studies/spring/forecast?rehearse={rehearse}")
         assert problem(refused, "state-refused")["detail"] == "it is said once"
@@ -292,19 +273,19 @@ def test_studies_take_turns_where_few_can_be_open(serve, sqlite_url):
         for name in names:
             served.tell(name, id=served.ask(name)["id"], loss=0.5)
     assert [served.look("status", name)["told"] for name in names] == [3] * 5
-    assert len(served.app.state.context.studies) <= 2
+    assert len(served.app.state.context.studies._open) <= 2
 
 
-def test_readiness_is_about_the_storage(served, monkeypatch):
+def test_readiness_is_about_the_storage(serve, own_server):
+    served = serve(storage=f"{own_server.url}/postgres")
     assert served.client.get("/ready").json() == {"status": "ok"}
-
-    def away():
-        raise OSError("a secret")
-
-    monkeypatch.setattr(served.app.state.context, "reach", away)
-    answer = served.client.get("/ready")
-    assert (answer.status_code, "secret" in answer.text) == (503, False)
+    own_server.stop()
+    away = served.client.get("/ready")
+    assert (problem(away, "storage-error")["status"], "127.0.0.1" in away.text) == (503, False)
     assert served.client.get("/health").json() == {"status": "ok"}
+    own_server.start()
+    found = [served.client.get("/ready").status_code for _ in range(4)]
+    assert found[-1] == 200  # a lost connection is noticed once by each that has one
 
 
 def test_no_loss_that_was_read_is_in_print():
@@ -328,29 +309,28 @@ def test_a_refusal_repeats_no_value_and_of_what_may_be_private_no_name(served):
         assert "7321" not in answer.text
 
 
-NUMBERS = "loss must be numbers: one for each action, or a list or an object of those of its items."
-
-
 @every(
     ("path", "body", "words"),
     [
-        ("/spring/ask", {"size": 0}, "size must be at least 1."),
-        ("/spring/forget", {"id": 1, "ids": ["a"]}, "The body has a member 'id', which is not known; known are ids."),
-        ("/spring/ask", {"x": "all"}, "x must be 'dense', 'sparse' or 'none'."),
-        ("/spring/ask", [1], "The body must be an object."),
-        ("/spring/tell", {"id": 1, "loss": "0.5"}, f"id must be a text; {NUMBERS}"),
-        ("/spring/forget", {"ids": []}, "ids must have at least 1 members."),
+        ("/spring/ask", {"size": 0}, "size: Input should be greater than or equal to 1"),
+        ("/spring/forget", {"planted": 1, "ids": ["a"]}, "the body: Extra inputs are not permitted"),
+        ("/spring/ask", {"x": "all"}, "x: Input should be 'dense', 'sparse' or 'none'"),
+        ("/spring/ask", [1], "the body: Input should be a valid dictionary"),
+        (
+            "/spring/tell",
+            {"id": 1, "loss": "0.5"},
+            "id: Input should be a valid string; loss: Input should be a valid number, or Input should be a valid list",
+        ),
         (
             "",
-            {"name": "a", "domain": "simplex:3", "horizon": 9, "privacy": {"epsilonn": 1}},
-            "privacy has a member 'epsilonn', which is not known; known are epsilon, delta, rho, local, none, "
-            "contributions.",
+            {"name": "a", "domain": "simplex:3", "horizon": 9, "privacy": {"epsilon": "1"}},
+            "privacy.epsilon: Input should be a valid number",
         ),
     ],
 )
-def test_a_refusal_says_in_a_sentence_what_would_do(served, path, body, words):
+def test_a_refusal_says_what_would_do(served, path, body, words):
     answer = served.client.post(f"/studies{path}", json=body)
-    assert (answer.status_code, answer.json()["detail"]) == (422, words)
+    assert (answer.status_code, answer.json()["detail"].startswith(words)) == (422, True), answer.text
 
 
 def test_a_set_changes_for_whoever_asks_next(spring):
@@ -384,15 +364,6 @@ def test_a_set_changes_for_whoever_asks_next(spring):
         assert "planted" not in refused.text
 
 
-def test_a_study_that_is_rehearsed_has_its_forecast(served):
-    wish = {"name": "spring", "domain": "simplex:3", "horizon": 60, "privacy": {"epsilon": 1.0}, "losses": "linear"}
-    for status in (201, 200):  # the same again
-        assert served.client.post("/studies", json=wish | {"rehearse": True}).status_code == status
-    assert served.look("plan")["forecast"]["horizon"] == 60
-    refused = served.client.post("/studies", json=wish | {"name": "long", "horizon": None, "rehearse": True})
-    assert refused.json()["detail"] == "rehearse is for studies with a horizon, and without segments."
-
-
 def test_losses_of_items_are_told_by_name_or_in_order(served):
     served.create(name="spring", integral=True, loss_range=[-1.0, 0.0], feedback="items", most=1.0, choices={})
     one, other = served.ask(), served.ask()
@@ -406,16 +377,16 @@ def test_losses_of_items_are_told_by_name_or_in_order(served):
     refused = served.tell(id=last["id"], loss={unknown: -1.0})
     assert refused.status_code == 422
     assert unknown not in refused.text
-    lines = json.dumps({"id": last["id"], "loss": {last["chosen"][0]: -1.0}}) + "\n"
-    assert served.client.post("/studies/spring/tell", content=lines, headers=STREAM).json()["recorded"] == 1
 
 
 def test_an_item_that_is_called_like_a_member_is_not_named_in_a_refusal(served):
     labels = ["report", "late", "cocoa", "milk", "water", "juice"]
+    names = ("report", "late")
     served.create(labels=labels, integral=True, loss_range=[-1.0, 0.0], feedback="items", most=1.0, choices={})
     for told in ({"report": "much"}, {"late": None}, {"report": [1.0]}):
         refused = served.tell(id=served.ask()["id"], loss=told)
-        assert (refused.status_code, refused.json()["detail"]) == (422, NUMBERS)
+        assert refused.status_code == 422
+        assert not [one for one in names if one in refused.json()["detail"]]
 
 
 def test_a_study_that_was_deleted_is_not_found_and_another_one_of_its_name_is(serve, sqlite_url):
@@ -430,12 +401,16 @@ def test_a_study_that_was_deleted_is_not_found_and_another_one_of_its_name_is(se
     assert service.tell(id=service.ask()["id"], loss=0.5).json()["recorded"] == 1
 
 
-def test_every_example_of_the_manual_is_understood(served):
-    """In the order of the page, with what its first examples create: nothing is malformed, or of a name that is not."""
-    for one in manual(served.app.openapi(), served.url):
-        words = shlex.split(one.curl.replace("\\\n", " "))
-        address = next(word for word in words if word.startswith(served.url))
-        body = words[words.index("--data") + 1] if "--data" in words else None
-        answer = served.client.request(one.method, address, content=body)
-        assert answer.status_code != 422, (one.curl, answer.text)
-        assert "not-found" not in answer.text or one.path == "/openapi.json", (one.curl, answer.text)
+def test_every_example_of_the_document_is_understood(served):
+    """In its order, with what the first examples create: nothing is malformed, or of a name that is not."""
+    document = served.app.openapi()
+    for path, ways in document["paths"].items():
+        for way, about in ways.items():
+            wanted = about.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            names = [one["$ref"].rpartition("/")[2] for one in wanted.get("anyOf", [wanted]) if "$ref" in one]
+            example = next((document["components"]["schemas"][name]["example"] for name in names), None)
+            place = path.replace("{name}", "prices" if path.startswith("/evaluations") else "spring")
+            needed = {one["name"]: 0 for one in about.get("parameters", ()) if one["in"] == "query" and one["required"]}
+            answer = served.client.request(way, place, json=example, params=needed)
+            assert answer.status_code != 422, (path, answer.text)
+            assert "study-not-found" not in answer.text, (path, answer.text)

@@ -142,10 +142,9 @@ def test_a_study_is_asked_and_told_through_nginx_and_nginx_keeps_nothing_of_it(f
     assert curl(*key, f"{base}/studies", "-d", json.dumps(study))[0] == 201
     _, _, body = curl(*key, f"{base}/studies/a%20b/ask", "-d", '{"size": 1500}')
     ids = [one["id"] for one in json.loads(body)["actions"]]
-    stream = "".join(f'{{"id": "{one}", "loss": {LOSS}}}\n' for one in ids)
-    assert len(stream) > 16_384 * 4  # more than nginx holds in memory, if it gathers a body before it passes it on
-    lines = ("-H", "Content-Type: application/x-ndjson", "--data-binary", "@-")
-    status, _, body = curl(*key, *lines, f"{base}/studies/a%20b/tell", send=stream)
+    block = json.dumps({"ids": ids, "losses": [float(LOSS)] * len(ids)}, indent=8)
+    assert len(block) > 16_384 * 4  # more than nginx holds in memory, if it gathers a body before it passes it on
+    status, _, body = curl(*key, "--data-binary", "@-", f"{base}/studies/a%20b/tell", send=block)
     assert (status, json.loads(body)["recorded"]) == (200, 1500)
     assert "temporary file" not in (front["folder"] / "sottovoce.error.log").read_text()
     wrong = f"{base}/studies/a%20b/tell?loss={LOSS}"

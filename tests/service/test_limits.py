@@ -1,25 +1,24 @@
-"""How often and how much: buckets let through what they promise, and bodies are refused before they are read."""
+"""How often and how much: buckets let through what they promise, and no body is held beyond its limit."""
 
 import asyncio
 import json
 from fractions import Fraction
 
 import pytest
-from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
-from starlette.responses import Response
 
-from sampling import every
-from sottovoce.service.body_limit import BodyLimit
+from sottovoce.service.app import create_app
 from sottovoce.service.gate import Gate
-from sottovoce.service.problem_documents import Problem, problem_response
+from sottovoce.service.keys import KeyStore
+from sottovoce.service.problem_documents import Problem
+from sottovoce.service.settings import Settings
+from sottovoce.service.store import ServiceStore
 
 
 class Clock:
-    def __init__(self):
-        self.now = 0.0
+    now = 0.0
 
     def __call__(self):
         return self.now
@@ -67,143 +66,91 @@ def test_full_buckets_are_forgotten():
     assert len(gate._full) <= 10_000
 
 
+@pytest.fixture
+def call(sqlite_url):
+    """`call("Bearer ...", role="ask")` comes to a gate: returns the name of the key, or the kind of the problem."""
+    ring, clock = KeyStore(ServiceStore(sqlite_url)), Clock()
+    gate = Gate(ring, 100.0, clock=clock)
+
+    def come(*keys, role="ask", times=1):
+        sent = [(b"authorization", one.encode()) for one in keys]
+
+        async def calls():
+            found = []
+            for _ in range(times):
+                try:
+                    found.append((await gate(Request({"type": "http", "headers": sent}), (role,))).id)
+                except Problem as problem:
+                    found.append((problem.kind.name, *problem.headers.values()))
+            return found
+
+        return asyncio.run(calls())[-1]
+
+    come.ring, come.clock = ring, clock
+    yield come
+    ring.close()
+
+
+def test_there_is_one_key_however_its_scheme_is_written_and_wrong_ones_stand_in_nobodys_way(call):
+    key, text = call.ring.create(["ask"])
+    assert call(f"bEARER   {text} ") == key.id
+    for wrong in ((), (text,), (f"Basic {text}",), (f"Bearer {text} x",), (f"Bearer {text}", f"Bearer {text}")):
+        assert call(*wrong, times=25) == ("unauthorised", 'Bearer realm="sottovoce"')
+    assert call(f"Bearer {text}") == key.id
+
+
+def test_a_key_has_its_rate(call):
+    key, text = call.ring.create(["ask"])
+    assert call(f"Bearer {text}", times=200) == key.id
+    assert call(f"Bearer {text}") == ("too-many", "1")
+    assert call(f"Bearer {text}", role="tell")[0] == "too-many"  # what it may not do counts as well
+    other, good = call.ring.create(["ask"])
+    assert call(f"Bearer {good}") == other.id
+    call.clock.now += 2
+    assert call(f"Bearer {text}") == key.id
+
+
 # -- bodies -------------------------------------------------------------------------------------------------------
 
 MOST = 100
-app = FastAPI()
 
 
-@app.exception_handler(Problem)
-async def answered(request, problem):
-    return problem_response(problem)
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory):
+    """An application, and what calls it as a server would: returns the problem, and how many pieces it took."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('limits')}/a.db"
+    app = create_app(Settings(url, dev=True, largest_body=MOST))
+
+    async def post(pieces, headers):
+        taken, sent = [], []
+
+        async def receive():
+            if len(taken) == len(pieces):
+                return {"type": "http.disconnect"}
+            taken.append(1)
+            return {"type": "http.request", "body": pieces[len(taken) - 1], "more_body": len(taken) < len(pieces)}
+
+        async def send(message):
+            sent.append(message)
+
+        named = [(b"host", b"127.0.0.1"), *((name.encode(), value.encode()) for name, value in headers)]
+        scope = {"type": "http", "http_version": "1.1", "method": "POST", "scheme": "http", "path": "/studies"}
+        scope |= {"raw_path": b"/studies", "query_string": b"", "headers": named, "client": None, "server": ("x", 80)}
+        await app(scope, receive, send)
+        return json.loads(b"".join(message.get("body", b"") for message in sent))["type"], len(taken)
+
+    with asyncio.Runner() as runner:
+        yield lambda pieces, headers: runner.run(post([bytes(one) for one in pieces] or [b""], headers))
+        runner.run(app.state.context.close())
 
 
-read = []
-
-
-@app.post("/read")
-async def reads(request: Request):
-    read.append(len(await request.body()))
-    return Response("read")
-
-
-@app.post("/studies/spring/tell")
-async def streams(request: Request):
-    size = 0
-    async for piece in request.stream():
-        size += len(piece)
-    return Response(str(size))
-
-
-@app.post("/ignores")
-async def ignores(request: Request):
-    return Response("ignored")
-
-
-limited = BodyLimit(app, most=MOST)
-
-
-def post(path, pieces, headers=(), application=limited):
-    """Call an application as a server would; return the head and body of the answer, and how many pieces it took."""
-    pieces = [bytes(piece) for piece in pieces] or [b""]
-    taken, sent = [], []
-
-    async def receive():
-        if len(taken) == len(pieces):
-            return {"type": "http.disconnect"}
-        taken.append(1)
-        return {"type": "http.request", "body": pieces[len(taken) - 1], "more_body": len(taken) < len(pieces)}
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": "POST",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "headers": [(name.encode(), value.encode()) for name, value in headers],
-        "client": ("192.0.2.1", 1),
-        "server": ("x", 80),
-    }
-    asyncio.run(application(scope, receive, send))
-    starts = [message for message in sent if message["type"] == "http.response.start"]
-    assert len(starts) == 1
-    assert not sent[-1].get("more_body")
-    body = b"".join(message.get("body", b"") for message in sent)
-    return starts[0], body, len(taken)
-
-
-def is_refusal(start, body):
-    assert dict(start["headers"])[b"content-type"] == b"application/problem+json"
-    document = json.loads(body)
-    assert document["type"] == "/problems/too-large"
-    assert document["status"] == 413
-    return start["status"] == 413
-
-
-@every("path", ["/read", "/studies/spring/tell", "/ignores"])
-def test_a_body_that_says_it_is_too_large_is_not_read(path):
-    for length in ("101", "1" * 19, "9" * 5000):
-        start, body, taken = post(path, [b"x" * 101], [("content-length", length)])
-        assert is_refusal(start, body)
-        assert taken == 0
-    start, _, _ = post(path, [b"x" * 100], [("content-length", "100")])
-    assert start["status"] == 200
-
-
-@given(st.lists(st.integers(0, 60), max_size=8))
-def test_a_body_that_does_not_say_is_read_up_to_the_limit(sizes):
-    chunked = [("transfer-encoding", "chunked")]
-    for path in ("/read", "/studies/spring/tell"):
-        read.clear()
-        start, body, taken = post(path, [b"x" * size for size in sizes], chunked)
-        if sum(sizes) <= MOST:
-            assert start["status"] == 200
-        else:
-            assert is_refusal(start, body)
-            assert read == []
-            assert sum(sizes[: taken - 1]) <= MOST  # nothing was taken after the piece that was too much
-
-
-def test_a_length_beside_chunks_is_not_believed():
-    headers = [("content-length", "1"), ("transfer-encoding", "chunked")]
-    start, body, _ = post("/read", [b"x" * 60, b"x" * 60], headers)
-    assert is_refusal(start, body)
-
-
-@every("length", ["", "-1", "1e1", "٣", "+5", "0x10"])
-def test_lengths_that_are_none_are_not_believed(length):
-    headers = [("content-length", length)]
-    start, body, _ = post("/read", [b"x" * 60, b"x" * 60], headers)
-    assert is_refusal(start, body)
-
-
-def test_streams_of_lines_are_exempt():
-    for kind in ("application/x-ndjson", "Application/X-NDJSON; charset=utf-8"):
-        for more in ([("content-length", "300")], [("transfer-encoding", "chunked")]):
-            start, body, _ = post("/studies/spring/tell", [b"x" * 150, b"x" * 150], [("content-type", kind), *more])
-            assert (start["status"], body) == (200, b"300")
-    start, body, _ = post("/studies/spring/tell", [b"x" * 150], [("content-type", "application/x-ndjson-not")])
-    assert is_refusal(start, body)
-
-
-def test_an_error_of_the_application_is_its_own():
-    async def fails(scope, receive, send):
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        post("/read", [b"x"], (), BodyLimit(fails, most=MOST))
-
-
-def test_what_is_not_a_request_is_passed_on():
-    seen = []
-
-    async def note(scope, receive, send):
-        seen.append(scope["type"])
-
-    asyncio.run(BodyLimit(note, most=MOST)({"type": "lifespan"}, None, None))
-    assert seen == ["lifespan"]
+@given(
+    st.lists(st.integers(0, 60), max_size=8),
+    st.sampled_from(["", "-1", "1e1", "+5", "0x10", "1", "100", "9" * 5000]),
+    st.booleans(),
+)
+def test_a_body_is_read_up_to_the_limit_whatever_is_said_of_its_length(limited, sizes, length, chunked):
+    headers = [("content-length", length), *([("transfer-encoding", "chunked")] if chunked else [])]
+    found, taken = limited([b"[" * size for size in sizes], headers)
+    assert found == ("/problems/malformed" if sum(sizes) <= MOST else "/problems/too-large")
+    assert sum(sizes[: taken - 1]) <= MOST  # nothing was taken after the piece that was too much

@@ -29,8 +29,8 @@ def test_counts_of_one_worker():
     for seconds in (0.0004, 0.003, 0.003, 30.0):
         metrics.count_request("/studies/{name}/tell", "POST", 200, seconds)
     metrics.count_request("/studies/{name}/tell", "POST", 429, 0.0001)
-    for kind, count in (("asked", 5), ("asked", 7), ("told", 0), ("dropped", 1)):
-        metrics.count_events(kind, count)
+    metrics.count(asked=5)
+    metrics.count(asked=7, told=0, dropped=1)
     page, kind = metrics.page()
     assert kind.startswith("text/plain")
     found = samples(page)
@@ -48,7 +48,7 @@ def test_counts_of_one_worker():
 
 def test_two_services_in_one_process_count_apart():
     one, other = Metrics(), Metrics()
-    one.count_events("asked", 5)
+    one.count(asked=5)
     assert samples(other.page()[0])["sottovoce_events_total", ("kind", "asked")] == 0
 
 
@@ -87,7 +87,7 @@ WORKER = """
 import sys
 from sottovoce.service.metrics import Metrics
 metrics = Metrics()
-metrics.count_events("asked", 100)
+metrics.count(asked=100)
 metrics.count_request("/studies/{name}/ask", "POST", 200, 0.003)
 print("ready", flush=True)
 for line in sys.stdin:

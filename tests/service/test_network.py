@@ -1,4 +1,4 @@
-"""Who may call from where: origins of pages, proxies, TLS; and the client that pages load."""
+"""Who may call from where: origins of pages, proxies, TLS."""
 
 import json
 import shutil
@@ -80,16 +80,6 @@ def test_without_keys_no_page_of_somebody_elses_gets_in(paged, headers, status):
 def test_origins_are_named_one_by_one(origin):
     with pytest.raises(ValueError, match="origins must be like https"):
         Settings(storage="sqlite:///a.db", origins=(origin,))
-
-
-def test_the_client_of_pages_needs_no_key(serve, sqlite_url):
-    served = serve(storage=sqlite_url, dev=False)
-    script = served.client.get("/sottovoce.js")
-    assert (script.status_code, script.headers["content-type"]) == (200, "text/javascript; charset=utf-8")
-    assert "privatise" in script.text
-    again = served.client.get("/sottovoce.js", headers={"If-None-Match": script.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
-    assert served.client.get("/studies").status_code == 401
 
 
 @every("host", ["0.0.0.0", "192.168.1.4", "service.example", "::"])

@@ -7,7 +7,7 @@ import pytest
 from httpx2 import ASGITransport, AsyncClient
 
 from sottovoce.service.app import create_app
-from sottovoce.service.endpoints import _route, studies
+from sottovoce.service.endpoints import _route
 from sottovoce.service.settings import Settings
 
 WISH = {
@@ -22,8 +22,7 @@ WISH = {
 
 @pytest.fixture
 def looks_often(monkeypatch):
-    for module in (_route, studies):
-        monkeypatch.setattr(module, "AT_ONCE", -1.0)
+    monkeypatch.setattr(_route, "AT_ONCE", -1.0)
 
 
 @pytest.fixture
@@ -82,44 +81,5 @@ def test_while_a_body_comes_in(service, what):
             yield text[1:]
 
         assert (await client.post(path, content=whole(), headers=good)).status_code in (200, 201)
-
-    service(test)
-
-
-def test_in_the_middle_of_a_stream(service):
-    async def test(client, ring, admin):
-        asked = (await client.post("/studies/spring/ask", json={"size": 600, "x": "none"}, headers=admin)).json()
-        lines = [
-            (json.dumps({"id": action["id"], "loss": 0.5, "late": "drop"}) + "\n").encode()
-            for action in asked["actions"]
-        ]
-        key, headers = holder(ring, "tell")
-        headers["Content-Type"] = "application/x-ndjson"
-
-        async def stream():
-            yield b"".join(lines[:300])
-            await asyncio.to_thread(ring.revoke, key.id)
-            yield b"".join(lines[300:])
-
-        answer = await client.post("/studies/spring/tell", content=stream(), headers=headers)
-        assert answer.status_code == 401
-        wanted = sum(action["wants_loss"] for action in asked["actions"][:256])
-        assert answer.json()["recorded"] == wanted  # the first block, which came before
-        again = await client.post(
-            "/studies/spring/tell", content=b"".join(lines), headers={**admin, "Content-Type": "application/x-ndjson"}
-        )
-        assert again.json()["already"] == wanted
-        assert again.status_code == 200
-
-    service(test)
-
-
-def test_a_stream_counts_as_one_call(service):
-    async def test(client, ring, admin):
-        asked = (await client.post("/studies/spring/ask", json={"size": 4000, "x": "none"}, headers=admin)).json()
-        lines = b"".join(json.dumps({"id": one["id"], "loss": 0.5}).encode() + b"\n" for one in asked["actions"])
-        _, headers = holder(ring, "tell")
-        headers["Content-Type"] = "application/x-ndjson"
-        assert (await client.post("/studies/spring/tell", content=lines, headers=headers)).status_code == 200
 
     service(test)

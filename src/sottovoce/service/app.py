@@ -16,14 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sottovoce import __version__
 from sottovoce._loopback import is_loopback
 from sottovoce.errors import SottovoceError
-from sottovoce.service.body_limit import BodyLimit
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard import dashboard_routes
 from sottovoce.service.endpoints import evaluation_routes, operation_routes, study_routes
 from sottovoce.service.endpoints._parsing import malformed
 from sottovoce.service.problem_documents import Problem, ProblemDocument, problem_for, problem_response
 from sottovoce.service.redaction import note_incident
-from sottovoce.service.request_log import AccessLog, RequestLog, doing
+from sottovoce.service.request_log import RequestLog, doing
 from sottovoce.service.settings import Settings
 from sottovoce.studies import prepare_storage
 
@@ -68,17 +67,14 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.context = context
     _answer_problems(app)
-    app.add_middleware(BodyLimit, most=settings.largest_body)
     if settings.dev:
         app.add_middleware(LoopbackGuard, origins=settings.origins)
     if settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, **_FOR_PAGES)
-    app.add_middleware(RequestLog, log=AccessLog(), metrics=context.metrics)  # the last one is the outermost
-    for router in (study_routes, evaluation_routes, operation_routes):
+    app.add_middleware(RequestLog, metrics=context.metrics)  # the last one is the outermost
+    for router in (study_routes, evaluation_routes, operation_routes, dashboard_routes(context)):
         app.router.routes.extend(router.routes)  # as they are: what is included is looked for twice
     _document(app)
-    context.openapi = app.openapi
-    app.router.routes.extend(dashboard_routes(context))
     return app
 
 
@@ -104,10 +100,9 @@ def _answer_problems(app: FastAPI) -> None:
             problem.facts["incident"] = note_incident(error, doing(request.scope))
         return problem_response(problem)
 
-    async def invalid(request: Request, error: Exception) -> Response:
+    async def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        body = request.scope["route"].body_field
-        return problem_response(malformed(error.errors(), body and body.field_info.annotation))
+        return problem_response(malformed(error.errors()))
 
     async def missing(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

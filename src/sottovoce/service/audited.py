@@ -28,7 +28,7 @@ ADDRESSES = (
     "/studies",
     "/metrics",
     "/",
-    *(f"/dashboard/studies/audit{part}" for part in ("", "/parts/now", "/parts/learned", "/statement")),
+    *(f"/dashboard/studies/audit{part}" for part in ("", "/statement")),
     *(f"/studies/audit/{what}" for what in ("status", "recommend", "plan", "posterior", "statement", "outstanding")),
     *(f"/studies/audit/{what}" for what in ("channel", "definition", "export", "fit-check", "privacy")),
 )

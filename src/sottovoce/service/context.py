@@ -2,8 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.service.fresh_reads import FreshReads
@@ -23,7 +22,6 @@ from sottovoce.service.study_workers import (
 from sottovoce.studies import Catalogue, Study
 
 Found = TypeVar("Found")
-_REFRESH = 3.0  # seconds between two looks of a page that keeps itself up to date
 
 
 class Context:
@@ -45,38 +43,20 @@ class Context:
         self._catalogue = Catalogue(settings.storage)
         self.entries = FreshReads(lambda _: self._catalogue.entries())  # each in a thread of its own, and whoever calls
         self._answers = FreshReads(lambda _: self.store.read("SELECT 1"))  # meanwhile shares one: nobody keeps all busy
-        self.refresh = _REFRESH
-        self.openapi: Callable[[], dict[str, Any]] = dict  # the document of the application, once there is one
 
-    def _open_study(self, name: str) -> Callable[[], StudyWorker]:
-        study, refusal = open_study(self.settings, name)
-        return lambda: StudyWorker(study, self.requests, asyncio.get_running_loop(), refusal)
+    async def _open_study(self, name: str) -> StudyWorker:
+        study, refusal = await asyncio.to_thread(open_study, self.settings, name)
+        return StudyWorker(study, self.requests, refusal)
 
-    def _open_evaluations(self, name: str) -> Callable[[], OpenBook[PrivateEvaluations]]:
-        return partial(OpenBook, open_evaluations(self.settings, name))
+    async def _open_evaluations(self, name: str) -> OpenBook[PrivateEvaluations]:
+        return OpenBook(await asyncio.to_thread(open_evaluations, self.settings, name))
 
     async def look(self, name: str, function: Callable[[Study], Found]) -> Found:
-        """Return what a function says of a study; it runs in a thread.
-
-        Parameters
-        ----------
-        name
-            Of the study.
-        function
-            Is handed the study.
-        """
+        """Return what a function says of the study of a name; it runs in a thread."""
         return await (await self.studies(name)).look(function)
 
     async def look_at_evaluations(self, name: str, function: Callable[[PrivateEvaluations], Found]) -> Found:
-        """Return what a function says of evaluations; it runs in a thread.
-
-        Parameters
-        ----------
-        name
-            Of the evaluations.
-        function
-            Is handed these.
-        """
+        """Return what a function says of the evaluations of a name; it runs in a thread."""
         return await (await self._evaluations(name)).look(function)
 
     async def reach(self) -> None:
@@ -85,7 +65,7 @@ class Context:
         await self._answers()
 
     async def close(self) -> None:
-        """Carry out what is queued, and close everything."""
+        """Carry out what has arrived, and close everything."""
         await self.studies.close()
         await self._evaluations.close()
         for reads in (self.entries, self._answers):

@@ -22,20 +22,11 @@ _EVENTS = ("asked", "told", "already", "dropped", "forgotten")
 def metrics_folder() -> Iterator[str]:
     """Name a folder for what worker processes share that are started meanwhile; remove it at the end."""
     with tempfile.TemporaryDirectory(prefix="sottovoce-metrics-") as folder:
-        before = os.environ.get(_FOLDER)
         os.environ[_FOLDER] = folder
         try:
             yield folder
         finally:
-            if before is None:
-                os.environ.pop(_FOLDER, None)
-            else:
-                os.environ[_FOLDER] = before
-
-
-def workers_folder() -> str | None:
-    """Return the folder that the workers of a service share; None if there is one worker."""
-    return os.environ.get(_FOLDER)
+            del os.environ[_FOLDER]
 
 
 class Metrics:
@@ -45,7 +36,7 @@ class Metrics:
     --------
     >>> metrics = Metrics()
     >>> metrics.count_request("/studies/{name}/ask", "POST", 200, 0.003)
-    >>> metrics.count_events("asked", 256)
+    >>> metrics.count(asked=256)
     >>> 'sottovoce_events_total{kind="asked"} 256.0' in metrics.page()[0].decode()
     True
     """
@@ -54,7 +45,7 @@ class Metrics:
         import prometheus_client as prometheus
 
         self._prometheus = prometheus
-        self._folder = workers_folder()
+        self._folder = os.environ.get(_FOLDER)
         self._registry = prometheus.CollectorRegistry()
         here: dict[str, Any] = {"registry": self._registry}
         self._requests = prometheus.Counter(
@@ -64,8 +55,8 @@ class Metrics:
             "sottovoce_request_seconds", "How long requests took.", ("route",), buckets=_SECONDS, **here
         )
         self._events = prometheus.Counter("sottovoce_events", "Events, by what became of them.", ("kind",), **here)
-        self._of_request: dict[tuple[str, str, int], tuple[Any, Any]] = {}
-        self._of_events = {kind: self._events.labels(kind) for kind in _EVENTS}
+        for kind in _EVENTS:
+            self._events.labels(kind)  # which is there from the beginning, as 0
 
     def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request.
@@ -77,37 +68,14 @@ class Metrics:
         seconds
             How long it took.
         """
-        found = self._of_request.get((route, method, status))
-        if found is None:  # finding series by their labels takes longer than counting
-            found = self._requests.labels(route, method, str(status)), self._times.labels(route)
-            self._of_request[route, method, status] = found
-        found[0].inc()
-        found[1].observe(seconds)
+        self._requests.labels(route, method, str(status)).inc()
+        self._times.labels(route).observe(seconds)
 
-    def count_events(self, kind: str, count: int) -> None:
-        """Count events.
-
-        Parameters
-        ----------
-        kind
-            "asked", "told", "already", "dropped" or "forgotten".
-        count
-            How many.
-        """
-        if count:
-            self._of_events[kind].inc(count)
-
-    def count_told(self, recorded: int, already: int, dropped: int) -> None:
-        """Count losses that were told.
-
-        Parameters
-        ----------
-        recorded, already, dropped
-            How many were recorded, were on record before, and came too late or were not wanted.
-        """
-        self.count_events("told", recorded)
-        self.count_events("already", already)
-        self.count_events("dropped", dropped)
+    def count(self, **events: int) -> None:
+        """Count events: how many were `asked`, `told`, told `already`, `dropped` or `forgotten`."""
+        for kind, count in events.items():
+            if count:
+                self._events.labels(kind).inc(count)
 
     def page(self) -> tuple[bytes, str]:
         """Return what Prometheus reads, of all workers together, and its content type; reads files, so in a thread."""

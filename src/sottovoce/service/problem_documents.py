@@ -62,7 +62,7 @@ study-behind | 409 | The storage is older than what it once handed out | It was 
 study-damaged | 500 | What is stored is damaged | Run `sottovoce study verify`, and restore a backup.
 storage-error | 503 | The storage cannot be used at present | Repeat the call: repeating is harmless.
 malformed | 422 | The request is not understood | See /docs for what it must look like.
-too-large | 413 | The request is too large | Send smaller blocks, or a stream of JSON lines.
+too-large | 413 | The request is too large | Send smaller blocks.
 too-many | 429 | Too many requests | Wait for as long as Retry-After says.
 unauthorised | 401 | A key is needed | Send Authorization: Bearer KEY; `sottovoce serve key create` makes keys.
 forbidden | 403 | The key may not do this | Use a key with the role, for this study or for all.

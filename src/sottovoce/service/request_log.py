@@ -8,7 +8,6 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,41 +52,14 @@ class Answered:
     key: str | None = None
     study: str | None = None
 
-
-class AccessLog:
-    """Writes the lines.
-
-    Parameters
-    ----------
-    logger
-        Where to; "sottovoce.access" by default.
-    """
-
-    def __init__(self, logger: logging.Logger | None = None) -> None:
-        self._logger = logging.getLogger(_NAME) if logger is None else logger
-        self._second, self._stamp = -1, ""
-
-    def write(self, answers: Sequence[Answered]) -> None:
-        """Write a line for each of some requests.
-
-        Parameters
-        ----------
-        answers
-            What became of them.
-        """
-        if self._logger.isEnabledFor(logging.INFO):
-            lines = "\n".join(map(self._line, answers))
-            # Not by `info`, which looks for the caller's file and line.
-            self._logger.handle(logging.LogRecord(_NAME, logging.INFO, "", 0, lines, None, None))
-
-    def _line(self, one: Answered) -> str:
-        second = int(one.at)
-        if second != self._second:
-            self._second, self._stamp = second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        named = "" if one.study is None else f" study={json.dumps(one.study[:_LONGEST_NAME])}"  # ASCII, with escapes
+    def __str__(self) -> str:
+        """Return the line of the log."""
+        second = int(self.at)
+        stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(second))}.{int(1000 * (self.at - second)):03d}Z"
+        named = "" if self.study is None else f" study={json.dumps(self.study[:_LONGEST_NAME])}"  # ASCII, with escapes
         return (
-            f"{self._stamp}.{int(1000 * (one.at - second)):03d}Z {one.method} {one.route}{named} status={one.status} "
-            f"ms={1000 * one.seconds:.1f} key={one.key or '-'} bytes={one.size}"
+            f"{stamp} {self.method} {self.route}{named} status={self.status} "
+            f"ms={1000 * self.seconds:.1f} key={self.key or '-'} bytes={self.size}"
         )
 
 
@@ -98,18 +70,15 @@ class RequestLog:
     ----------
     app
         What is called.
-    log
-        Where lines are written; None for nowhere.
     metrics
-        Where requests are counted; None for nowhere.
+        Where requests are counted.
     delay
-        Seconds after which they are: many at once take a third of the work that each would take by itself.
+        Seconds after which they are counted and logged: many at once take a third of the work that each would take by
+        itself.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, log: AccessLog | None = None, metrics: Metrics | None = None, delay: float = 0.05
-    ) -> None:
-        self._app, self._log, self._metrics, self._delay = app, log, metrics, delay
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, delay: float = 0.05) -> None:
+        self._app, self._metrics, self._delay, self._logger = app, metrics, delay, logging.getLogger(_NAME)
         self._answered: list[Answered] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -150,13 +119,12 @@ class RequestLog:
 
     def _flush(self) -> None:
         answered, self._answered = self._answered, []
-        if not answered:
-            return
-        if self._metrics is not None:
-            for one in answered:
-                self._metrics.count_request(one.route, one.method, one.status, one.seconds)
-        if self._log is not None:
-            self._log.write(answered)
+        for one in answered:
+            self._metrics.count_request(one.route, one.method, one.status, one.seconds)
+        if answered and self._logger.isEnabledFor(logging.INFO):
+            lines = "\n".join(map(str, answered))
+            # Not by `info`, which looks for the caller's file and line.
+            self._logger.handle(logging.LogRecord(_NAME, logging.INFO, "", 0, lines, None, None))
 
 
 def doing(scope: Scope) -> str:
@@ -183,32 +151,28 @@ def _study(scope: Scope, facts: Answered) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def logging_config(level: str = "WARNING", *, access: bool = True) -> dict[str, Any]:
+def logging_config(level: str = "WARNING") -> dict[str, Any]:
     """Return how a worker logs, as `uvicorn.Config(log_config=...)` and `logging.config.dictConfig` take it.
 
     Parameters
     ----------
     level
         From which on other things than requests are logged.
-    access
-        Whether requests are logged.
     """
+    own = {"handlers": [], "level": level, "propagate": True}  # whatever uvicorn has set up before
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {
-            "redacted": {"()": "sottovoce.service.redaction.RedactingFormatter"},
-            "plain": {"format": "%(message)s"},
-        },
+        "formatters": {"redacted": {"()": "sottovoce.service.redaction.RedactingFormatter"}},
         "handlers": {
             "errors": {"class": "logging.StreamHandler", "formatter": "redacted", "stream": "ext://sys.stderr"},
-            "access": {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stdout"},
+            "access": {"class": "logging.StreamHandler", "stream": "ext://sys.stdout"},
         },
         "root": {"handlers": ["errors"], "level": level},
         "loggers": {
-            _NAME: {"handlers": ["access"], "level": "INFO" if access else "CRITICAL", "propagate": False},
-            "uvicorn": {"handlers": [], "level": level, "propagate": True},  # whatever it has set up before
-            "uvicorn.error": {"handlers": [], "level": level, "propagate": True},
+            _NAME: {"handlers": ["access"], "level": "INFO", "propagate": False},
+            "uvicorn": own,
+            "uvicorn.error": own,
             "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
         },
     }

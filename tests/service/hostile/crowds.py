@@ -8,7 +8,6 @@ import threading
 import time
 import traceback
 
-import httpx2
 import numpy as np
 from hostility import PATIENT
 from killing import History
@@ -80,7 +79,7 @@ class Crowd:
                 with sv.connect(
                     base, study=study, key=key, queue=queue, retries=PATIENT, timeout=20.0, raw_losses=True
                 ) as remote:
-                    _use(remote, http_client(base, key), study, random.Random(f"{seed} {which}"), note, self._over)
+                    _use(remote, random.Random(f"{seed} {which}"), note, self._over)
                     remote.flush()
             except BaseException:
                 said.append(("failed", traceback.format_exc()))
@@ -102,12 +101,7 @@ class Crowd:
         os._exit(0)
 
 
-def http_client(base, key):
-    headers = {"Authorization": f"Bearer {key}"}
-    return httpx2.Client(base_url=base, headers=headers, timeout=20.0, trust_env=False)
-
-
-def _use(remote, plain, study, rng, note, over):
+def _use(remote, rng, note, over):
     waiting = []
     while not over.is_set():
         if len(waiting) < 30 and rng.random() < 0.5:
@@ -128,7 +122,7 @@ def _use(remote, plain, study, rng, note, over):
             note("forgot", mine)
             continue
         note("telling", mine)
-        _tell(remote, plain, study, mine, rng)
+        _tell(remote, mine, rng)
         note("told", mine)
     while waiting:  # nothing is left behind
         note("telling", waiting)
@@ -137,17 +131,9 @@ def _use(remote, plain, study, rng, note, over):
         waiting = []
 
 
-def _tell(remote, plain, study, mine, rng):
-    """Tell in one of the ways there are; what is on record already is no failure."""
+def _tell(remote, mine, rng):
+    """Tell one or a block; what is on record already is no failure."""
     losses = losses_of(mine)
-    if rng.random() < 0.2:
-        lines = "".join(f'{{"id":"{one}","loss":{loss}}}\n' for one, loss in zip(mine, losses, strict=True))
-        headers = {"Content-Type": "application/x-ndjson"}
-        try:
-            if plain.post(f"/studies/{study}/tell", content=lines.encode(), headers=headers).status_code == 200:
-                return
-        except httpx2.TransportError:
-            pass  # and again, as a block
     told = remote.tell(mine if len(mine) > 1 else mine[0], losses if len(mine) > 1 else float(losses[0]))
     assert sum(told) == len(mine)
     assert told.dropped == 0

@@ -14,8 +14,7 @@ from sottovoce.service.app import create_app
 from sottovoce.service.keys import ROLES
 from sottovoce.service.settings import Settings
 
-PUBLIC = {"/health", "/ready", "/sottovoce.js", "/sottovoce.d.ts", "/login", "/problems/{kind}"}
-PUBLIC |= {"/dashboard/static/{file}"}
+PUBLIC = {"/health", "/ready", "/login", "/problems/{kind}", "/dashboard/static/{file}"}
 READING = (
     *("list", "status", "definition", "recommend", "plan", "posterior", "fit-check", "privacy"),
     *("statement", "outstanding", "export", "metrics", "forecast", "report"),

@@ -168,7 +168,7 @@ def fuzz(service, strategy, examples):
         if likely:
             _make_likely(case, name, service.ids, data)
         case.headers = {**(case.headers or {}), "Authorization": f"Bearer {service.key}"}
-        response = case.call(base_url=service.base)
+        response = case.call(base_url=service.base, timeout=600)
         statuses.add(response.status_code)
         case.validate_response(response, checks=CHECKS)
 

@@ -121,24 +121,18 @@ def attacks(service, client):
     late = client.post("/studies/spring/ask", json={"size": 40}).json()["actions"][0]["id"]
     client.post("/studies/spring/ask")  # closes its round
     ids = [one["id"] for one in client.post("/studies/spring/ask", json={"size": 10}).json()["actions"]]
-    stream = {"Content-Type": "application/x-ndjson"}
     for body in bodies(ids, late):
         for name in ("spring", "local", "none", TEXT):
             yield client.post(f"/studies/{name}/tell", content=json.dumps(body))
-            line = json.dumps(body) + "\n"
-            yield client.post(f"/studies/{name}/tell", content=line * 2, headers=stream)
         for call in ("ask", "forget", TEXT):
             yield client.post(f"/studies/spring/{call}", content=json.dumps(body))
         yield client.post("/studies", content=json.dumps(body))
     for text in texts(ids[-1]):
-        for headers in (None, stream, {"Content-Type": "text/plain"}, {"Content-Type": TEXT}):
+        for headers in (None, {"Content-Type": "text/plain"}, {"Content-Type": TEXT}):
             yield client.post("/studies/spring/tell", content=text.encode("utf-8", "surrogatepass"), headers=headers)
     yield client.post("/studies/spring/tell", data={"id": ids[0], "loss": TEXT})
     yield client.post("/studies/spring/tell", files={"loss": TEXT})
     yield client.post("/studies/spring/tell", content=struct.pack("<d", LOSS))
-    yield client.post(
-        "/studies/spring/tell", content=f'{{"id":"{ids[0]}","loss":{TEXT}}}\n'.encode() * 300 + b"{", headers=stream
-    )
     yield from in_the_wrong_place(client)
 
 

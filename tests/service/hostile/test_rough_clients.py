@@ -8,7 +8,6 @@ import re
 import socket
 import threading
 
-import httpx2
 import pytest
 from hostility import SOAK, Served, new_key, small_study
 
@@ -18,7 +17,6 @@ QUICK = """
 from sottovoce.service import serving as connections
 connections.SECONDS = 0.5
 """
-JSON, STREAM = "application/json", "application/x-ndjson"
 
 
 @pytest.fixture(scope="module")
@@ -91,23 +89,12 @@ def test_a_body_that_drips_after_its_answer_is_not_waited_for(service):
     assert closed
 
 
-CALLS = ("/studies/spring/ask", "/studies/spring/tell", "/studies/spring/forget", "/studies")
-KINDS = ((JSON,), (STREAM,), (JSON, STREAM), (STREAM, JSON), ("",))
-
-
-@pytest.mark.parametrize(
-    ("call", "kinds"),
-    [(call, kinds) for call in CALLS for kinds in KINDS if (call[-5:], kinds) != ("/tell", (STREAM,))],
-)
-def test_no_body_is_held_beyond_the_limit(service, kinds, call):
-    """However it says what it is: a stream of JSON lines is for tell, and nothing else is exempt."""
-    if call.endswith("/tell") and kinds == (STREAM,):
-        call = "/studies/tell"  # where nobody reads streams
+@pytest.mark.parametrize("call", ["/studies/spring/ask", "/studies/spring/tell", "/studies/spring/forget", "/studies"])
+def test_no_body_is_held_beyond_the_limit(service, call):
     before = memory(service)
-    types = [f"Content-Type: {kind}" for kind in kinds]
     with connected(service) as connection:
         with contextlib.suppress(ConnectionError):
-            connection.sendall(head(service, call, "Transfer-Encoding: chunked", *types))
+            connection.sendall(head(service, call, "Transfer-Encoding: chunked"))
             for _ in range(1000):
                 connection.sendall(b"ea60\r\n" + b" " * 60_000 + b"\r\n")
             connection.sendall(b"0\r\n\r\n")
@@ -115,58 +102,6 @@ def test_no_body_is_held_beyond_the_limit(service, kinds, call):
         found = answer_of(connection)
     assert found[:12] in (b"HTTP/1.1 413", b"")  # none, if it was cut off while it still sent
     assert memory(service) < before + 20
-
-
-def test_a_stream_as_long_as_you_like_takes_no_more_memory(service):
-    """Empty lines, and losses that are on record already: as many as there are, a piece at a time."""
-    with service.client(service.key) as client:
-        one = client.post("/studies/spring/ask").json()["id"]
-        line = json.dumps({"id": one, "loss": 0.25}).encode() + b"\n"
-        lines = (1_000_000 if SOAK else 5_000), (3_000_000 if SOAK else 1_000_000)
-
-        def pieces():
-            for _ in range(lines[0] // 1000):
-                yield line * 1000
-            for _ in range(lines[1] // 100_000):
-                yield b"\n" * 100_000
-
-        before = memory(service)
-        answer = client.post("/studies/spring/tell", content=pieces(), headers={"Content-Type": STREAM}, timeout=600)
-        assert answer.json() == {"recorded": 1, "already": lines[0] - 1, "dropped": 0}
-    assert memory(service) < before + 20
-
-
-def test_a_line_without_end_is_refused(service):
-    before = memory(service)
-
-    def pieces():
-        for _ in range(600):
-            yield b"[" * 100_000
-
-    with service.client(service.key) as client, contextlib.suppress(httpx2.TransportError):
-        answer = client.post("/studies/spring/tell", content=pieces(), headers={"Content-Type": STREAM})
-        assert answer.status_code == 413
-    assert memory(service) < before + 20
-
-
-def test_a_stream_goes_on_when_its_study_has_to_make_room(service):
-    """Between two blocks of a stream other studies are opened, more than may be: its own is opened once more."""
-    with service.client(service.key) as client:
-        for number in range(6):
-            wish = {"name": f"room {number}", "domain": "simplex:3", "horizon": 100, "privacy": {"epsilon": 1.0}}
-            assert client.post("/studies", json=wish).status_code in (200, 201)
-        ids = [one["id"] for one in client.post("/studies/other/ask", json={"size": 600}).json()["actions"]]
-
-        def pieces():
-            for start in (0, 300):
-                lines = [json.dumps({"id": one, "loss": 0.25}) + "\n" for one in ids[start : start + 300]]
-                yield "".join(lines).encode()
-                with service.client(service.key) as others:
-                    for number in range(6):
-                        assert others.post(f"/studies/room {number}/ask").status_code == 200
-
-        answer = client.post("/studies/other/tell", content=pieces(), headers={"Content-Type": STREAM})
-        assert answer.json() == {"recorded": 600, "already": 0, "dropped": 0}
 
 
 def test_more_studies_than_may_be_open_are_served_all_the_same(service):

@@ -88,13 +88,11 @@ def test_a_call_that_arrives_in_the_turn_in_which_its_study_is_closed_is_carried
     store = ServiceStore(sqlite_url)
 
     async def life():
-        worker = StudyWorker(study, Requests(store), asyncio.get_running_loop())
+        worker = StudyWorker(study, Requests(store))
         asking = asyncio.create_task(worker.ask(AskOrder()))
         await asyncio.sleep(0)  # it has arrived, and the thread does not know of it
-        worker.retire()
-        answer = await asyncio.wait_for(asking, 60)
-        await asyncio.to_thread(worker.close)
-        return answer.ids
+        await worker.close()
+        return (await asyncio.wait_for(asking, 60)).ids
 
     assert len(asyncio.run(life())) == 1
     store.close()

@@ -1,13 +1,13 @@
 """Who looks: a key in a cookie, which no page can read; and whether a form came from our own page.
 
-A change (login, logout, revoking a key) is made by POST alone, and from our own origin by the browser's word
-(Sec-Fetch-Site, or Origin); the cookie comes with no request of another site. Nothing changes by GET.
+A login and a logout are made by POST alone, and from our own origin by the browser's word (Sec-Fetch-Site, or Origin);
+the cookie comes with no request of another site.
 """
 
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from sottovoce._loopback import is_loopback
 from sottovoce.service.context import Context
@@ -81,6 +81,11 @@ async def form_of(request: Request) -> dict[str, str] | None:
     except ValueError:
         return None
     return {name: values[0] for name, values in fields.items()}
+
+
+def go_to(path: str) -> Response:
+    """Lead a browser elsewhere; nobody remembers that it was led there."""
+    return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
 
 
 def local_path(path: str | None) -> str:

@@ -1,11 +1,10 @@
-"""Pages and their parts: templates, headers that keep them safe, tags by which an unchanged part costs nothing."""
+"""Pages: templates, and headers that keep them safe."""
 
 import asyncio
 import base64
 import hashlib
 import shlex
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -38,13 +37,9 @@ _SAFE = {
 @cache
 def _environment() -> Environment:
     found = templates(PackageLoader("sottovoce.service.dashboard"))
-    found.globals.update(version=__version__, asset_tag=asset_tag)
-    found.filters.update(quoted=shlex.quote, ticked=_ticked, moment=_moment)
+    found.globals.update(version=__version__, asset_tag=lambda name: _tag(_asset(name)))
+    found.filters.update(quoted=shlex.quote, ticked=_ticked)
     return found
-
-
-def _moment(seconds: float | None) -> str:
-    return "never" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _ticked(words: str) -> Markup:
@@ -58,11 +53,11 @@ def render(template: str, content: Mapping[str, Any]) -> str:
     return _environment().get_template(template).render(**content)
 
 
-async def page(template: str, content: Mapping[str, Any], status: int = 200) -> Response:
+async def page(request: Request, template: str, content: Mapping[str, Any], status: int = 200) -> Response:
     """Return a page that nobody keeps a copy of, that loads nothing from elsewhere, and that nobody can frame.
 
-    A page of the reports has its style within: that one is allowed, by its hash, and no script is. It is filled in a
-    thread: a long list must not hold up those who ask and tell.
+    A page of the reports has its style within: that one is allowed, by its hash, and no script is. A reader whose page
+    has the same tag is told so. It is filled in a thread: a long list must not hold up those who ask and tell.
     """
     body, policy = await asyncio.to_thread(render, template, content), _POLICY
     if own := body.partition("<style>")[2].partition("</style>")[0]:
@@ -70,20 +65,11 @@ async def page(template: str, content: Mapping[str, Any], status: int = 200) -> 
         policy = policy.replace("style-src 'self'", f"style-src 'sha256-{digest}'").replace(
             "script-src 'self'", "script-src 'none'"
         )
-    headers = {**_SAFE, "Content-Security-Policy": policy, "Cache-Control": "no-store"}
-    return Response(body, status, headers, "text/html; charset=utf-8")
-
-
-def part(request: Request, body: str) -> Response:
-    """Return a part of a page, or, if the reader's page has it already, nothing but that news.
-
-    The page itself remembers the tag of what it shows; no copy is left in the browser's files.
-    """
-    tag = f'"{hashlib.sha256(body.encode()).hexdigest()[:32]}"'
-    headers = {**_SAFE, "Cache-Control": "no-store", "ETag": tag}
+    tag = f'"{_tag(body.encode())}"'
+    headers = {**_SAFE, "Content-Security-Policy": policy, "Cache-Control": "no-store", "ETag": tag}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
-    return Response(body, 200, headers, "text/html; charset=utf-8")
+    return Response(body, status, headers, "text/html; charset=utf-8")
 
 
 @cache
@@ -94,14 +80,11 @@ def _asset(name: str) -> bytes:
     return (style() + own if name.endswith(".css") else own).encode()
 
 
-@cache
-def asset_tag(name: str) -> str:
-    """Return what changes with the content of a file: part of its address, so that browsers may keep it."""
-    return hashlib.sha256(_asset(name)).hexdigest()[:16]
+def _tag(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:32]
 
 
-def asset(name: str, tag: str | None) -> Response:
-    """Return a style sheet or a script."""
-    kept = "public, max-age=31536000, immutable" if tag == asset_tag(name) else "no-cache"
-    headers = {**_SAFE, "Cache-Control": kept, "ETag": f'"{asset_tag(name)}"'}
+def asset(name: str) -> Response:
+    """Return a style sheet or a script; pages address it with a tag of its content, so browsers may keep it."""
+    headers = {**_SAFE, "Cache-Control": "public, max-age=31536000, immutable"}
     return Response(_asset(name), 200, headers, _TYPES[name.rsplit(".", 1)[1]])

@@ -1,12 +1,7 @@
-"""What pages show of studies: where each stands, what it has learned and promises. Released and public values only.
-
-What takes long to draw is kept until a study has learned more: a belief is not drawn anew for every look.
-"""
+"""What pages show of studies: where each stands, what it has learned and promises. Released and public values only."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +9,7 @@ from typing import Any
 from sottovoce.auditing import AuditRecord, read_audit
 from sottovoce.privacy.promise import UNSPENT
 from sottovoce.report import Statement, statement
-from sottovoce.report.html.learned import Histories, look_learned
+from sottovoce.report.html.learned import look_learned
 from sottovoce.report.html.pieces import Mark, Tile
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard.pages import render
@@ -23,7 +18,6 @@ from sottovoce.studies import Status, Study, StudyEntry
 _SIMULATED = "the noise is simulated from a seed: whoever knows the seed knows the losses"
 _NO_NOISE = "no noise is added anywhere: the decisions show the losses that they were made from"
 _ERASED_LATE = 2  # the newest round's erasure is put on record with the next call: in a list, one is no news
-_STUDIES = 64  # whose parts are kept
 _MOST = 200  # files of a folder
 
 
@@ -35,6 +29,14 @@ def percent_asked(asked: int, horizon: int | None) -> float | None:
 def spent_words(one: StudyEntry | Status, private: bool) -> str:
     """Say whether any of the budget is spent."""
     return "none" if not private else "not spent yet" if one.spent == UNSPENT else "spent"
+
+
+def rows_of(entries: Iterable[StudyEntry]) -> list[tuple[StudyEntry, float | None, str, tuple[Mark, ...]]]:
+    """Return what a list shows of studies: each with how much was asked, whether its budget is spent, and how it is."""
+    return [
+        (one, percent_asked(one.asked, one.horizon), spent_words(one, one.private), tuple(marks_of(one, one.horizon)))
+        for one in entries
+    ]
 
 
 def bare_words(*, simulated: bool, private: bool) -> str:
@@ -67,7 +69,7 @@ def marks_of(one: StudyEntry | Status, horizon: int | None) -> Iterable[Mark]:
 
 
 def look_now(study: Study) -> dict[str, Any]:
-    """Return where a study stands; what was learned is shown anew when its `version` changes."""
+    """Return where a study stands; what it has learned changes with its `version`."""
     status, horizon, promised = study.status(), study.horizon, study.privacy
     percent = percent_asked(status.asked, horizon)
     fine = "the horizon is unknown: plans are made anew as it doubles"
@@ -78,7 +80,7 @@ def look_now(study: Study) -> dict[str, Any]:
     return {
         "name": status.name,
         "domain": repr(study.domain),
-        "version": f"{status.incarnation}-{status.round}",
+        "version": (status.incarnation, status.round),
         "percent": percent,
         "tiles": (
             Tile("Events asked", f"{status.asked:,}", fine),
@@ -110,55 +112,28 @@ def audits_in(folder: str | None) -> tuple[tuple[AuditRecord, ...], tuple[str, .
     return tuple(sorted(found, key=lambda one: one.date.isoformat(), reverse=True)), tuple(unreadable)
 
 
-@dataclass(slots=True)
-class _Kept:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    version: tuple[str, str] | None = None
-    body: str = ""
-    histories: Histories = field(default_factory=dict)
+async def _audits(context: Context) -> tuple[tuple[AuditRecord, ...], tuple[str, ...]]:
+    return await asyncio.to_thread(audits_in, context.settings.audits)
 
 
-class Shown:
-    """Parts of the pages of studies.
+async def statement_of(context: Context, name: str) -> Statement:
+    """Return the statement of a study, for whoever signs it."""
+    audits, _ = await _audits(context)
+    return await context.look(name, partial(statement, audits=audits))
 
-    Parameters
-    ----------
-    context
-        Of the service.
+
+async def study_of(context: Context, name: str) -> dict[str, Any]:
+    """Return what the page of a study shows.
+
+    What takes long to draw is drawn once for all that the study has learned: a belief is not drawn anew for every look.
     """
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
-
-    async def now(self, name: str) -> dict[str, Any]:
-        """Return where a study stands."""
-        return await self._context.look(name, look_now)
-
-    async def statement(self, name: str) -> Statement:
-        """Return the statement of a study, for whoever signs it."""
-        audits, _ = await asyncio.to_thread(audits_in, self._context.settings.audits)
-        return await self._context.look(name, partial(statement, audits=audits))
-
-    async def learned(self, name: str, version: str) -> str:
-        """Return what a study has learned and promises, as a part of a page; made once for each version of that."""
-        kept = self._kept.setdefault(name, _Kept())
-        self._kept.move_to_end(name)
-        while len(self._kept) > _STUDIES:
-            self._kept.popitem(last=False)
-        async with kept.lock:  # of many who look at once, one works
-            audits, unreadable = await asyncio.to_thread(audits_in, self._context.settings.audits)
-            wanted = (version, repr((audits, unreadable)))
-            if kept.version != wanted:
-                look = partial(_learned_and_promised, earlier=kept.histories, audits=audits)
-                found, promised = await self._context.look(name, look)
-                content = {"it": found, "promise": promised, "audits": audits, "unreadable": unreadable}
-                kept.body = await asyncio.to_thread(render, "learned_and_promised.html", content)
-                kept.version, kept.histories = wanted, found["histories"]
-            return kept.body
+    worker, (audits, unreadable) = await context.studies(name), await _audits(context)
+    now = await worker.look(look_now)
+    draw = partial(_learned_and_promised, audits=audits, unreadable=unreadable)
+    learned = await worker.made("learned", (now["version"], repr((audits, unreadable))), draw)
+    return {"now": now, "learned": learned}
 
 
-def _learned_and_promised(
-    study: Study, *, earlier: Histories, audits: tuple[AuditRecord, ...]
-) -> tuple[dict[str, Any], Statement]:
-    return look_learned(study, earlier), statement(study, audits=audits)
+def _learned_and_promised(study: Study, *, audits: tuple[AuditRecord, ...], unreadable: tuple[str, ...]) -> str:
+    content = {"it": look_learned(study), "promise": statement(study, audits=audits)}
+    return render("learned_and_promised.html", {**content, "audits": audits, "unreadable": unreadable})

@@ -1,9 +1,8 @@
-"""How endpoints are declared: each once, with what it needs and refuses; keys are checked before bodies are read."""
+"""How endpoints are declared: each once, with what it needs; a key is checked before a body is read."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Path
@@ -13,7 +12,6 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sottovoce.service.body_limit import is_stream
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints._parsing import carried_out
 from sottovoce.service.endpoints.models import Channel, Closed, Erased, Forget
@@ -26,7 +24,6 @@ AT_ONCE = 0.05
 
 Found = TypeVar("Found")
 Answering = Callable[..., Coroutine[Any, Any, Any]]
-STREAM = "application/x-ndjson"
 _LONGEST = 200
 TELL_PROBLEMS = ("unknown-action", "round-closed", "study-behind", "invalid-loss", "wrong-report")
 _ALWAYS = ("unauthorised", "forbidden", "malformed", "too-large", "too-many", "storage-error")
@@ -70,7 +67,6 @@ class Endpoints(APIRouter):
         problems: Iterable[str] = (),
         anywhere: bool = False,
         found_as: Any = None,
-        extra: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Callable[[Answering], Answering]:
         """Return what declares a function as an endpoint, once for all: documents and types of clients follow.
@@ -89,8 +85,6 @@ class Endpoints(APIRouter):
             Whether a key for whichever study will do, where the address names none.
         found_as
             The model of its answer 200, where the usual one is 201.
-        extra
-            Of the operation in the OpenAPI document.
         options
             As FastAPI takes them.
         """
@@ -101,7 +95,7 @@ class Endpoints(APIRouter):
             answer["description"] += f"{'; ' if answer['description'] else ''}{kind.name}: {kind.title}"
         if found_as is not None:
             found[200] = {"model": found_as, "description": "It is there, and was created alike."}
-        about = {**(extra or {}), "security": [{"key": list(roles)}] if roles else []}
+        about: dict[str, Any] = {"security": [{"key": list(roles)}] if roles else []}
         options |= {"responses": found, "openapi_extra": about | ({"x-any-study": True} if anywhere else {})}
         method, what = call.split()
         path = f"{self._home}{what.rstrip('/') if self._home else what}"
@@ -156,7 +150,7 @@ class Endpoints(APIRouter):
             context = context_of(request)
             check_block(context, wanted.ids)
             closed = await self.look(context, name, lambda one: one.forget(wanted.ids))
-            context.metrics.count_events("forgotten", closed)
+            context.metrics.count(forgotten=closed)
             return {"closed": closed}
 
         @self.declared(
@@ -193,22 +187,6 @@ def check_block(context: Context, ids: Any) -> None:
         raise Problem("too-large", f"ids must be at most {context.settings.largest_block}.")
 
 
-def streamed(stream: Answering) -> Callable[[Answering], Answering]:
-    """Have streams of JSON lines taken by another function than the bodies that an endpoint declares.
-
-    Parameters
-    ----------
-    stream
-        That function.
-    """
-
-    def mark(endpoint: Answering) -> Answering:
-        endpoint.stream = stream  # type: ignore[attr-defined]
-        return endpoint
-
-    return mark
-
-
 class Route(APIRoute):
     """Checks a key before the body is read, and again if that took long: it may be revoked meanwhile."""
 
@@ -218,26 +196,19 @@ class Route(APIRoute):
         extra = self.openapi_extra or {}
         roles = tuple(extra["security"][0]["key"]) if extra.get("security") else ()
         anywhere = extra.get("x-any-study", False)
-        stream: Answering | None = getattr(self.endpoint, "stream", None)
 
         async def guarded(request: Request) -> Response:
-            lines = stream if stream is not None and is_stream(request.scope) else None
-            reads = self.body_field is not None and lines is None
+            context, name, began = context_of(request), request.path_params.get("name"), time.monotonic()
             if roles:
-                check = partial(context_of(request).gate, request, roles, request.path_params.get("name"))
-                request.scope["sottovoce.key"] = await check(anywhere=anywhere)
-                began = time.monotonic()
-                if reads:
-                    await request.body()  # and there it stays
-                    if time.monotonic() - began > AT_ONCE:
-                        await check(anywhere=anywhere, again=True)
-            if lines is not None:
-                streamed: Response = await lines(request, **request.path_params)
-                return streamed
-            if parsed is not None and (arguments := parsed(request, await request.body())) is not None:
-                response: Response = await self.endpoint(request=request, **arguments)
-                return response
-            if reads:  # as JSON, whatever it is called: curl -d calls it a form
+                request.scope["sottovoce.key"] = await context.gate(request, roles, name, anywhere=anywhere)
+            if self.body_field is not None:
+                sent = await read_body(request, context.settings.largest_body)
+                if time.monotonic() - began > AT_ONCE:
+                    await context.gate(request, roles, name, anywhere=anywhere, again=True)
+                if parsed is not None and (arguments := parsed(request, sent)) is not None:
+                    response: Response = await self.endpoint(request=request, **arguments)
+                    return response
+                # As JSON, whatever it is called: curl -d calls it a form.
                 others = [one for one in request.scope["headers"] if one[0] != b"content-type"]
                 request.scope["headers"] = [*others, (b"content-type", b"application/json")]
             return await handle(request)
@@ -263,13 +234,26 @@ class Route(APIRoute):
             except ValidationError:
                 return None
             for field in headers:
-                value, wrong = field.validate(request.headers.get(field.alias), {}, loc=())
+                found[field.name], wrong = field.validate(request.headers.get(field.alias), {}, loc=())
                 if wrong:
                     return None
-                found[field.name] = value
             return found
 
         return parsed
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    """Return the body of a request, for whoever reads it later as well; one that is too large is not kept in memory."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise Problem("too-large", f"A body must have at most {most} bytes: send smaller blocks.")
+    if not body and ("transfer-encoding" in request.headers or request.headers.get("content-length", "0") != "0"):
+        # httptools takes it for the other protocol: an ask for a block would be one for a single action.
+        raise Problem("malformed", "The body has not come: do not ask for another protocol (Connection: Upgrade).")
+    request._body = bytes(body)
+    return request._body
 
 
 def context_of(request: Request) -> Context:

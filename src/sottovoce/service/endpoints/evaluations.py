@@ -60,9 +60,9 @@ evaluation_routes.declare_creation(
 async def opened(request: Request, name: Name, wish: models.Open, idempotency_key: IdempotencyKey = None) -> Response:
     """Begin an evaluation."""
 
-    def begin(evaluations: PrivateEvaluations) -> tuple[dict[str, Any], Callable[[], Any]]:
+    def begin(evaluations: PrivateEvaluations) -> Answer:
         one = evaluations.open(events=wish.events)
-        return {"number": one.number, "events": one.events}, one.abandon
+        return Answer(json.dumps({"number": one.number, "events": one.events}).encode(), undo=one.abandon)
 
     return await _once(request, name, idempotency_key, f"open {wish.events}", begin)
 
@@ -83,13 +83,13 @@ async def assign(
     if size is not None and size > context.settings.largest_block:
         raise Problem("too-large", f"size must be at most {context.settings.largest_block}.")
 
-    def hand_out(evaluations: PrivateEvaluations) -> tuple[dict[str, Any], Callable[[], Any]]:
+    def hand_out(evaluations: PrivateEvaluations) -> Answer:
         people = _assigned(evaluations, wanted.number, size, person)
-        answer = people[0] if size is None else {"assigned": people}
-        return answer, lambda: evaluations.forget([one["id"] for one in people])
+        answer, ids = people[0] if size is None else {"assigned": people}, [one["id"] for one in people]
+        return Answer(json.dumps(answer).encode(), undo=lambda: evaluations.forget(ids))
 
     answer = await _once(request, name, idempotency_key, f"assign {size} {wanted.number}", hand_out, person)
-    context.metrics.count_events("asked", 0 if "Idempotent-Replayed" in answer.headers else size or 1)
+    context.metrics.count(asked=0 if "Idempotent-Replayed" in answer.headers else size or 1)
     return answer
 
 
@@ -109,7 +109,7 @@ async def _once(
     name: str,
     key: str | None,
     asks: str,
-    make: Callable[[PrivateEvaluations], tuple[dict[str, Any], Callable[[], Any]]],
+    make: Callable[[PrivateEvaluations], Answer],
     person: Any = None,
 ) -> Response:
     """Answer a request, and a repetition of it as it was answered before; what was made in vain is undone."""
@@ -117,15 +117,8 @@ async def _once(
     repeatable = None if key is None else Repeatable.of(name, key_of(request).id, key, asks)
 
     def answer(evaluations: PrivateEvaluations) -> Answer | Exception:
-        undone: list[Callable[[], Any]] = []
-
-        def made(_: list[int]) -> list[Answer | Exception]:
-            plain, undo = make(evaluations)
-            undone.append(undo)
-            return [Answer(json.dumps(plain).encode())]
-
         again = told_apart(evaluations, repeatable, person)
-        return answer_once(context.requests, [again], made, lambda _: undone[0]())[0]
+        return answer_once(context.requests, [again], lambda _: [make(evaluations)])[0]
 
     found = await context.look_at_evaluations(name, answer)
     if isinstance(found, Exception):
@@ -148,8 +141,7 @@ async def tell(request: Request, name: Name, told: models.Tell) -> Response:
     recorded = await context.look_at_evaluations(
         name, lambda one: one.tell(call.ids, call.losses, report=call.report, late=call.late)
     )
-    context.metrics.count_told(recorded.recorded, recorded.already, recorded.dropped)
-    return counted(recorded)
+    return counted(context, recorded)
 
 
 def _end(what: str, end: Callable[[Evaluation], None], summary: str) -> None:

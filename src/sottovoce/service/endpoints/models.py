@@ -23,10 +23,19 @@ Number = Annotated[int, Field(ge=0, le=_MOST)]
 Count = Annotated[int, Field(ge=0)]
 
 
+NAMES: set[str] = set()
+"""All that members of bodies are called."""
+
+
 class Body(BaseModel):
     """What is sent. A text is not taken for a number, unknown members are refused, errors never hold a value."""
 
     model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Note its names."""
+        NAMES.update(cls.model_fields)
 
 
 def _example(**members: Any) -> ConfigDict:

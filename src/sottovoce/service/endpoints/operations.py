@@ -1,8 +1,6 @@
-"""What runs and watches a service needs: whether it is well, metrics, and the client's script for pages."""
+"""What whoever runs a service looks at: whether it is well, and its metrics."""
 
 import asyncio
-import hashlib
-from importlib.resources import files
 from typing import Any
 
 from starlette.requests import Request
@@ -13,7 +11,6 @@ from sottovoce.service.endpoints._route import Endpoints, context_of
 from sottovoce.service.problem_documents import Problem
 
 operation_routes = Endpoints()
-_SCRIPTS = {"sottovoce.js": "text/javascript; charset=utf-8", "sottovoce.d.ts": "text/plain; charset=utf-8"}
 
 
 @operation_routes.declared("GET /health", "Whether the process is alive.", models.Health)
@@ -43,24 +40,3 @@ async def metrics(request: Request) -> Response:
     """Return counts and times of requests, by route; nothing of what was sent."""
     page, kind = await asyncio.to_thread(context_of(request).metrics.page)
     return Response(page, headers={"Content-Type": kind})
-
-
-def _script(name: str, kind: str) -> None:
-    """Declare a file that needs no key: a browser loads it before it has any."""
-    content = (files("sottovoce.service") / "static" / name).read_bytes()
-    headers = {
-        "ETag": f'"{hashlib.sha256(content).hexdigest()[:32]}"',
-        "Cache-Control": "public, max-age=300",
-        "Access-Control-Allow-Origin": "*",  # the file is public, and a module of another origin needs to be told so
-        "X-Content-Type-Options": "nosniff",
-    }
-
-    @operation_routes.get(f"/{name}", name=name, include_in_schema=False)
-    async def script(request: Request) -> Response:
-        if request.headers.get("if-none-match") == headers["ETag"]:
-            return Response(status_code=304, headers=headers)
-        return Response(content, headers=headers, media_type=kind)
-
-
-for _name, _kind in _SCRIPTS.items():
-    _script(_name, _kind)

@@ -5,8 +5,7 @@ import inspect
 import json
 import math
 import re
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Annotated, Any
@@ -27,10 +26,8 @@ from sottovoce.plans.options import DecisionFacts
 from sottovoce.rehearsal import NotRehearsed, plan
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
-from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, parsed, promised
+from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, promised
 from sottovoce.service.endpoints._route import (
-    AT_ONCE,
-    STREAM,
     TELL_PROBLEMS,
     Endpoints,
     IdempotencyKey,
@@ -38,16 +35,13 @@ from sottovoce.service.endpoints._route import (
     check_block,
     context_of,
     key_of,
-    streamed,
 )
-from sottovoce.service.problem_documents import Problem, problem_for
+from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings
 from sottovoce.service.study_workers import AskOrder
 from sottovoce.service.study_workers.requests import Request as Repeatable
-from sottovoce.studies import Recorded, Study, TellCall, export_lines
+from sottovoce.studies import Recorded, Study, export_lines
 
-_BLOCK = 256  # lines of a stream that are recorded together
-_LONGEST_LINE = 4096  # bytes
 _LARGEST = 1_000_000  # of the numbers that a domain is written with
 _LEAST_WORK = 2.0**-10  # of a forecast
 _MOST_IDS = 10_000  # of one answer
@@ -149,7 +143,7 @@ async def ask(
     if idempotency_key is not None:
         order = replace(order, request=Repeatable.of(name, key_of(request).id, idempotency_key, order.asks))
     answer = await (await context.studies(name)).ask(order)
-    context.metrics.count_events("asked", len(answer.ids))
+    context.metrics.count(asked=len(answer.ids))
     headers = {"Idempotent-Replayed": "true"} if answer.replayed else None
     return Response(answer.body, headers=headers, media_type="application/json")
 
@@ -179,93 +173,26 @@ def _order(wanted: models.Ask, largest: int) -> AskOrder:
 # ---------------------------------------------------------------------- telling
 
 
-async def tell_stream(request: Request, name: Name) -> Response:
-    """Record a stream block by block, as it comes. What comes before a line that is refused stays on record."""
-    context, looked = context_of(request), time.monotonic()
-    total, number = Recorded(0, 0, 0), 0
-    block: dict[int, TellCall] = {}  # by the number of the line
-    async for line in _lines(request):
-        number += 1
-        if line.strip():
-            block[number] = _line(line, number, total)
-        if len(block) == _BLOCK:
-            looked = await _still_let_in(context, request, name, looked, total)
-            total, block = await _recorded(context, name, block, total), {}
-    await _still_let_in(context, request, name, looked, total)
-    return counted(await _recorded(context, name, block, total))
-
-
 @study_routes.declared(
     "POST tell",
-    "Record a loss, or a block or a stream of them. One that is on record already is no failure: `already`.",
+    "Record a loss, or a block of them. One that is on record already is no failure: `already`.",
     models.Told,
     "tell",
     problems=TELL_PROBLEMS,
-    extra={"requestBody": {"content": {STREAM: {"schema": {"type": "string"}}}}},
 )
-@streamed(tell_stream)
 async def tell(request: Request, name: Name, told: models.Tell) -> Response:
     """Record losses; everything that is told takes the same way, whatever the loss is."""
     context, call = context_of(request), told.call
     check_block(context, call.ids)
     recorded = await (await context.studies(name)).tell(call)
-    context.metrics.count_told(recorded.recorded, recorded.already, recorded.dropped)
-    return counted(recorded)
+    return counted(context, recorded)
 
 
-def counted(told: Recorded) -> Response:
-    """Answer what became of losses."""
+def counted(context: Context, told: Recorded) -> Response:
+    """Count what became of losses, and answer it."""
+    context.metrics.count(told=told.recorded, already=told.already, dropped=told.dropped)
     body = b'{"recorded":%d,"already":%d,"dropped":%d}' % (told.recorded, told.already, told.dropped)
     return Response(body, media_type="application/json")
-
-
-async def _still_let_in(context: Context, request: Request, name: str, looked: float, total: Recorded) -> float:
-    """Look at the key again, unless that was just now: a stream may last for hours, and its key not as long."""
-    if time.monotonic() - looked <= AT_ONCE:
-        return looked
-    try:
-        await context.gate(request, ("tell",), name, again=True)
-    except Problem as refused:
-        refused.facts["recorded"] = total.recorded
-        raise
-    return time.monotonic()
-
-
-def _line(line: bytes, number: int, total: Recorded) -> TellCall:
-    """Return what a line tells; say which line is to blame, and how many losses before it are on record."""
-    facts: dict[str, Any] = {"line": number, "recorded": total.recorded}
-    tell = parsed(line, models.Tell, **facts)
-    if tell.id is None:
-        raise Problem("malformed", "A line of a stream has id, and loss or report.", **facts)
-    return tell.call
-
-
-async def _recorded(context: Context, name: str, block: dict[int, TellCall], total: Recorded) -> Recorded:
-    """Record a block of lines in one transaction, each for itself."""
-    worker = await context.studies(name)  # each time: since the last block others may have needed its place
-    outcomes = await worker.tell_each(list(block.values()))
-    for one in outcomes:
-        if isinstance(one, Recorded):
-            context.metrics.count_told(one.recorded, one.already, one.dropped)
-    for number, one in zip(block, outcomes, strict=True):
-        if isinstance(one, Exception):
-            problem = problem_for(one)
-            problem.facts |= {"line": number, "recorded": total.recorded}
-            raise problem
-        total = Recorded(total.recorded + one.recorded, total.already + one.already, total.dropped + one.dropped)
-    return total
-
-
-async def _lines(request: Request) -> AsyncIterator[bytes]:
-    """Yield the lines of a body as they come, holding no more than one of them and what came with it."""
-    rest = b""
-    async for chunk in request.stream():
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line
-        if len(rest) > _LONGEST_LINE:
-            raise Problem("too-large", f"A line must have at most {_LONGEST_LINE} bytes.")
-    yield rest
 
 
 # ---------------------------------------------------------------------- looking: counts and released values, no loss
@@ -362,24 +289,24 @@ _look_by_segment("fit-check", "How well what was released fits the model of the 
     "read",
 )
 async def forecast(request: Request, name: Name, rehearse: Annotated[float, Query(gt=0, le=1)] = 1.0) -> Any:
-    """Return a forecast; the study is let go before worlds are played. It changes with what is released, and a set."""
+    """Return a forecast, played once for each release and set."""
     times = max(_LEAST_WORK, 2.0 ** math.ceil(math.log2(rehearse)))  # of as many sizes, each is played once
-
-    def look(study: Study) -> tuple[Any, Callable[[], Forecast | NotRehearsed]]:
-        standing = study.status()
-        version = standing.incarnation, standing.round, specify(study.domain)
-        return version, partial(_played, study._forecaster(times))
-
     worker = await context_of(request).studies(name)
-    found = await worker.make(f"forecast {times}", look)
+    found = await worker.made(f"forecast {times}", await worker.look(version_of), partial(_forecast, times=times))
     if isinstance(found, NotRehearsed):
         raise StateRefused(str(found))
     return found.to_dict()
 
 
-def _played(play: Callable[[], Forecast]) -> Forecast | NotRehearsed:
+def version_of(study: Study) -> Any:
+    """Return what changes with all that follows from releases."""
+    standing = study.status()
+    return standing.incarnation, standing.round, specify(study.domain)
+
+
+def _forecast(study: Study, times: float) -> Forecast | NotRehearsed:
     try:
-        return play()
+        return study.forecast(rehearse=times)
     except NotRehearsed as why:
         return why
 
@@ -409,4 +336,4 @@ async def outstanding(request: Request, name: Name, limit: Annotated[int, Query(
 async def export(request: Request, name: Name) -> Response:
     """Return lines."""
     found = await context_of(request).look(name, lambda study: study.export())
-    return StreamingResponse((line + "\n" for line in export_lines(found)), media_type=STREAM)
+    return StreamingResponse((line + "\n" for line in export_lines(found)), media_type="application/x-ndjson")

@@ -47,26 +47,19 @@ def _plain(one: Any, chosen: Any, numbers: Any, wants_loss: bool) -> dict[str, A
 def _numbers(x: Floats, layout: Layout) -> Any:
     if layout == "none":
         return None
-    return x.tolist() if layout == "dense" else _thin(np.flatnonzero(x), x)
+    if layout == "dense":
+        return x.tolist()
+    places = np.flatnonzero(x)
+    return _sparse(len(x), places, x[places].tolist())
 
 
 def _all_numbers(actions: Actions, layout: Layout) -> list[Any]:
     if layout == "none":
         return [None] * len(actions)
     if layout == "sparse":
-        try:
+        with suppress(ValueError):  # not all are 0 or 1, or the set has changed
             return [_sparse(actions.dimension, one, [1.0] * len(one)) for one in actions.indices]
-        except ValueError:  # not all are 0 or 1, or the set has changed
-            pass
-    else:
-        with suppress(ValueError):  # the set has changed
-            rows: list[Any] = actions.x.tolist()
-            return rows
     return [_numbers(one.x, layout) for one in actions]
-
-
-def _thin(places: Integers, x: Floats) -> dict[str, Any]:
-    return _sparse(len(x), places, x[places].tolist())
 
 
 def _sparse(dimension: int, places: Integers, values: list[float]) -> dict[str, Any]:

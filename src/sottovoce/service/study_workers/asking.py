@@ -66,29 +66,22 @@ class AskOrder:
 
 @dataclass(frozen=True)
 class Answer:
-    """JSON for the caller, and whether it was given before; `ids` are those that it hands out."""
+    """JSON for the caller, whether it was given before, the `ids` that it hands out, and what takes them back."""
 
     body: bytes
     replayed: bool = False
     ids: tuple[Any, ...] = ()
+    undo: Callable[[], Any] = field(default=tuple, compare=False)
 
 
 def answer_asks(study: Study, requests: Requests, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
     """Answer orders that arrived together: each with its actions, or with the error that refuses it."""
     wanted = [told_apart(study, order.request, order.person) for order in orders]
-    return answer_once(
-        requests,
-        wanted,
-        lambda fresh: _made(study, [orders[place] for place in fresh]),
-        lambda answer: study.forget(list(answer.ids)),
-    )
+    return answer_once(requests, wanted, lambda fresh: _made(study, [orders[place] for place in fresh]))
 
 
 def answer_once(
-    requests: Requests,
-    wanted: Sequence[Request | None],
-    make: Callable[[list[int]], list[Answer | Exception]],
-    undo: Callable[[Answer], Any],
+    requests: Requests, wanted: Sequence[Request | None], make: Callable[[list[int]], list[Answer | Exception]]
 ) -> list[Answer | Exception]:
     """Answer requests that arrived together, a repeated one as before; None stands for one that is not repeated.
 
@@ -99,9 +92,7 @@ def answer_once(
     wanted
         The requests.
     make
-        Answers those at some places.
-    undo
-        Takes back what was made in vain: another process has answered first.
+        Answers those at some places. What it made in vain is undone: another process has answered first.
     """
     keyed = [one for one in wanted if one is not None]
     known = requests.find(keyed) if keyed else {}
@@ -112,7 +103,7 @@ def answer_once(
     answers = [(one, answer.body) for one, answer in mine.items() if one is not None]
     beaten = requests.keep(answers) if answers else {}
     for one in beaten:
-        undo(mine[one])
+        mine[one].undo()
     known |= beaten
 
     def outcome(place: int, one: Request | None) -> Answer | Exception:
@@ -171,7 +162,7 @@ def _answer(study: Study, order: AskOrder, shared: Any) -> Answer | Exception:
             action = next(shared)
             if isinstance(action, Exception):
                 return action
-            return Answer(single_answer(action, order.layout, by_item), ids=(action.id,))
+            return _handed_out(study, single_answer(action, order.layout, by_item), [action.id])
         most = _MOST_NUMBERS // study.domain.dimension if order.layout == "dense" else order.size
         if order.round:
             actions = study.ask_round(max(1, min(order.size, most)), segment=order.whom, person=order.person)
@@ -179,6 +170,10 @@ def _answer(study: Study, order: AskOrder, shared: Any) -> Answer | Exception:
             return Problem("too-large", 'Ask for fewer actions, or for their numbers as "x": "sparse" or "none".')
         else:
             actions = study.ask(order.size, segment=order.whom, person=order.person)
-        return Answer(block_answer(actions, order.layout, by_item), ids=tuple(actions.ids.tolist()))
+        return _handed_out(study, block_answer(actions, order.layout, by_item), actions.ids.tolist())
     except Exception as problem:
         return problem
+
+
+def _handed_out(study: Study, body: bytes, ids: list[Any]) -> Answer:
+    return Answer(body, ids=tuple(ids), undo=lambda: study.forget(ids))

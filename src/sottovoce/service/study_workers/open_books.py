@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
 from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
 from sottovoce.evaluations import PrivateEvaluations
+from sottovoce.privacy import NoiseSource
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.rounds.stored import book_name
 from sottovoce.service.settings import Settings
@@ -34,6 +35,7 @@ class OpenBook(Generic[Kept]):
     def __init__(self, kept: Kept) -> None:
         self.kept, self._looking = kept, 0
         self.closed = self.gone = False
+        self._made: dict[str, tuple[asyncio.Lock, list[Any]]] = {}  # by name: the version that it is of, and it
 
     @property
     def idle(self) -> bool:
@@ -51,13 +53,29 @@ class OpenBook(Generic[Kept]):
         self._looking -= 1
         self.gone = self.gone or isinstance(done.exception(), StudyNotFound)
 
-    def retire(self) -> None:
-        """Take no more calls; `close` is to follow. Called where callers wait."""
-        self.closed = True
+    async def made(self, what: str, version: Any, make: Callable[[Kept], Found]) -> Found:
+        """Return what takes long to make, made once for each version of what it is made from.
 
-    def close(self) -> None:
-        """Close it, once what was called for is done: waits for that."""
-        self.kept.close()
+        Parameters
+        ----------
+        what
+            Its name.
+        version
+            Which version is wanted.
+        make
+            Makes it, in a thread.
+        """
+        lock, known = self._made.setdefault(what, (asyncio.Lock(), [None, None]))
+        async with lock:  # of many who want it at once, one works
+            if known[0] != version:
+                known[:] = version, await self.look(make)
+            found: Found = known[1]
+            return found
+
+    async def close(self) -> None:
+        """Take no more calls; close it, once what was called for is done."""
+        self.closed = True
+        await asyncio.to_thread(self.kept.close)
 
 
 Opened = TypeVar("Opened", bound=OpenBook[Any])
@@ -69,25 +87,22 @@ class OpenBooks(Generic[Opened]):
     Parameters
     ----------
     opens
-        Opens one by its name, in a thread; returns what serves it, to be called where callers wait.
+        Opens one by its name.
     most
         How many are kept open: those that were not used for longest are closed, if nobody waits for them.
     """
 
-    def __init__(self, opens: Callable[[str], Callable[[], Opened]], most: int) -> None:
+    def __init__(self, opens: Callable[[str], Awaitable[Opened]], most: int) -> None:
         self._opens, self._most = opens, most
         self._open: OrderedDict[str, Opened] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Opened]] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def __len__(self) -> int:
-        return len(self._open)
-
     async def __call__(self, name: str) -> Opened:
         """Return what serves a study, or evaluations; they are opened if need be."""
         one = self._open.get(name)
         if one is not None and one.gone:  # deleted; there may be another one of that name
-            self._retire(name)
+            self._close(name)
         elif one is not None:
             self._open.move_to_end(name)
             return one
@@ -99,26 +114,25 @@ class OpenBooks(Generic[Opened]):
         return await self(name) if one.closed else one  # others may have needed its place meanwhile
 
     async def _add(self, name: str) -> Opened:
-        serve = await asyncio.to_thread(self._opens, name)
-        one = serve()
+        one = await self._opens(name)
         surplus = len(self._open) + 1 - self._most
         for idle in [other for other, it in self._open.items() if it.idle][: max(0, surplus)]:
-            self._retire(idle)
+            self._close(idle)
         self._open[name] = one
         return one
 
-    def _retire(self, name: str) -> None:
+    def _close(self, name: str) -> None:
         one = self._open.pop(name)
-        one.retire()
-        closing = asyncio.create_task(asyncio.to_thread(one.close))
+        one.closed = True  # from this moment on
+        closing = asyncio.create_task(one.close())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
-        """Carry out all that is queued, and close all of them: what they had in hand is given back."""
+        """Carry out all that has arrived, and close all of them: what they had in hand is given back."""
         await asyncio.gather(*self._opening.values(), return_exceptions=True)
         for name in list(self._open):
-            self._retire(name)
+            self._close(name)
         await asyncio.gather(*self._closing)
 
 
@@ -127,32 +141,33 @@ def open_study(settings: Settings, name: str) -> tuple[Study, StateRefused | Non
 
     Return it, and why it can only be looked at.
     """
-    _check(name)
-    with suppress(ConfigurationMismatch):  # it is the name of evaluations
-        if settings.simulated is not None:
-            with suppress(ConfigurationMismatch):  # its noise is real
-                return Study.open(settings.storage, name=name, noise=settings.noise), None
-        try:
-            return Study.open(settings.storage, name=name), None
-        except StateRefused as refused:
-            refusal = refused
-        return Study.open(settings.storage, name=name, noise=WithheldNoise()), refusal
-    raise StudyNotFound("there is no study of this name")
+
+    def opened(noise: NoiseSource | None) -> Study:
+        return Study.open(settings.storage, name=name, noise=noise)
+
+    try:
+        return _found(settings, name, opened), None
+    except StateRefused as refused:
+        return opened(WithheldNoise()), refused
 
 
 def open_evaluations(settings: Settings, name: str) -> PrivateEvaluations:
     """Open evaluations, to whom repeating a call does no harm."""
-    _check(name)
-    with suppress(ConfigurationMismatch):  # it is the name of a study
-        if settings.simulated is not None:
-            with suppress(ConfigurationMismatch):  # their noise is real
-                return PrivateEvaluations(storage=settings.storage, name=name, repeat="ignore", noise=settings.noise)
-        return PrivateEvaluations(storage=settings.storage, name=name, repeat="ignore")
-    raise StudyNotFound("there are no evaluations of this name")
+    given: dict[str, Any] = {"storage": settings.storage, "name": name, "repeat": "ignore"}
+    return _found(settings, name, lambda noise: PrivateEvaluations(**given, noise=noise))
 
 
-def _check(name: str) -> None:
-    with suppress(ValueError):  # which repeats the name, and is not what a loss is refused for
+def _found(settings: Settings, name: str, opened: Callable[[NoiseSource | None], Found]) -> Found:
+    """Open what has a name, with the noise that it was made with: simulated, where that is wanted, or real."""
+    for noise in dict.fromkeys((settings.noise, None)) if _can_be(name) else ():
+        with suppress(ConfigurationMismatch):  # its noise is of the other kind, or it is no study, but evaluations
+            return opened(noise)
+    raise StudyNotFound("there is nothing of this name")
+
+
+def _can_be(name: str) -> bool:
+    try:
         book_name(name)
-        return
-    raise StudyNotFound("nothing can have this name")
+    except ValueError:  # which repeats the name, and is not what a loss is refused for
+        return False
+    return True

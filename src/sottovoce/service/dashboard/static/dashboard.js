@@ -1,13 +1,13 @@
 "use strict";
-// Pages are complete without this script. It brings parts up to date while somebody looks, and leaves alone what the
-// reader does: focus, scroll positions, what is folded open, the order of a table.
+// Pages are complete without this script. It loads a page again while somebody looks, and shows what has changed: it
+// leaves alone what the reader does: focus, scroll positions, what is folded open, the order of a table.
 (function () {
   var parts = Array.from(document.querySelectorAll("[data-live]"));
   if (!parts.length) return;
-  var every = 1000 * (parseFloat(document.body.dataset.every) || 3), longest = 30000;
+  var every = 3000, longest = 30000;
   var words = document.querySelector(".live-words"), pause = document.querySelector(".pause");
   var lost = document.querySelector(".lost"), news = document.getElementById("news"), dot = document.querySelector(".dot");
-  var tags = new Map(), timer = null, failures = 0, paused = false, busy = false, ended = false;
+  var tag = null, timer = null, failures = 0, paused = false, busy = false, ended = false;
 
   // -- from the old part to the new one, changing only what differs
   function alike(a, b) {
@@ -53,33 +53,24 @@
     });
     known.forEach(function (one, name) { if (!named.has(name)) one.remove(); });
   }
-  function show(part, html) {
-    var fresh = new DOMParser().parseFromString(html, "text/html").body; // scripts in it do not run
-    children(part, fresh);
-    part.dispatchEvent(new CustomEvent("sottovoce:shown", { bubbles: true }));
+  function show(html) {
+    var fresh = new DOMParser().parseFromString(html, "text/html"); // scripts in it do not run
+    parts.forEach(function (part) {
+      children(part, fresh.getElementById(part.id));
+      part.dispatchEvent(new CustomEvent("sottovoce:shown", { bubbles: true }));
+    });
   }
 
   // -- asking
-  function fetched(part) {
-    var headers = {}, address = part.dataset.live;
-    if (tags.has(address)) headers["If-None-Match"] = tags.get(address);
-    return fetch(address, { headers: headers, credentials: "same-origin", redirect: "error", cache: "no-store" }).then(function (answer) {
-      if (answer.status === 304) return false;
-      if (answer.status === 401 || answer.status === 403) { ended = true; throw new Error("ended"); }
+  function fetched() {
+    var how = { headers: tag ? { "If-None-Match": tag } : {}, credentials: "same-origin", redirect: "manual", cache: "no-store" };
+    return fetch(location.pathname, how).then(function (answer) {
+      if (answer.status === 304) return null;
+      if (answer.type === "opaqueredirect" || answer.status === 403) { ended = true; throw new Error("ended"); }
       if (!answer.ok) throw new Error("failed");
-      return answer.text().then(function (html) {
-        if (answer.headers.get("ETag")) tags.set(address, answer.headers.get("ETag"));
-        show(part, html);
-        return true;
-      });
+      tag = answer.headers.get("ETag");
+      return answer.text().then(show);
     });
-  }
-  function follow() { // what rests on a version is fetched when that changes, and not before
-    return Promise.all(parts.filter(function (part) { return part.dataset.follows; }).map(function (part) {
-      var version = document.getElementById(part.dataset.follows).querySelector("[data-version]").dataset.version;
-      if (version === part.dataset.version) return null;
-      return fetched(part).then(function () { part.dataset.version = version; });
-    }));
   }
   function tell() {
     var said = document.querySelector("[data-news]");
@@ -90,7 +81,7 @@
     clearTimeout(timer);
     if (busy || paused || ended || document.hidden) return;
     busy = true;
-    Promise.all(parts.filter(function (part) { return !part.dataset.follows; }).map(fetched)).then(follow).then(function () {
+    fetched().then(function () {
       if (failures) news.textContent = "Connected again.";
       failures = 0;
       lost.hidden = true;
@@ -103,14 +94,8 @@
       failures += 1;
       dot.classList.add("off");
       words.textContent = "Not up to date";
-      lost.textContent = ended ? "Your login has ended, or may no longer read this: log in again to go on."
+      lost.textContent = ended ? "Your login has ended, or may no longer read this: load the page again."
         : "Connection lost, trying again. What is shown may be out of date.";
-      if (ended) {
-        var link = document.createElement("a");
-        link.href = "/login?next=" + encodeURIComponent(location.pathname);
-        link.textContent = "Log in";
-        lost.append(" ", link);
-      }
       lost.hidden = false;
     }).then(function () {
       busy = false;
