@@ -23,10 +23,8 @@ def malformed(errors: Iterable[Mapping[str, Any]]) -> Problem:
         source, *path = error["loc"]
         # What is not declared, or below such a thing, is what was sent: the name of an item that was clicked, say.
         names = list(takewhile(models.NAMES.__contains__, path)) if source == "body" else path[:1]
-        found.setdefault(".".join(names) or "the body", []).append(error["msg"])
-    return Problem(
-        "malformed", "; ".join(f"{where}: {', or '.join(dict.fromkeys(words))}" for where, words in found.items())
-    )
+        found.setdefault(".".join(names) or "the body", {})[error["msg"]] = None
+    return Problem("malformed", "; ".join(f"{where}: {', or '.join(words)}" for where, words in found.items()))
 
 
 async def carried_out(work: Awaitable[Found], wish: BaseModel) -> Found:
