@@ -216,7 +216,6 @@ def test_a_plan_without_any_bound_says_so_and_travels(toy_exploration):
     assert bare.vacuous
     assert dict(bare.rows)["bound"].startswith("none; never learning costs")
     assert Plan.from_dict(json.loads(json.dumps(bare.to_dict()))) == bare
-    assert choosing.horizon_that_learns(lambda problem: bare, Problem(domain, **box())) is None
 
 
 def test_its_choices_are_its_own(toy_exploration):

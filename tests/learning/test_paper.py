@@ -53,7 +53,7 @@ class TestDimension:
     def test_the_radius_has_it_too(self):
         flat = problem(sv.domains.Simplex(9), horizon=10**8, play="around")
         draft = paper_draft(flat)
-        assert draft.radius == pytest.approx(math.sqrt(2) * math.sqrt(8) / 100)
+        assert draft.options.radius == pytest.approx(math.sqrt(2) * math.sqrt(8) / 100)
         assert draft.least_noise == pytest.approx(10**4 * 8 * math.log2(10**8))
 
     @every("domain", [sv.domains.Simplex(40), sv.domains.Birkhoff(2)])

@@ -21,7 +21,7 @@ from sottovoce.errors import CopyRefused
 from sottovoce.learning.learners import FreshGradient, ReleasedRound, RunningTotal
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep
-from sottovoce.plans.designs import BallProbes, Designs, Schedule, VertexProbes
+from sottovoce.plans.designs import Designs
 from sottovoce.plans.frames import Frames
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Sphere, Spheres
@@ -84,9 +84,7 @@ def by_hand(domain, plan, play_mode):
         explorer = Frames(placement, plan.radius, plan.directions, plan.batch_size, play_mode, plan.baseline)
     else:
         noise = plan.noise.standard_deviation * losses.step if plan.noise else 0.0
-        probes = BallProbes(placement) if plan.position == "plain" else VertexProbes(placement)
-        schedule = Schedule(plan.rate, 400, plan.probe_events, plan.decay)
-        explorer = Designs(placement, probes, schedule, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)
+        explorer = Designs(placement, plan.options, 400, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)
     radius = domain.outer_radius if plan.position == "plain" else placement.working.likely_outer_radius
     step = AdaptiveStep(radius, plan.step_multiplier) if plan.step is None else plan.step
     options = {

@@ -3,8 +3,8 @@
 A bound that one run breaks is no bound. Seeds are fixed; energies are compared within 6 standard errors.
 """
 
-import dataclasses
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,54 +12,25 @@ import pytest
 import sottovoce as sv
 from optimizers import bandit
 from sampling import every, sampled
-from sottovoce.plans.designs import DesignBound
-from sottovoce.plans.frames import FrameBound, Frames
+from sottovoce.plans import frames, sphere
+from sottovoce.plans.frames import Frames
 from sottovoce.plans.placement import Placement
-from sottovoce.plans.sphere import SphereBound, Spheres
-
-COMMON = {"events": 10_000, "batch_size": 100, "outer_radius": 1.0, "loss_deviation": 0.5, "lipschitz": 1.0}
-COMMON |= {"point_error": 0.01, "smoothing": 0.1}
-SPHERE = SphereBound(**COMMON, estimate_scale=10.0, sum_noise=3.0, delay=1)
-FRAME = FrameBound(**COMMON, directions=5, dimension=10, estimate_scale=100.0, number_noise=1.0, delay=0)
-READ = {"events": 10**6, "rate": 0.05, "probe_events": 10, "dimension": 16, "outer_radius": 4.0, "loss_deviation": 0.5}
-DESIGN = DesignBound(**READ, spread=0.5, width=1.0, number_noise=1.0, step_multiplier=1.0, point_error=0.01)
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sphere import SphereDraft, SphereOptions, Spheres
 
 
-def worth(bound):
-    return bound.value(bound.best_step()) if isinstance(bound, SphereBound) else bound.value()
+@every("factor", [0.5, 0.9, 1.1, 2.0])
+@every("mechanism", [sphere.TREE, replace(sphere.TREE, releases="rounds")])
+def test_the_best_step_is_the_best(mechanism, factor):
+    problem = Problem(sv.domains.Ball(3), 10_000, (0.0, 1.0), sv.PureDP(1.0))
+    draft = SphereDraft(problem, problem.placement("plain"), SphereOptions(0.1), 100, mechanism, delay=1)
+    best, noise = draft.best_step(3.0), 3.0
+    assert replace(draft, step=best).bound_at(noise) < replace(draft, step=factor * best).bound_at(noise)
 
 
-class TestParts:
-    @every("factor", [0.5, 0.9, 1.1, 2.0])
-    def test_the_best_step_is_the_best(self, factor):
-        assert SPHERE.value(SPHERE.best_step()) < SPHERE.value(factor * SPHERE.best_step())
-
-    def test_what_is_harder_costs_more(self):
-        for bound, names in (
-            (SPHERE, "outer_radius lipschitz sum_noise delay point_error smoothing"),
-            (FRAME, "outer_radius loss_deviation number_noise point_error smoothing"),
-            (DESIGN, "dimension loss_deviation spread number_noise step_multiplier"),
-        ):
-            for name in names.split():
-                assert worth(dataclasses.replace(bound, **{name: 2 * getattr(bound, name)})) > worth(bound), name
-
-    @every("bound", [SPHERE, FRAME, DESIGN])
-    def test_without_smoothing_and_errors_the_cost_grows_as_the_root_of_the_horizon(self, bound):
-        """Designs pay for exploring besides, in proportion to the horizon."""
-        free = dataclasses.replace(bound, point_error=0.0)
-        free = dataclasses.replace(free, **({"width": 0.0} if bound is DESIGN else {"smoothing": 0.0}))
-        if bound is SPHERE:
-            free = dataclasses.replace(free, sum_noise=0.0, delay=0)
-        assert worth(dataclasses.replace(free, events=4 * bound.events)) == pytest.approx(2 * worth(free))
-
-    def test_exploring_more_costs_more_in_one_way_and_less_in_the_other(self):
-        rates = np.geomspace(1e-3, 0.5, 40)
-        values = [dataclasses.replace(DESIGN, rate=rate).value() for rate in rates]
-        assert 0 < int(np.argmin(values)) < 39
-
-    def test_a_single_dimension_has_no_infinite_energy(self):
-        line = dataclasses.replace(FRAME, dimension=1, directions=1, number_noise=0.0, loss_deviation=0.0)
-        assert line.energy == pytest.approx((100 * 1.0) ** 2)
+def test_a_single_dimension_has_no_infinite_energy():
+    parts = {"scale": 100.0, "deviation": 0.0, "lipschitz": 1.0, "noise": 0.0}
+    assert frames.round_energy(100, 1, 1, **parts) == pytest.approx((100 * 1.0) ** 2)
 
 
 def energies(explorer, chance, rng, rounds, noise=0.0):
@@ -87,19 +58,14 @@ def test_energies_of_spheres_and_frames(domain, noise):
     def chance(actions):
         return 0.5 + (actions - domain.center) @ slope
 
-    common = {
-        "batch_size": size,
-        "estimate_scale": domain.affine_dimension / radius,
-        "lipschitz": np.linalg.norm(slope),
-    }
-    frames = Frames(placement, radius, 2, size, middle=0.5)
-    found = energies(frames, chance, rng, 1500, noise)
-    bound = dataclasses.replace(FRAME, **common, directions=2, dimension=4, number_noise=noise).energy
+    parts = {"scale": domain.affine_dimension / radius, "deviation": 0.5, "lipschitz": np.linalg.norm(slope)}
+    found = energies(Frames(placement, radius, 2, size, middle=0.5), chance, rng, 1500, noise)
+    bound = frames.round_energy(size, 2, 4, **parts, noise=noise)
     assert found.mean() - 6 * found.std() / math.sqrt(1500) <= bound <= 1.5 * found.mean()
     if not noise:
         spheres = Spheres(placement, radius, size, lambda u: np.rint(u * 2**20).astype(np.int64), 2.0**-20, middle=0.5)
         found = energies(spheres, chance, rng, 1500)
-        bound = dataclasses.replace(SPHERE, **common).energy
+        bound = sphere.round_energy(size, **parts)
         assert found.mean() - 6 * found.std() / math.sqrt(1500) <= bound <= 1.5 * found.mean()
 
 

@@ -13,7 +13,7 @@ import sottovoce as sv
 from optimizers import bandit
 from sampling import every
 from sottovoce.learning.epoch import assemble
-from sottovoce.plans.choosing import LONGEST, horizon_needed, make_plan
+from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.choosing import plan as planned
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
@@ -206,26 +206,3 @@ def test_a_plan_is_the_one_that_the_optimizer_follows(options):
     assert dataclasses.replace(made, notes=run.plan.notes) == run.plan
     if not options:
         assert sv.PrivateBandit(sv.domains.Ball(3), **given, plan=made).plan is made
-
-
-@every("epsilon, options", [(0.1, {"domain": sv.domains.Ball(3), "play": "inside"}), (10.0, {"losses": "linear"})])
-def test_a_horizon_that_is_too_short_is_called_so_and_what_is_needed_is_the_least(epsilon, options):
-    """Found from far below and from far above; a fifth less is not enough."""
-
-    def at(horizon):
-        return problem(horizon, sv.PureDP(epsilon), **options)
-
-    answers = [horizon_needed(at(start), "worst-case") for start in (10, 10**7)]
-    assert answers[0] == pytest.approx(answers[1], rel=0.1)
-    for needed in answers:
-        assert not make_plan(at(needed), "worst-case").vacuous
-        assert make_plan(at(int(0.8 * needed)), "worst-case").vacuous
-        assert int(str(needed)[2:] or 0) == 0  # two digits, the rest is noise
-    assert horizon_needed(at(10**6), "worst-case", exploration="sphere", batch_size=2000) >= 2000  # choices are kept
-
-
-def test_the_papers_noise_drowns_everything_at_any_horizon_that_anybody_has():
-    assert horizon_needed(problem(1000, sv.PureDP(0.001)), "paper") is None
-    note = planned(BALL, 1000, (0.0, 1.0), sv.PureDP(0.001), plan="paper").notes[-1]
-    assert note.startswith("too few events for this bound to say anything")
-    assert f"not even {LONGEST:.0e}" in note

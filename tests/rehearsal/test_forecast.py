@@ -191,9 +191,8 @@ class TestLarge:
     def test_work_is_bounded_by_what_is_allowed(self):
         for dimension in (5, 50, 500, 5000):
             problem = Problem(sv.domains.Hypersimplex(dimension, 2), 10**7, RANGE, ONE, **LINEAR)
-            rehearsal = Rehearsal(problem, "auto", {})
-            plans = rehearsal._plans(rehearsal.lengths)
-            work = sum(work_of(problem, plan) for plan in plans.values())
+            rehearsal = Rehearsal(problem, "auto", {}, 0.1, 0.3)
+            work = sum(work_of(problem, rehearsal._plan(length)) for length in rehearsal.lengths)
             assert 2 * len(rehearsal.worlds) * work <= 10_000
 
     def test_an_oracle_that_is_slow_is_asked_less(self):

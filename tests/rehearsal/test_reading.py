@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from sampling import every
@@ -53,24 +52,10 @@ def test_nothing_falls_faster_than_one_over_the_events():
     assert Shares([100, 200], [[0.9], [0.01]]).exponent >= -1.0
 
 
-def test_worlds_that_change_say_nothing_of_longer_runs():
-    values = np.array(law(-0.7))
-    values[-1, 2] *= 5
-    assert Shares(LENGTHS, values, [True, True, False]).exponent == pytest.approx(-0.7)
-    assert Shares(LENGTHS, values).exponent > -0.65
-
-
 def test_a_price_is_a_ratio_and_never_less_than_one():
     private, free = Shares(LENGTHS, law(-0.7)), Shares(LENGTHS, law(-0.7, at=0.05))
     assert price_between(private, free, LENGTHS[-1]).central == pytest.approx(4.0)
     assert price_between(free, private, LENGTHS[-1]).central == 1.0
-
-
-def test_the_price_is_that_of_worlds_that_stay():
-    values = np.array(law(-0.7))
-    values[:, 2] *= 5
-    private, free = Shares(LENGTHS, values, [True, True, False]), Shares(LENGTHS, law(-0.7), [True, True, False])
-    assert price_between(private, free, LENGTHS[-1]).central == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("lengths", [[300], [300, 1200]])

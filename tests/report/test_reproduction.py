@@ -12,7 +12,7 @@ from sottovoce.lab import Result, Sweep, make_problem
 from sottovoce.lab.reproduction.claims import WORDS, claims
 from sottovoce.lab.reproduction.extent import Base, Extent, reproduction_grid
 from sottovoce.lab.sweeps.records import write_record
-from sottovoce.plans.choosing import horizon_needed, horizon_that_learns
+from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.paper import paper_draft
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import PureDP
@@ -84,10 +84,16 @@ def test_how_many_events_the_bounds_ask_for_is_as_the_documentation_says():
     page = " ".join((DOCS / "reproduction.md").read_text().split())
     made = make_problem("ball:dimension=8,play=around", seed=0)
     known = made.settings()
-    problem = Problem(made.domain, 10_000, known.pop("loss_range"), PureDP(1.0), **known)
-    needed = horizon_that_learns(lambda one: paper_draft(one, needed_noise=True).finish(), problem)
-    assert f"about {horizon_needed(problem, 'paper'):.0e} events with the paper's noise" in page
-    assert f"about {needed:.0e} with the needed noise" in page
+    given = known.pop("loss_range"), PureDP(1.0)
+    plans = {
+        "the paper's noise": lambda problem: make_plan(problem, "paper"),
+        "the needed noise": lambda problem: paper_draft(problem, needed_noise=True).finish(),
+    }
+    for words, plan in plans.items():
+        (found,) = re.findall(f"about (\\S+) events with {words}|about (\\S+) with {words}", page)
+        needed = float("".join(found))
+        learns = [not plan(Problem(made.domain, int(part * needed), *given, **known)).vacuous for part in (0.8, 1.2)]
+        assert learns == [False, True]
 
 
 def test_a_figure_has_a_line_for_every_algorithm_and_the_values_of_the_results(sweep):

@@ -7,9 +7,9 @@ Algorithm 1 to the letter, with its errors mended.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import fields, replace
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 from sottovoce._checks import choice, number, whole
 from sottovoce.domains import Domain
@@ -26,10 +26,6 @@ from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import most_bits, needed_noise
 from sottovoce.plans.sphere import SPHERE
 from sottovoce.privacy import MECHANISMS, PROBE_SUMS, Guarantee, Mechanism, mechanism_for, mechanism_named
-
-LONGEST = 10**15
-"""Horizons that are considered at most: nobody has as many events."""
-_CLOSE = 1.04  # by how much the horizon that is needed may be overstated, before it is rounded up
 
 _WANTED = {
     "features": "a linear model alone can use them: losses='linear' or integral=True, with exploration='posterior'",
@@ -88,10 +84,10 @@ def _papers(problem: Problem, chosen: Chosen) -> Plan:
     if chosen.get("exploration") not in (None, SPHERE.name):
         raise ValueError(f"plan='paper' explores by {SPHERE.name}, got exploration={chosen['exploration']!r}")
     _refuse_others("plan='paper'", chosen, ("exploration", *PAPER_CHOICES))
-    fields = {name: value for name, value in chosen.items() if name != "exploration"}
-    if "mechanism" in fields:
-        fields["mechanism"] = _fitting(SPHERE, mechanism_named(fields["mechanism"]))
-    made = replace(paper_draft(problem, chosen.get("batch_size")), **fields).finish()
+    draft = _as_chosen(paper_draft(problem, chosen.get("batch_size")), chosen)
+    if "mechanism" in chosen:
+        draft = replace(draft, mechanism=_fitting(SPHERE, mechanism_named(chosen["mechanism"])))
+    made: Plan = draft.finish()
     _refuse_foreign_options(made, chosen)
     return made
 
@@ -175,13 +171,10 @@ def _cheapest(kind: ExplorationKind, drafts: Iterable[Any], chosen: Chosen) -> P
 
 def _as_chosen(draft: Any, chosen: Chosen) -> Any:
     """Put choices where they belong: into the draft, or into its options."""
-    names, options = {one.name for one in fields(draft)}, cast(Any, getattr(draft, "options", None))
-    mine = {name: value for name, value in chosen.items() if name in names and name != "mechanism"}
-    own = {name: value for name, value in chosen.items() if name not in names and hasattr(options, name)}
-    own = {name: value for name, value in own.items() if name != "exploration"}
-    if own:
-        mine["options"] = replace(options, **own)
-    return replace(draft, **mine) if mine else draft
+    mine = {one.name for one in fields(draft)} - {"mechanism"}
+    own = {one.name for one in fields(draft.options)}
+    options = replace(draft.options, **{name: value for name, value in chosen.items() if name in own})
+    return replace(draft, options=options, **{name: value for name, value in chosen.items() if name in mine})
 
 
 def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
@@ -303,8 +296,6 @@ def plan(
 ) -> Plan:
     """Return the plan that `PrivateBandit` would follow, without running anything; `sv.plan` rehearses it as well.
 
-    Where the horizon is too short for its bound to say anything, the plan's notes say how long it would have to be.
-
     Parameters
     ----------
     domain, horizon, loss_range, privacy, **options
@@ -317,67 +308,8 @@ def plan(
     >>> chosen = plan(sv.domains.Ball(3), 1_000_000, (0.0, 1.0), sv.PureDP(epsilon=1.0))
     >>> chosen.exploration, chosen.vacuous, round(chosen.price_of_privacy, 1)
     ('posterior', False, 1.0)
-    >>> print(plan(sv.domains.Ball(3), 100, (0.0, 1.0), sv.PureDP(epsilon=1.0), plan="worst-case").notes[-1][:66])
-    too few events for this bound to say anything: it would take about
     """
     arguments, choices = separate(options)
     wanted = arguments.pop("plan", "auto")
     problem = Problem(domain, horizon, loss_range, privacy, **arguments)
-    made = make_plan(problem, wanted, **choices)
-    if not made.vacuous or made.options.order_only:
-        return made
-    return replace(made, notes=(*made.notes, too_short(horizon_needed(problem, wanted, **choices))))
-
-
-def too_short(needed: int | None) -> str:
-    """Say in words that the horizon is too short for a bound, and how long it would have to be."""
-    enough = f"not even {LONGEST:.0e} would do" if needed is None else f"it would take about {needed:,}"
-    return f"too few events for this bound to say anything: {enough}"
-
-
-def horizon_needed(problem: Problem, plan: str = "auto", **choices: Any) -> int | None:
-    """Return the least horizon, to two digits, at which the plan promises more than never learning; None if none does.
-
-    Parameters
-    ----------
-    problem
-        Its own horizon is where the search starts, and does not matter otherwise.
-    plan, **choices
-        As for `make_plan`.
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> needed = horizon_needed(Problem(sv.domains.Ball(3), 100, (0.0, 1.0), sv.PureDP(epsilon=1.0)))
-    >>> plan(sv.domains.Ball(3), needed, (0.0, 1.0), sv.PureDP(epsilon=1.0)).vacuous
-    False
-    """
-    least = max(1, *(choices.get(name) or 1 for name in ("batch_size", "probe_events")))
-    return horizon_that_learns(lambda one: make_plan(one, plan, **choices), problem, least)
-
-
-def horizon_that_learns(plan_for: Callable[[Problem], Plan], problem: Problem, least: int = 1) -> int | None:
-    """Return the least horizon, to two digits and `least` or more, at which plans promise more than never learning."""
-
-    def excess(horizon: int) -> float:
-        made = plan_for(replace(problem, horizon=horizon))
-        return made.bound / made.no_learning
-
-    horizon = max(least, problem.horizon)
-    if excess(horizon) == math.inf:
-        return None
-    while (over := excess(horizon)) < 1 and horizon > least:  # begin where nothing is learned
-        horizon = max(least, int(horizon * min(0.5, over**4)))
-    while over >= 1:
-        # A bound per event falls no faster than the root of the horizon, so this does not step over the answer.
-        horizon = math.ceil(horizon * max(_CLOSE, over**2))
-        if horizon > LONGEST:
-            return None
-        over = excess(horizon)
-    return _two_digits(horizon)
-
-
-def _two_digits(count: int) -> int:
-    """Round up to two digits."""
-    unit = int(10 ** max(0, len(str(count)) - 2))
-    return -(-count // unit) * unit
+    return make_plan(problem, wanted, **choices)

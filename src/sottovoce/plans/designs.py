@@ -24,7 +24,6 @@ Tests: tests/plans/test_designs.py.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 
@@ -41,105 +40,33 @@ from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Mechanism
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Probe:
-    """What the exploring events of a round play: `action`, and where it lies from the design's mean, whitened."""
-
-    action: Floats
-    offset: Floats  # v - c in working coordinates
-    weight: Floats  # S^+ (v - c)
-
-
-@dataclass(frozen=True, eq=False)
-class VertexProbes:
-    """The D-optimal design over vertices of a `placement`'s rounded set: S = I and c = 0 in its coordinates."""
-
-    placement: Placement
-
-    def draw(self, coins: np.random.Generator) -> Probe:
-        """Draw a vertex of the design."""
-        assert self.placement.rounded is not None
-        design = self.placement.rounded.design
-        if design.by_formula:
-            vertex = np.asarray(
-                self.placement.domain.extreme_point(coins.standard_normal(self.placement.domain.dimension))
-            )
-        else:
-            vertex = design.vertices[coins.choice(len(design.weights), p=design.weights)]
-        offset = self.placement.rounded.from_original(vertex)
-        return Probe(vertex, offset, offset)
-
-    def can_draw(self, probe: Probe) -> bool:
-        """Whether a probe is a vertex of the design, in either coordinates."""
-        assert self.placement.rounded is not None
-        design, domain = self.placement.rounded.design, self.placement.domain
-        if design.by_formula:
-            known = bool(np.allclose(domain.extreme_point(design.mean - probe.action), probe.action))
-        else:
-            known = bool((design.vertices == probe.action).all(axis=1).any())
-        offset = self.placement.rounded.from_original(probe.action)
-        return known and np.allclose(probe.offset, offset) and np.allclose(probe.weight, offset)
-
-
-@dataclass(frozen=True, eq=False)
-class BallProbes:
-    """Points of the largest known ball inside a `placement`'s set: S = r^2/d on the direction space. For round sets."""
-
-    placement: Placement
-
-    def draw(self, coins: np.random.Generator) -> Probe:
-        """Draw a point by public `coins`, uniform on the sphere of the inner radius around the centre."""
-        domain = self.placement.working
-        direction = domain.tangent(coins.standard_normal(domain.dimension))
-        offset = np.asarray(direction * (domain.inner_radius / np.linalg.norm(direction)))
-        action = self.placement.original(domain.center + offset)
-        return Probe(action, offset, offset * (domain.affine_dimension / domain.inner_radius**2))
-
-    def can_draw(self, probe: Probe) -> bool:
-        """Whether a `probe` lies on the sphere of the inner radius, in either coordinates."""
-        domain, offset = self.placement.working, probe.offset
-        known = math.isclose(float(np.linalg.norm(offset)), domain.inner_radius, rel_tol=1e-6)
-        weight = offset * (domain.affine_dimension / domain.inner_radius**2)
-        at_home = np.allclose(probe.action, self.placement.original(domain.center + offset))
-        return known and at_home and np.allclose(probe.weight, weight)
-
-
 @dataclass(frozen=True)
-class Schedule:
-    """How much is explored when.
+class DesignOptions(Options, exploration="designs"):
+    """What is a design's own in a plan.
 
-    Parameters
+    Attributes
     ----------
-    rate
-        Share of events that explore, averaged over the horizon (gamma).
-    horizon
-        Over which `rate` is an average.
-    probe_events
-        y, the exploring events of a round.
+    rate, probe_events
+        Share of events that explore, averaged over the horizon (gamma), and events of a probe (y).
     decay
-        The rate falls as t^-decay; 0 keeps it, 1/3 suits what is stationary.
-
-    Examples
-    --------
-    >>> schedule = Schedule(rate=0.1, horizon=10_000, probe_events=5)
-    >>> schedule.round_of(0), schedule.round_of(9_000)
-    ((5, 10), (5, 10))
+        The power of time by which the share falls; 1/3 suits what is stationary.
+    reuse
+        Whether the losses of events that do not explore are read as well, one number for each vertex that they play.
+        They improve the control variate, and through it the estimate, which stays unbiased.
     """
 
     rate: float
-    horizon: int
     probe_events: int
     decay: float = 0.0
+    reuse: bool = False
 
-    def __post_init__(self) -> None:
-        number("rate", self.rate, above=0, at_most=1)
-        whole("probe_events", self.probe_events)
+    rests_on = OBLIVIOUS
 
-    def round_of(self, passed: int) -> tuple[int, int]:
-        """Return (exploring events, stride) of the round that begins after `passed` events."""
-        share = (passed + 0.5 * self.probe_events / self.rate + 1) / self.horizon  # about the middle of the round
-        rate = min(0.5, (1 - self.decay) * self.rate * share**-self.decay) if self.decay else self.rate
-        return self.probe_events, max(1, round(1 / rate))
+    def words(self) -> str:
+        """How such a plan explores."""
+        reporting = "all report" if self.reuse else "only these report"
+        law = f", falling as t^-{self.decay:.2g}" if self.decay else ""
+        return f"{100 * self.rate:.3g}% of events{law}, {self.probe_events} for each probe; {reporting}"
 
 
 class LinearModel:
@@ -198,16 +125,14 @@ class LinearModel:
 
 
 class Designs(Explorer):
-    """Rounds that explore with one probe each.
+    """Rounds that explore with one probe each: a vertex of the D-optimal design, which in rounded position has S = I.
 
     Parameters
     ----------
     placement
-        Where the play takes place.
-    probes
-        The design.
-    schedule
-        How much is explored when.
+        Where the play takes place: in rounded position.
+    options, horizon
+        How much is explored when, over so many events.
     middle
         The middle of the loss range: what is believed before anything is known.
     spread
@@ -216,16 +141,13 @@ class Designs(Explorer):
         Standard deviation that one release carries beyond the losses' own, in units of loss (0 without privacy).
     loss_variance
         Variance of a loss within a probe (V), for the weights of the model.
-    reuse
-        Read the losses of exploiting events too, one number for each vertex that they play. They improve the control
-        variate, and through it the estimate, which stays unbiased.
 
     Examples
     --------
     >>> import sottovoce as sv
     >>> domain = sv.domains.Hypersimplex(6, 2)
     >>> placement = Placement(domain, sv.domains.Rounded(domain), integral=True)
-    >>> designs = Designs(placement, VertexProbes(placement), Schedule(0.25, 1000, 5), middle=0.5, spread=0.2)
+    >>> designs = Designs(placement, DesignOptions(0.25, 5), 1000, middle=0.5, spread=0.2)
     >>> coins = np.random.default_rng(0)
     >>> exploration = designs.begin(placement.working.center, 0, designs.round_size(0), coins)
     >>> draw = exploration.draw(coins, 0, 20)
@@ -236,44 +158,34 @@ class Designs(Explorer):
     def __init__(
         self,
         placement: Placement,
-        probes: VertexProbes | BallProbes,
-        schedule: Schedule,
+        options: DesignOptions,
+        horizon: int,
         *,
         middle: float,
         spread: float,
         noise: float = 0.0,
         loss_variance: float = 0.0,
-        reuse: bool = False,
     ) -> None:
-        self.reuse = reuse
-        self.placement, self.probes, self.schedule = placement, probes, schedule
+        self.placement, self.options, self.horizon = placement, options, horizon
         self.middle, self.noise, self.loss_variance = middle, noise, loss_variance
         self.model = LinearModel(placement.working.dimension, number("spread", spread, above=0))
 
+    def stride(self, passed: int) -> int:
+        """One in how many events explores in the round that begins after `passed` events."""
+        rate, decay = self.options.rate, self.options.decay
+        share = (passed + 0.5 * self.options.probe_events / rate + 1) / self.horizon  # about the middle of the round
+        return max(1, round(1 / (min(0.5, (1 - decay) * rate * share**-decay) if decay else rate)))
+
     def round_size(self, passed: int) -> int:
         """Exploring events times the stride."""
-        events, stride = self.schedule.round_of(passed)
-        return events * stride
+        return self.options.probe_events * self.stride(passed)
 
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "DesignExploration":
         """Draw the round's probe, and where it is played."""
-        events, stride = self.schedule.round_of(passed)
-        starts = np.arange(events) * stride
-        places = starts + coins.integers(0, stride, size=events)
-        probe, atoms = self.probes.draw(coins), self.atoms_of(point) if self.reuse else None
-        return DesignExploration(self, point, size, probe, places[places < size], atoms)
-
-    def resume(self, point: Floats, record: Record) -> "DesignExploration":
-        """Return the round that `record` was taken of."""
-        probe = Probe(*(np.asarray(record[part]) for part in ("action", "offset", "weight")))
-        places = np.asarray(record["places"], dtype=np.int64)
-        atoms = (np.asarray(record["atoms"]), np.asarray(record["shares"])) if "atoms" in record else None
-        return DesignExploration(self, point, int(record["size"]), probe, places, atoms)
-
-    @property
-    def learns(self) -> LinearModel:
-        """The control variate."""
-        return self.model
+        stride, events = self.stride(passed), self.options.probe_events
+        places = np.arange(events) * stride + coins.integers(0, stride, size=events)
+        atoms = self.atoms_of(point) if self.options.reuse else None
+        return DesignExploration(self, point, size, self.draw_probe(coins), places[places < size], atoms)
 
     def atoms_of(self, point: Floats) -> tuple[Floats, Floats]:
         """Vertices and their shares with the `point` as mean; the point alone, if actions need not be vertices."""
@@ -282,27 +194,54 @@ class Designs(Explorer):
             return original[None, :], np.ones(1)
         return self.placement.domain.decompose(original)
 
-    def learn_more(self, action: Floats, mean: float, count: float) -> None:
-        """Let the model know the released `mean` loss, of `count` events, of an `action` played for its own sake."""
-        offset = action if self.placement.rounded is None else self.placement.rounded.from_original(action)
-        offset = np.asarray(offset - self.placement.working.center)
-        self.model.learn(offset, mean, self._variance(count), float(offset @ offset), self.middle)
+    def draw_probe(self, coins: np.random.Generator) -> Floats:
+        """Draw a vertex of the design."""
+        assert self.placement.rounded is not None
+        design, domain = self.placement.rounded.design, self.placement.domain
+        if design.by_formula:
+            return np.asarray(domain.extreme_point(coins.standard_normal(domain.dimension)))
+        return np.asarray(design.vertices[coins.choice(len(design.weights), p=design.weights)])
 
-    def _variance(self, count: float) -> float:
-        return max(self.loss_variance / count + (self.noise / count) ** 2, 1e-12)
+    def can_draw(self, probe: Floats) -> bool:
+        """Whether a probe is a vertex of the design."""
+        assert self.placement.rounded is not None
+        design, domain = self.placement.rounded.design, self.placement.domain
+        if design.by_formula:
+            return bool(np.allclose(domain.extreme_point(design.mean - probe), probe))
+        return bool((design.vertices == probe).all(axis=1).any())
 
-    def learn(self, probe: Probe, mean: float | None, count: float, size: int) -> Floats:
+    def resume(self, point: Floats, record: Record) -> "DesignExploration":
+        """Return the round that `record` was taken of."""
+        places = np.asarray(record["places"], dtype=np.int64)
+        atoms = (np.asarray(record["atoms"]), np.asarray(record["shares"])) if "atoms" in record else None
+        return DesignExploration(self, point, int(record["size"]), np.asarray(record["action"]), places, atoms)
+
+    @property
+    def learns(self) -> LinearModel:
+        """The control variate."""
+        return self.model
+
+    def learn(self, probe: Floats, mean: float | None, count: float, size: int) -> Floats:
         """Return the gradient of the total loss of `size` events, and let the model know for the rounds to come.
 
         `mean` is what was released of the `count` events that played the `probe`; None if there are none.
         """
-        model = self.model
-        expected = self.middle if model._inverse is None else model.predict(probe.offset)
-        theta = probe.weight * (0.0 if mean is None else mean - expected) + model.theta
+        model, offset = self.model, self._offset(probe)
+        expected = self.middle if model._inverse is None else model.predict(offset)
+        theta = offset * (0.0 if mean is None else mean - expected) + model.theta
         if mean is not None:
-            leverage = float(probe.offset @ probe.offset)
-            model.learn(probe.offset, mean, self._variance(count), leverage, self.middle)
+            self.learn_more(probe, mean, count)
         return np.asarray(size * theta)
+
+    def learn_more(self, action: Floats, mean: float, count: float) -> None:
+        """Let the model know the released `mean` loss, of `count` events, of an `action`."""
+        offset, variance = self._offset(action), max(self.loss_variance / count + (self.noise / count) ** 2, 1e-12)
+        self.model.learn(offset, mean, variance, float(offset @ offset), self.middle)
+
+    def _offset(self, action: Floats) -> Floats:
+        """Where an action lies from the design's mean, whitened."""
+        assert self.placement.rounded is not None
+        return np.asarray(self.placement.rounded.from_original(action))
 
 
 class DesignExploration(Exploration):
@@ -313,15 +252,13 @@ class DesignExploration(Exploration):
         designs: Designs,
         point: Floats,
         size: int,
-        probe: Probe,
+        probe: Floats,
         places: Integers,
         atoms: tuple[Floats, Floats] | None = None,
     ) -> None:
-        self._designs, self._point, self._size, self._probe = designs, point, size, probe
-        self._places = places
-        self._atoms: Floats | None = None if atoms is None else atoms[0]
-        self._shares: Floats | None = None if atoms is None else atoms[1]
-        self.numbers = 1 if self._atoms is None else 1 + len(self._atoms)
+        self._designs, self._point, self._size, self._probe, self._places = designs, point, size, probe, places
+        self._atoms = atoms
+        self.numbers = 1 if atoms is None else 1 + len(atoms[0])
 
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
         """Return events: the probe at its places, the point (or vertices with that mean) elsewhere."""
@@ -330,12 +267,12 @@ class DesignExploration(Exploration):
         exploring[self._places[first:last] - start] = True
         others = size - int(exploring.sum())
         actions = np.empty((size, self._designs.placement.domain.dimension))
-        actions[exploring] = self._probe.action
+        actions[exploring] = self._probe
         index = np.zeros(size, dtype=np.int64)
         if self._atoms is not None:
-            picked = coins.choice(len(self._atoms), p=self._shares, size=others)
-            actions[~exploring] = self._atoms[picked]
-            index[~exploring] = 1 + picked
+            vertices, shares = self._atoms
+            picked = coins.choice(len(vertices), p=shares, size=others)
+            actions[~exploring], index[~exploring] = vertices[picked], 1 + picked
             return Draw(actions, None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
         if others:
             mean = self._point[None, :]
@@ -346,138 +283,62 @@ class DesignExploration(Exploration):
         """Return the size of the round times theta^."""
         count = float(weights[0])  # none, if all people who played the probe had given all their losses
         gradient = self._designs.learn(self._probe, float(sums[0] / count) if count else None, count, self._size)
-        if self._atoms is not None:
-            for atom, total, count in zip(self._atoms, sums[1:], weights[1:], strict=True):
-                if count:
-                    self._designs.learn_more(atom, float(total / count), float(count))
+        vertices = () if self._atoms is None else self._atoms[0]
+        for vertex, total, count in zip(vertices, sums[1:], weights[1:], strict=True):
+            if count:
+                self._designs.learn_more(vertex, float(total / count), float(count))
         return gradient
 
     def record(self) -> Record:
         """Return the probe, its places, and the vertices that other events play."""
-        probe = self._probe
-        record: Record = {
-            "action": probe.action,
-            "offset": probe.offset,
-            "weight": probe.weight,
-            "places": self._places,
-        }
-        record["size"] = self._size
-        if self._atoms is not None:
-            record |= {"atoms": self._atoms, "shares": self._shares}
-        return record
+        record = {"action": self._probe, "places": self._places, "size": self._size}
+        return record if self._atoms is None else record | {"atoms": self._atoms[0], "shares": self._atoms[1]}
 
     def is_possible(self) -> bool:
         """Whether the probe is of the design, its places are in order, and the vertices have the point as mean."""
-        places = self._places
+        places, designs = self._places, self._designs
         ordered = bool((np.diff(places) > 0).all() and (places >= 0).all() and (places < self._size).all())
-        if not ordered or not self._designs.probes.can_draw(self._probe):
+        if not ordered or not designs.can_draw(self._probe) or (self._atoms is not None) != designs.options.reuse:
             return False
-        if self._atoms is None or self._shares is None:
-            return not self._designs.reuse
-        mean, point = self._shares @ self._atoms, self._designs.placement.original(self._point)
-        summed = math.isclose(float(self._shares.sum()), 1.0, abs_tol=1e-6) and bool((self._shares >= 0).all())
-        return self._designs.reuse and summed and np.allclose(mean, point, atol=1e-4 * max(1.0, np.abs(point).max()))
+        if self._atoms is None:
+            return True
+        vertices, shares = self._atoms
+        mean, point = shares @ vertices, designs.placement.original(self._point)
+        summed = math.isclose(float(shares.sum()), 1.0, abs_tol=1e-6) and bool((shares >= 0).all())
+        return summed and np.allclose(mean, point, atol=1e-4 * max(1.0, np.abs(point).max()))
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
         """All losses count with a plus, and the weights say how many there are."""
         return np.zeros(self.numbers, dtype=np.int64), weights
 
 
-_ROUND_ENOUGH = 1.2  # outer over inner radius up to which the ball's own points explore as well as vertices would
 _LEAST_PROBE, _PROBE_PER_NOISE, _RATE = 4, 10.0, 0.25
 
 
-@dataclass(frozen=True)
-class DesignOptions(Options, exploration="designs"):
-    """What is a design's own in a plan.
+def energy(dimension: int, options: DesignOptions, *, deviation: float, spread: float, noise: float) -> float:
+    """Return the expected squared norm of the estimate, per event.
 
-    Attributes
+    Parameters
     ----------
-    rate, probe_events
-        Share of events that explore, and events of a probe.
-    decay
-        How the share falls with time.
-    reuse
-        Whether the losses of events that do not explore are read as well.
+    dimension, options
+        d, and how much is explored.
+    deviation, spread, noise
+        Of a loss within a probe (the root of V), of mean losses over the design (G), of a number's noise (s).
     """
-
-    rate: float
-    probe_events: int
-    decay: float = 0.0
-    reuse: bool = False
-
-    rests_on = OBLIVIOUS
-
-    def words(self) -> str:
-        """How such a plan explores."""
-        reporting = "all report" if self.reuse else "only these report"
-        law = f", falling as t^-{self.decay:.2g}" if self.decay else ""
-        return f"{100 * self.rate:.3g}% of events{law}, {self.probe_events} for each probe; {reporting}"
-
-
-@dataclass(frozen=True)
-class DesignBound:
-    """Designs, every round released on its own, adaptive step.
-
-    Examples
-    --------
-    >>> bound = DesignBound(
-    ...     events=10**6, rate=0.05, probe_events=10, dimension=16, outer_radius=4.0, loss_deviation=0.5, spread=0.5,
-    ...     width=1.0, number_noise=0.0, step_multiplier=1.0, point_error=0.0,
-    ... )
-    >>> round(bound.value() / 10**6, 3)
-    0.218
-    """
-
-    events: int
-    rate: float
-    probe_events: int
-    dimension: int
-    outer_radius: float
-    loss_deviation: float
-    spread: float
-    width: float
-    number_noise: float
-    step_multiplier: float
-    point_error: float
-
-    @property
-    def energy(self) -> float:
-        """Expected squared norm of the estimate, per event."""
-        y = self.probe_events
-        inner = self.loss_deviation**2 + y * self.spread**2 + self.number_noise**2 / y
-        return self.dimension / self.rate * inner
-
-    def value(self) -> float:
-        """The bound."""
-        walk = bet(self.step_multiplier) * self.outer_radius * math.sqrt(2 * self.events * self.energy)
-        return walk + self.events * self.width * (self.rate + self.point_error / self.outer_radius)
+    events = options.probe_events
+    return dimension / options.rate * (deviation**2 + events * spread**2 + noise**2 / events)
 
 
 class DesignDraft(ProbeDraft):
     """A plan that explores by designs, before noise and bound follow."""
 
-    @classmethod
-    def of(cls, problem: Problem, placement: Placement, options: DesignOptions, **more: Any) -> Self:
-        """Return the draft of options: a round is so many events that its probe has its share of them."""
-        return cls(problem, placement, options, options.probe_events * max(1, round(1 / options.rate)), **more)
-
     def bound_at(self, deviation: float) -> float:
-        """Return the bound for noise of a deviation."""
-        problem, options = self.problem, self.options
-        return DesignBound(
-            events=problem.horizon,
-            rate=options.rate,
-            probe_events=options.probe_events,
-            dimension=self.placement.working.affine_dimension,
-            outer_radius=self.placement.reach_from_start,
-            loss_deviation=loss_deviation(problem),
-            spread=problem.width / 4,
-            width=problem.width / 2,
-            number_noise=deviation,
-            step_multiplier=self.step_multiplier,
-            point_error=1e-3 * self.placement.working.diameter,
-        ).value()
+        """Return the bound for noise of a deviation: every round is released on its own, and the step adapts."""
+        problem, options, working = self.problem, self.options, self.placement.working
+        reach, parts = self.placement.reach_from_start, {"spread": problem.width / 4, "noise": deviation}
+        own = energy(working.affine_dimension, options, deviation=loss_deviation(problem), **parts)
+        walk = bet(self.step_multiplier) * reach * math.sqrt(2 * problem.horizon * own)
+        return float(walk + problem.horizon * problem.width / 2 * (options.rate + 1e-3 * working.diameter / reach))
 
 
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list[DesignDraft]]:
@@ -489,33 +350,29 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
     constants were chosen by simulation: a control variate and an adaptive step leave less to explore than the bound,
     which knows of neither, would ask for.
     """
-    working = problem.domain
-    ball = not problem.integral and working.outer_radius <= _ROUND_ENOUGH * working.inner_radius
-    placement = problem.placement("plain" if ball else "rounded")
-    noise = probe_noise_of(problem, mechanism).deviation
-    events = chosen.get("probe_events") or max(_LEAST_PROBE, round(_PROBE_PER_NOISE * noise / problem.width))
-    energy = loss_deviation(problem) ** 2 / 4 + noise**2 / events
+    placement = problem.placement("rounded")
+    noise = probe_noise_of(problem, mechanism)
+    events = chosen.get("probe_events") or max(_LEAST_PROBE, round(_PROBE_PER_NOISE * noise.deviation / problem.width))
+    own = loss_deviation(problem) ** 2 / 4 + noise.deviation**2 / events
     gap = problem.width / 4
-    share = _RATE * (placement.working.affine_dimension**2 * energy / (problem.horizon * gap**2)) ** (1 / 3)
+    share = _RATE * (placement.working.affine_dimension**2 * own / (problem.horizon * gap**2)) ** (1 / 3)
     share = chosen.get("rate") or min(0.25, max(share, events / problem.horizon))
     options = DesignOptions(share, min(events, problem.horizon), decay=1 / 3)
-    return [[DesignDraft.of(problem, placement, options, mechanism=mechanism, step_multiplier=3.0)]]
+    batch = options.probe_events * max(1, round(1 / options.rate))  # so that its probe has its share of them
+    return [[DesignDraft(problem, placement, options, batch, mechanism, noise, step_multiplier=3.0)]]
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     options = plan.options
     assert isinstance(options, DesignOptions)
-    probes = BallProbes(placement) if placement.rounded is None else VertexProbes(placement)
-    schedule = Schedule(options.rate, plan.horizon, options.probe_events, options.decay)
     return Designs(
         placement,
-        probes,
-        schedule,
+        options,
+        plan.horizon,
         middle=problem.middle,
         spread=problem.width / 4,
         noise=plan.noise_deviation(problem.loss_range),
         loss_variance=(problem.width / 4) ** 2,
-        reuse=options.reuse,
     )
 
 

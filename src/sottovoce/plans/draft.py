@@ -4,7 +4,8 @@ A draft holds the choices, so that a search can compare many by their bounds; th
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sottovoce.plans.placement import Placement
@@ -94,16 +95,13 @@ class ProbeNoise:
     deviation: float
 
 
-NO_NOISE = ProbeNoise(0, None, 0.0, 0.0)
-
-
 def probe_noise_of(problem: Problem, mechanism: Mechanism = PROBE_SUMS) -> ProbeNoise:
     """Return the least noise of a number; none without privacy, or where losses come in privatised."""
     mechanism = mechanism_for(problem.privacy, mechanism)
     bits, noise = finest(problem, mechanism, rounds=1, dimension=1)
     step = LossGrid(*problem.loss_range, bits=bits).step
     if noise is None:
-        return replace(NO_NOISE, bits=bits)
+        return ProbeNoise(bits, None, 0.0, 0.0)
     return ProbeNoise(bits, noise, noise.scale * step, noise.standard_deviation * step)
 
 
@@ -132,10 +130,10 @@ class ProbeDraft:
         What the plan is for, where it plays, and what releases its numbers.
     options, batch_size
         What is the exploration's own, and the events of a round.
-    noise
-        Of a number, if it is known already: it is the same for all drafts of a search.
-    step, step_multiplier, delay, method
-        As in `Plan`.
+    known
+        The noise of a number, if it is known already: it is the same for all drafts of a search.
+    name, step, step_multiplier, delay, method, gap, max_calls, baseline
+        As in `Plan`; the usual ones where they are None.
     """
 
     problem: Problem
@@ -143,15 +141,20 @@ class ProbeDraft:
     options: Any
     batch_size: int
     mechanism: Mechanism = PROBE_SUMS
-    noise: ProbeNoise = NO_NOISE
+    known: ProbeNoise | None = None
+    name: str = "auto"
     step: float | None = None
     step_multiplier: float = 1.0
     delay: int = 0
     method: str = "auto"
+    gap: float | None = None
+    max_calls: int = 10_000
+    baseline: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.noise is NO_NOISE:
-            object.__setattr__(self, "noise", probe_noise_of(self.problem, self.mechanism))
+    @cached_property
+    def noise(self) -> ProbeNoise:
+        """The noise of a number."""
+        return self.known or probe_noise_of(self.problem, self.mechanism)
 
     @property
     def bound(self) -> float:
@@ -169,6 +172,16 @@ class ProbeDraft:
         return math.inf
 
     @property
+    def chosen_step(self) -> float | None:
+        """The step, if it does not adapt to the released gradients."""
+        return self.step
+
+    @property
+    def first_gap(self) -> float:
+        """The gap to which points are computed."""
+        return 1e-6 * self.placement.working.diameter**2 if self.gap is None else self.gap
+
+    @property
     def _more(self) -> dict[str, Any]:
         """More fields of the plan: what never learning costs, and what a user should know."""
         return {"no_learning": self.problem.horizon * self.problem.width}
@@ -176,17 +189,19 @@ class ProbeDraft:
     def finish(self) -> Plan:
         """Derive noise and bound."""
         options: Options = self.options
-        return Plan(
+        fields = {
             **common_fields(self.problem, self.placement, self.mechanism, self.noise),
-            batch_size=min(self.problem.horizon, self.batch_size),
-            options=options,
-            step=self.step,
-            step_multiplier=self.step_multiplier,
-            delay=self.delay,
-            method=self.method,
-            gap=1e-6 * self.placement.working.diameter**2 if options.steps else 0.0,
-            max_calls=10_000 if options.steps else 0,
-            bound=self.bound,
-            bound_without_privacy=self.bound_at(0.0),
+            "name": self.name,
+            "batch_size": min(self.problem.horizon, self.batch_size),
+            "options": options,
+            "step": self.chosen_step,
+            "step_multiplier": self.step_multiplier,
+            "delay": self.delay,
+            "method": self.method,
+            "gap": self.first_gap if options.steps else 0.0,
+            "max_calls": self.max_calls if options.steps else 0,
+            "bound": self.bound,
+            "bound_without_privacy": self.bound_at(0.0),
             **self._more,
-        )
+        }
+        return Plan(**fields if self.baseline is None else {**fields, "baseline": self.baseline})

@@ -25,7 +25,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,22 +34,13 @@ from sottovoce._checks import whole
 from sottovoce._sums import Probed
 from sottovoce.domains import Domain
 from sottovoce.plans import kind
-from sottovoce.plans.draft import (
-    OBLIVIOUS,
-    ProbeDraft,
-    bet,
-    loss_deviation,
-    no_learning,
-    positions,
-    probe_noise_of,
-    radii,
-)
+from sottovoce.plans.draft import OBLIVIOUS, bet, loss_deviation, positions, probe_noise_of, radii
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sphere import PointBound, Sphere
+from sottovoce.plans.sphere import PointDraft, Sphere
 from sottovoce.privacy import Mechanism
 
 
@@ -206,64 +197,38 @@ class FrameOptions(Options, exploration="frames"):
         return f"every event, at radius {self.radius:.4g}, {self.directions} directions a round"
 
 
-@dataclass(frozen=True, kw_only=True)
-class FrameBound(PointBound):
-    """Frames, every round released on its own, adaptive step.
+def round_energy(
+    size: int, directions: int, dimension: int, *, scale: float, deviation: float, lipschitz: float, noise: float
+) -> float:
+    """Return the expected squared norm of a round's gradient estimate (kappa^2).
 
-    Examples
-    --------
-    >>> bound = FrameBound(
-    ...     events=10_000, batch_size=100, directions=10, dimension=10, outer_radius=1.0, estimate_scale=100.0,
-    ...     loss_deviation=0.5, lipschitz=1.0, number_noise=0.0, delay=0, point_error=0.0, smoothing=0.1,
-    ... )
-    >>> round(bound.value())
-    8226
+    Parameters
+    ----------
+    size, directions, dimension
+        Events and directions of the round (k, m), and d.
+    scale
+        What turns loss times direction into an estimate (a).
+    deviation, lipschitz, noise
+        Of a loss from its pair's mean (v), L, and the noise of a number (s).
     """
-
-    directions: int
-    dimension: int
-    number_noise: float
-    step_multiplier: float = 1.0
-
-    @property
-    def energy(self) -> float:
-        """kappa^2: the expected squared norm of a round's gradient estimate."""
-        k, m, d = self.batch_size, self.directions, self.dimension
-        paired = min(d, d / (d - 1)) if d > 1 else 1.0
-        return (
-            k * (self.estimate_scale * self.loss_deviation) ** 2
-            + d / m * paired * (k * self.lipschitz) ** 2
-            + m * (self.estimate_scale * self.number_noise) ** 2
-        )
-
-    def value(self) -> float:
-        """The bound."""
-        walk = self.outer_radius * math.sqrt(2 * self.rounds * self.energy * (1 + 2 * self.delay))
-        return walk * bet(self.step_multiplier) + self.fixed
+    paired = min(dimension, dimension / (dimension - 1)) if dimension > 1 else 1.0
+    return (
+        size * (scale * deviation) ** 2
+        + dimension / directions * paired * (size * lipschitz) ** 2
+        + directions * (scale * noise) ** 2
+    )
 
 
-class FrameDraft(ProbeDraft):
+class FrameDraft(PointDraft):
     """A plan that explores along frames, before noise and bound follow."""
 
-    @property
-    def _more(self) -> dict[str, Any]:
-        return {
-            "no_learning": no_learning(self.problem, self.placement),
-            "notes": self.problem.cautions(self.placement),
-        }
-
     def bound_at(self, deviation: float) -> float:
-        """Return the bound for noise of a deviation."""
-        problem, working, options = self.problem, self.placement.working, self.options
-        return FrameBound(
-            **PointBound.common(self, options.radius),
-            directions=options.directions,
-            dimension=working.affine_dimension,
-            loss_deviation=loss_deviation(problem),
-            number_noise=deviation,
-            step_multiplier=self.step_multiplier,
-            point_error=1e-3 * working.diameter,
-        ).value()
+        """Return the bound for noise of a deviation: every round is released on its own, and the step adapts."""
+        working, directions = self.placement.working, self.options.directions
+        parts = {"scale": self.scale, "deviation": loss_deviation(self.problem), "lipschitz": self.lipschitz}
+        energy = round_energy(self.batch_size, directions, working.affine_dimension, **parts, noise=deviation)
+        walk = self.placement.reach_from_start * math.sqrt(2 * self.rounds * energy * (1 + 2 * self.delay))
+        return walk * bet(self.step_multiplier) + self.fixed(1e-3 * working.diameter)
 
 
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[FrameDraft]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sottovoce.plans.draft import largest_radius
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sphere import SphereDraft
+from sottovoce.plans.sphere import SphereDraft, SphereOptions
 from sottovoce.privacy import ApproxDP, PureDP
 
 PAPER_CHOICES = ("radius", "batch_size", "step", "delay", "method", "padding", "mechanism")
@@ -23,7 +23,7 @@ def paper_draft(problem: Problem, batch_size: int | None = None, *, needed_noise
     batch = batch_size or math.ceil(events / math.ceil(math.sqrt(events)))
     radius = min(diameter * math.sqrt(d) / events**0.25, largest_radius(problem, placement))
     return replace(
-        SphereDraft(problem, placement, batch, radius),
+        SphereDraft(problem, placement, SphereOptions(radius), batch),
         name="paper",
         step=diameter / (events**0.75 * math.sqrt(d) * problem.lipschitz_in(placement)),
         delay=1,

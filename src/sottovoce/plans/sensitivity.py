@@ -23,7 +23,8 @@ from sottovoce.privacy import (
     sum_error,
 )
 
-_LARGEST_SCALE = 2.0**55  # of noise, in steps of the grid
+LARGEST_SCALE = 2.0**55
+"""Of noise, in steps of the grid."""
 _sum_error = lru_cache(1024)(sum_error)
 
 
@@ -82,7 +83,7 @@ def finest(problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: in
             noise = needed_noise(problem, mechanism, bits=bits, rounds=rounds, dimension=dimension)
         except ScaleRefused:
             continue
-        if noise is None or noise.scale <= _LARGEST_SCALE:
+        if noise is None or noise.scale <= LARGEST_SCALE:
             return bits, noise
     raise ValueError(f"{problem.privacy} needs noise that 64-bit integers cannot hold; raise epsilon")
 

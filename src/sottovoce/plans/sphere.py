@@ -33,9 +33,9 @@ from sottovoce._sums import Weighted
 from sottovoce.domains import Domain
 from sottovoce.plans import kind
 from sottovoce.plans.draft import (
+    ProbeDraft,
     ProbeNoise,
     batch_sizes,
-    common_fields,
     loss_deviation,
     no_learning,
     positions,
@@ -47,7 +47,7 @@ from sottovoce.plans.kind import Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sensitivity import finest, needed_noise, sum_noise
+from sottovoce.plans.sensitivity import LARGEST_SCALE, finest, needed_noise, sum_noise
 from sottovoce.privacy import TREE, Mechanism, Noise, mechanism_for
 
 
@@ -249,217 +249,158 @@ class SphereOptions(Options, exploration="sphere"):
         return f"every event, at radius {self.radius:.4g}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PointBound:
-    """What bounds have in common where rounds explore around a point: events, sizes, and what is lost beside steps."""
-
-    events: int
-    batch_size: int
-    outer_radius: float
-    estimate_scale: float
-    loss_deviation: float
-    lipschitz: float
-    delay: int
-    point_error: float
-    smoothing: float
-
-    @staticmethod
-    def common(draft: Any, radius: float) -> dict[str, Any]:
-        """Return fields that follow from the problem, the placement and the radius of a draft alone."""
-        problem, placement = draft.problem, draft.placement
-        return {
-            "events": problem.horizon,
-            "batch_size": draft.batch_size,
-            "outer_radius": placement.reach_from_start,
-            "estimate_scale": Sphere(placement.working, radius, problem.play).scale,
-            "lipschitz": problem.lipschitz_in(placement),
-            "delay": draft.delay,
-            "smoothing": smoothing(problem, placement, radius),
-        }
+@dataclass(frozen=True)
+class PointDraft(ProbeDraft):
+    """A draft of rounds that explore around a point, at a radius among its options."""
 
     @property
     def rounds(self) -> int:
         """N."""
-        return math.ceil(self.events / self.batch_size)
+        return math.ceil(self.problem.horizon / self.batch_size)
 
     @property
-    def fixed(self) -> float:
-        """What no step changes: errors of points, and smoothing."""
-        return self.events * self.lipschitz * (self.point_error + self.smoothing)
+    def lipschitz(self) -> float:
+        """L, in working coordinates."""
+        return self.problem.lipschitz_in(self.placement)
+
+    @property
+    def scale(self) -> float:
+        """The factor d/radius (a), which turns loss times direction into a gradient estimate."""
+        return Sphere(self.placement.working, self.options.radius, self.problem.play).scale
+
+    def fixed(self, point_error: float) -> float:
+        """Return what no step changes: errors of points, and smoothing.
+
+        Parameters
+        ----------
+        point_error
+            How far computed points may be off.
+        """
+        moved = smoothing(self.problem, self.placement, self.options.radius)
+        return self.problem.horizon * self.lipschitz * (point_error + moved)
+
+    @property
+    def _more(self) -> dict[str, Any]:
+        return {
+            "no_learning": no_learning(self.problem, self.placement),
+            "notes": self.problem.cautions(self.placement),
+        }
 
 
-@dataclass(frozen=True, kw_only=True)
-class SphereBound(PointBound):
-    """Independent directions, running sums released.
+def round_energy(size: int, scale: float, deviation: float, lipschitz: float) -> float:
+    """Return the expected squared norm of a round's gradient estimate (kappa^2), without noise.
 
-    Examples
-    --------
-    >>> bound = SphereBound(
-    ...     events=10_000, batch_size=100, outer_radius=1.0, estimate_scale=10.0, loss_deviation=0.5,
-    ...     lipschitz=1.0, sum_noise=0.0, delay=0, point_error=0.0, smoothing=0.1,
-    ... )
-    >>> round(bound.value(bound.best_step()))
-    2118
+    Parameters
+    ----------
+    size
+        Events of the round (k).
+    scale
+        What turns loss times direction into an estimate (a).
+    deviation, lipschitz
+        Of a loss from the baseline, and L.
     """
-
-    sum_noise: float
-    round_noise: float = 0.0  # of one round's estimate, where it is fresh
-
-    @property
-    def energy(self) -> float:
-        """kappa^2: the expected squared norm of a round's gradient estimate."""
-        k = self.batch_size
-        own = k * (self.estimate_scale * self.loss_deviation) ** 2 + (k * self.lipschitz) ** 2
-        return own + self.round_noise**2
-
-    def adaptive_value(self) -> float:
-        """The bound with a step that adapts to the released gradients: sqrt(2) on the terms that a step balances."""
-        return math.sqrt(2) * (self.value(self.best_step()) - self.fixed) + self.fixed
-
-    def best_step(self) -> float:
-        """The step that minimises the bound."""
-        drag = 2 * self.events * self.lipschitz * (self.sum_noise + self.delay * math.sqrt(self.energy))
-        return self.outer_radius / math.sqrt(self.rounds * self.energy + drag)
-
-    def value(self, step: float) -> float:
-        """The bound at a given step."""
-        start = self.outer_radius**2 / (2 * step)
-        variance = step / 2 * self.rounds * self.energy
-        error = step * (self.sum_noise + self.delay * math.sqrt(self.energy)) + self.point_error
-        return start + variance + self.events * self.lipschitz * (error + self.smoothing)
+    return size * (scale * deviation) ** 2 + (size * lipschitz) ** 2
 
 
 @dataclass(frozen=True)
-class SphereDraft:
-    """Free choices of a plan, before noise and bound follow from them."""
+class SphereDraft(PointDraft):
+    """A plan of independent directions, before noise, step and bound follow.
 
-    problem: Problem
-    placement: Placement
-    batch_size: int
-    radius: float
+    `least_noise` is the least scale of the noise, in units of the gradient.
+    """
+
     mechanism: Mechanism = TREE
-    noised: tuple[int, Noise | None] | None = None  # bits of the finest grids and noise, if known: any radius has them
-    name: str = "auto"
-    delay: int = 0
-    method: str = "auto"
-    gap: float = math.nan  # a millionth of the squared diameter
-    max_calls: int = 10_000
-    baseline: float = math.nan  # the middle of the range
-    step: float | None = None  # None: the best for the bound
-    least_noise: float = 0.0  # in gradient units
-    padding: bool = False
-
-    def __post_init__(self) -> None:
-        if math.isnan(self.gap):
-            object.__setattr__(self, "gap", 1e-6 * self.placement.working.diameter**2)
-        if math.isnan(self.baseline):
-            object.__setattr__(self, "baseline", self.problem.middle)
-
-    @property
-    def bound(self) -> float:
-        """The bound alone: most drafts of a search are asked for no more."""
-        bits, noise, unit = self._noise()
-        return self._worth(self.bound_with(noise, unit, bits), self._adaptive(noise))
+    least_noise: float = 0.0
 
     def finish(self) -> Plan:
         """Derive noise, step and bound."""
-        bits, noise, unit = self._noise()
-        bound = self.bound_with(noise, unit, bits)
-        free = bound if noise is None else replace(bound, sum_noise=0.0, round_noise=0.0)
-        adaptive = self._adaptive(noise)
-        problem, padded = self.problem, self.padding and "padding" in self._in_force.options
-        scale = noise.scale * unit / self._scale if noise else 0.0
-        common = common_fields(problem, self.placement, self.mechanism, ProbeNoise(bits, noise, scale, math.nan))
-        return Plan(
-            **{**common, "name": self.name, "baseline": self.baseline},
-            batch_size=self.batch_size,
-            step=None if adaptive else self._step(bound),
-            delay=self.delay,
-            method=self.method,
-            gap=self.gap,
-            max_calls=self.max_calls,
-            options=SphereOptions(self.radius, padded),
-            bound=self._worth(bound, adaptive),
-            bound_without_privacy=self._worth(free, adaptive),
-            no_learning=no_learning(problem, self.placement),
-            notes=problem.cautions(self.placement),
-        )
-
-    def _adaptive(self, noise: Noise | None) -> bool:
-        """Where every round's noise is its own, the step follows the released gradients, at a factor of sqrt(2)."""
-        return self.step is None and (noise is None or self.mechanism.releases == "rounds")
-
-    def _step(self, bound: SphereBound) -> float:
-        return bound.best_step() if self.step is None else self.step
-
-    def _worth(self, bound: SphereBound, adaptive: bool) -> float:
-        return bound.adaptive_value() if adaptive else bound.value(self._step(bound))
+        padded = self.options.padding and "padding" in self._in_force.options
+        return replace(super().finish(), options=SphereOptions(self.options.radius, padded))
 
     @property
-    def _scale(self) -> float:
-        return Sphere(self.placement.working, self.radius, self.problem.play).scale
+    def chosen_step(self) -> float | None:
+        """The step that was chosen, or the best; None adapts it to the released gradients."""
+        best = None if self._adaptive else self.best_step(self.noise.deviation)
+        return best if self.step is None else self.step
+
+    @cached_property
+    def noise(self) -> ProbeNoise:
+        """The noise of a number: of what privacy needs, or more; in units of loss times direction."""
+        if self.known is not None:
+            return self.known
+        sizes = {"rounds": self.rounds, "dimension": self.placement.working.dimension}
+        bits, noise = finest(self.problem, self._in_force, **sizes)
+        while noise is not None:
+            unit = self.problem.width * 4.0**-bits  # of the product grid
+            scale = max(noise.scale, self.least_noise / (unit * self.scale))
+            if scale <= LARGEST_SCALE or bits <= 2:  # a coarser grid loses nothing under noise as large as that
+                noise = noise if scale == noise.scale else replace(noise, scale=scale)
+                return ProbeNoise(bits, noise, noise.scale * unit, self._deviation(noise, unit, bits))
+            bits -= 1
+            noise = needed_noise(self.problem, self._in_force, bits=bits, **sizes)
+        return ProbeNoise(bits, None, 0.0, 0.0)
+
+    def _deviation(self, noise: Noise, unit: float, bits: int) -> float:
+        """Of what is released, along one coordinate: a round's noise, or the root mean square of a running sum's."""
+        if self.mechanism.releases == "rounds":
+            return noise.standard_deviation * unit
+        sizes = {"bits": bits, "rounds": self.rounds, "dimension": self.placement.working.dimension}
+        own = {"padding": True} if self.options.padding and "padding" in self.mechanism.options else {}
+        return unit * sum_noise(self.problem, self.mechanism, noise, **sizes, **own)
+
+    def bound_at(self, deviation: float) -> float:
+        """Return the bound for noise of a deviation."""
+        reach, weight, point_error = self.placement.reach_from_start, self._weight(deviation), math.sqrt(self.first_gap)
+        if self.step is not None:
+            walk = reach**2 / (2 * self.step) + self.step / 2 * weight
+        else:
+            walk = reach * math.sqrt(2 * weight if self._adaptive else weight)
+        return walk + self.fixed(point_error)
+
+    def best_step(self, deviation: float) -> float:
+        """Return the step that minimises the bound.
+
+        Parameters
+        ----------
+        deviation
+            Of the noise.
+        """
+        return self.placement.reach_from_start / math.sqrt(self._weight(deviation))
+
+    def _weight(self, deviation: float) -> float:
+        """What half of a step is multiplied by, in the bound."""
+        problem = self.problem
+        centred = self.baseline in (None, problem.middle)
+        own = loss_deviation(problem) if centred else max(map(abs, problem.loss_range))
+        energy = round_energy(self.batch_size, self.scale, own, self.lipschitz)
+        size = deviation * self.scale * math.sqrt(self.placement.working.affine_dimension)  # along the set
+        if self.mechanism.releases == "rounds":
+            energy, size = energy + size**2, 0.0
+        return self.rounds * energy + 2 * problem.horizon * self.lipschitz * (size + self.delay * math.sqrt(energy))
+
+    @property
+    def _adaptive(self) -> bool:
+        """Where every round's noise is its own, the step follows the released gradients, at a factor of sqrt(2)."""
+        return self.step is None and (self.noise.noise is None or self.mechanism.releases == "rounds")
 
     @property
     def _in_force(self) -> Mechanism:
         return mechanism_for(self.problem.privacy, self.mechanism)
 
-    @property
-    def _rounds(self) -> int:
-        return math.ceil(self.problem.horizon / self.batch_size)
-
-    def finest(self) -> tuple[int, Noise | None]:
-        """Return the bits of the finest grids, and the least noise on them: `noised` of drafts of other radii."""
-        return finest(self.problem, self._in_force, rounds=self._rounds, dimension=self.placement.working.dimension)
-
-    def _noise(self) -> tuple[int, Noise | None, float]:
-        """Return the bits of the grids, the noise, and the worth of one step of the product grid in gradient units."""
-        bits, noise = self.noised or self.finest()
-        while True:
-            unit = self._scale * self.problem.width * 4.0**-bits
-            if noise is None:
-                return bits, None, unit
-            scale = max(noise.scale, self.least_noise / unit)
-            if scale <= 2.0**55 or bits <= 2:  # a coarser grid loses nothing under noise as large as that
-                return bits, noise if scale == noise.scale else replace(noise, scale=scale), unit
-            bits -= 1
-            sizes = {"rounds": self._rounds, "dimension": self.placement.working.dimension}
-            noise = needed_noise(self.problem, self._in_force, bits=bits, **sizes)
-
-    def bound_with(self, noise: Noise | None, unit: float, bits: int) -> SphereBound:
-        """Return the bound under a noise of the sums on a grid of so many bits, whose step is a unit of gradient."""
-        problem, working = self.problem, self.placement.working
-        size = unit * math.sqrt(working.affine_dimension)  # only the part of the noise along the set matters
-        apart = together = 0.0
-        if noise is not None and self.mechanism.releases == "rounds":
-            apart = noise.standard_deviation * size
-        elif noise is not None:  # the root mean square bounds the mean of the norm
-            sizes = {"bits": bits, "rounds": self._rounds, "dimension": working.dimension}
-            own = {"padding": True} if self.padding and "padding" in self.mechanism.options else {}
-            together = size * sum_noise(problem, self.mechanism, noise, **sizes, **own)
-        deviation = loss_deviation(problem) if self.baseline == problem.middle else max(map(abs, problem.loss_range))
-        return SphereBound(
-            **PointBound.common(self, self.radius),
-            loss_deviation=deviation,
-            sum_noise=together,
-            round_noise=apart,
-            point_error=math.sqrt(self.gap),
-        )
-
 
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[SphereDraft]]:
     """Candidates: radius and batch size on logarithmic grids, the step that is best for each."""
     for place in positions(problem, chosen.get("position")):
-        yield _grid(problem, problem.placement(place), mechanism, chosen.get("batch_size"))
+        yield _grid(problem, problem.placement(place), mechanism, chosen)
 
 
-def _grid(
-    problem: Problem, placement: Placement, mechanism: Mechanism, batch_size: int | None
-) -> Iterator[SphereDraft]:
-    tried = radii(problem, placement)
+def _grid(problem: Problem, placement: Placement, mechanism: Mechanism, chosen: Chosen) -> Iterator[SphereDraft]:
+    batch_size, tried = chosen.get("batch_size"), radii(problem, placement)
+    options = SphereOptions(tried[0], bool(chosen.get("padding")))
     for batch in [batch_size] if batch_size else batch_sizes(problem.horizon, _MOST_ROUNDS):
-        noised = SphereDraft(problem, placement, batch, tried[0], mechanism).finest()  # the same at every radius
-        for radius in tried:
-            yield SphereDraft(problem, placement, batch, radius, mechanism, noised)
+        first = SphereDraft(problem, placement, options, batch, mechanism)
+        for radius in tried:  # the noise is the same at each
+            yield replace(first, options=replace(options, radius=radius), known=first.noise)
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:

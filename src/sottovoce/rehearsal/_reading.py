@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import brentq
 
 from sottovoce._arrays import Floats
 from sottovoce.plans.forecast import Curve, Spread
@@ -29,8 +30,6 @@ class Shares:
         Of runs, ascending.
     values
         (lengths, worlds).
-    steady
-        Which worlds stay as they are, all unless told: the others say less about longer runs.
 
     Examples
     --------
@@ -41,16 +40,9 @@ class Shares:
     1600
     """
 
-    def __init__(
-        self,
-        lengths: Sequence[int],
-        values: Sequence[Sequence[float]] | Floats,
-        steady: Sequence[bool] | None = None,
-    ) -> None:
+    def __init__(self, lengths: Sequence[int], values: Sequence[Sequence[float]] | Floats) -> None:
         self.lengths = tuple(lengths)
         self.logarithms: Floats = np.log(np.maximum(np.asarray(values, dtype=np.float64), _SMALLEST))
-        worlds = self.logarithms.shape[1]
-        self._steady = np.ones(worlds, dtype=bool) if steady is None else np.array(steady, dtype=bool)
 
     @property
     def longest(self) -> int:
@@ -62,7 +54,7 @@ class Shares:
         """How the share changes with the length of longer runs: no slower than not at all, no faster than 1/T."""
         if len(self.lengths) < 2:
             return _USUAL_EXPONENT
-        fall = float((self.logarithms[-1] - self.logarithms[-2])[self._steady].mean())
+        fall = float((self.logarithms[-1] - self.logarithms[-2]).mean())
         seen = min(0.0, max(-1.0, fall / math.log(self.lengths[-1] / self.lengths[-2])))
         # A few runs say it only roughly, and it is much the same everywhere.
         learning = float(self.logarithms[-1].mean()) < math.log(_LEARNING)
@@ -70,9 +62,10 @@ class Shares:
 
     def logarithm_at(self, length: float) -> tuple[float, float]:
         """Return the mean over worlds of the share's logarithm, and the deviation of a new world's from it."""
-        at = math.log(length)
-        knots = np.log(self.lengths)
+        at, knots = math.log(length), np.log(self.lengths)
         means, deviations = self.logarithms.mean(axis=1), self._deviations()
+        if at < knots[0]:  # shorter than any run that was played, which may have learned much already
+            return float(means[0] + _USUAL_EXPONENT * (at - knots[0])), float(deviations[0])
         if at <= knots[-1]:
             return float(np.interp(at, knots, means)), float(np.interp(at, knots, deviations))
         further = at - knots[-1]
@@ -85,10 +78,6 @@ class Shares:
             return np.full(len(self.lengths), 2 * _LEAST_DEVIATION)
         between = np.maximum(self.logarithms.std(axis=1, ddof=1), _LEAST_DEVIATION)
         return np.asarray(between * math.sqrt(1 + 1 / worlds))
-
-    def steady(self) -> "Shares":
-        """Return the shares of the worlds that stay as they are."""
-        return Shares(self.lengths, np.exp(self.logarithms[:, self._steady]))
 
     def at(self, length: float) -> Spread:
         """Return the share of a run of some length."""
@@ -119,30 +108,17 @@ class Shares:
         if not len(below):
             return math.inf
         first = int(below[0])
-        if first == 0 or grid[first] <= math.log(self.lengths[0]):
-            return self._before(share, deviations)
-        low, high = float(grid[first - 1]), float(grid[first])
-        for _ in range(30):
-            middle = (low + high) / 2
-            low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-        return math.exp(high)
-
-    def _before(self, share: float, deviations: float) -> float:
-        """Go back from the shortest run that was played, which has learned as much already."""
-        mean = float(self.logarithms.mean(axis=1)[0] + deviations * self._deviations()[0])
-        back = (math.log(share) - mean) / -_USUAL_EXPONENT
-        return max(1.0, self.lengths[0] * math.exp(-back))
+        return math.exp(brentq(excess, grid[first - 1], grid[first])) if first else 1.0
 
 
 def price_between(private: Shares, free: Shares, length: float) -> Spread:
-    """Return what privacy multiplies the regret of a run by, in worlds that stay: following others is another matter.
+    """Return what privacy multiplies the regret of a run by.
 
     Examples
     --------
     >>> price_between(Shares([100], [[0.4, 0.4]]), Shares([100], [[0.2, 0.2]]), 100).central
     2.0
     """
-    private, free = private.steady(), free.steady()
     ratio = private.logarithm_at(length)[0] - free.logarithm_at(length)[0]
     apart = (private.logarithms - free.logarithms)[-1]
     deviation = max(float(apart.std(ddof=1)), _LEAST_PRICE_DEVIATION) if len(apart) > 1 else 2 * _LEAST_PRICE_DEVIATION

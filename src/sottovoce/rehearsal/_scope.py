@@ -15,6 +15,7 @@ from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 from sottovoce.learning.epoch import FIRST_EPOCH
 from sottovoce.plans.problem import Problem
+from sottovoce.rehearsal._worlds import WORLDS
 
 WORK = 10_000.0
 """Units that a rehearsal may take, about."""
@@ -24,7 +25,6 @@ LONGEST_RUN = 250_000
 
 SHORTEST_RUN = 150
 STEP = 8  # a run is so many times as long as the next shorter one
-WORLDS = 4
 _PER_COORDINATE = 2.5e-5  # of an event
 _CALLS = 15.0  # of the oracle, in a round
 _SLOW = ((3e-2, 300.0), (3e-3, 20.0), (4e-4, 2.0))  # seconds of a call, and the work that it is then taken for
@@ -48,29 +48,22 @@ def lengths(horizon: int, longest: int = LONGEST_RUN) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def scope_of(
-    problem: Problem, plans: dict[int, Plan], budget: float, *, endless: bool = False
-) -> tuple[tuple[int, ...], int] | None:
+def scope_of(works: dict[int, float], budget: float) -> tuple[tuple[int, ...], int] | None:
     """Return lengths of runs, ascending, and in how many worlds: what fits a budget of work; None if nothing does.
 
     Runs are as long as possible first.
 
     Parameters
     ----------
-    problem
-        At any horizon.
-    plans
-        By length: those that there is a plan for.
+    works
+        By length, what runs of it take.
     budget
         In units of work.
-    endless
-        Whether runs are made of epochs.
     """
-    each = {length: work_of(problem, plan, endless=endless) for length, plan in plans.items()}
-    known = tuple(sorted(plans))
+    known = tuple(sorted(works))
     while known:
         for count, kept in ((WORLDS, known), (3, known), (2, known), (2, known[-2:]), (1, known[-2:])):
-            if 2 * count * sum(each[length] for length in kept) <= budget:
+            if count * sum(works[length] for length in kept) <= budget:
                 return kept, count
         known = known[:-1]
     return None
@@ -90,22 +83,14 @@ def oracle_work(domain: Domain) -> float:
 
 def work_of(problem: Problem, plan: Plan, *, endless: bool = False) -> float:
     """Return about how much work a run is, of one epoch or of many."""
-    if endless:
-        epochs, last = [], plan.horizon
-        while last >= FIRST_EPOCH:
-            last //= 2
-            epochs.append(_work(problem, plan, max(1, last)))
-        return sum(epochs) or _work(problem, plan, plan.horizon)
-    return _work(problem, plan, plan.horizon)
-
-
-def _work(problem: Problem, plan: Plan, events: int) -> float:
-    dimension = problem.domain.dimension
+    dimension, events = problem.domain.dimension, plan.horizon
     formula = problem.domain.nearest(problem.domain.middle) is not None
     if plan.options.steps:
-        rounds, each = plan.rounds * events / plan.horizon, 0.3 + dimension / 300 + (0.0 if formula else 2.0)
+        rounds, each = float(plan.rounds), 0.3 + dimension / 300 + (0.0 if formula else 2.0)
     else:
         rounds = min(plan.rounds, 5 + 12 * math.log2(1 + events / 200))
+        if endless:  # each epoch begins with short rounds
+            rounds *= max(1.0, math.log2(events / FIRST_EPOCH) / 2)
         linear = getattr(plan.options, "model", "") == "linear"
         each = 1.3 + min(dimension / 15, 40) + dimension / 1000 if linear else 3.5 + dimension / 80
         each += 0.0 if linear or formula else 6.0

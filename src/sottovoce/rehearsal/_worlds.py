@@ -2,14 +2,12 @@
 
 Linear losses are made of coordinates that cost something or nothing by lot, each with odds of its own, as items fail,
 streets jam and clicks do not come. Convex ones grow with the distance from a decision that people would have wanted, or
-along a slope. A world fills the range that losses are clipped to as far as its kind naturally does, or as far as a
-caller knows it to (`contrast`). What is seen of a decision is one number within the range, with the mean and the
-variance that the world has there. Means are in units of the range: 0 is the least that a loss can be, 1 the most.
+along a slope. What is seen of a decision is one number within the range, with the mean and the variance that the world
+has there. Means are in units of the range: 0 is the least that a loss can be, 1 the most.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -20,10 +18,8 @@ from sottovoce.plans.problem import Problem
 from sottovoce.playing import World
 
 _VERTICES = 32  # that say how far a set reaches
-_SEASONS = 16  # of a year, in a world that has them
-_YEARS = 8.0  # of a run
 _MOST = 0.95  # of the range that means use, at most
-_LEAST = 0.05  # of the range that there is to gain, at least: in small sets all decisions may be alike by chance
+_SPREAD = 1.4  # deviation of the logarithms of odds
 _ALIKE = 0.06  # how much coordinates of one kind differ, still
 _FEATURES = 0.7  # share of what costs differ by that features explain, as plans take it
 _SHARE = 0.5  # of what may count of one person, that happens on average
@@ -39,15 +35,13 @@ class InventedWorld(World):
     domain
         The feasible set.
     mean
-        From actions, a row each, and how far the run has come, between 0 and 1, to the mean of each.
+        From actions, a row each, to the mean of each.
     variance
-        From actions to the variance of what is told of each.
+        Of what is told of an action, or of an item.
     least, middle
         The mean of the best fixed decision, and that of never learning.
-    changes
-        Whether means depend on how far the run has come.
     items
-        Draws what is told of the items of actions, how far the run has come, where each has a loss of its own.
+        Draws what is told of the items of actions, where each has a loss of its own.
     gains
         Whether what is told are gains: numbers from the upper end of the range down.
     events, loss_range, lots
@@ -57,12 +51,11 @@ class InventedWorld(World):
     """
 
     domain: Domain
-    mean: Callable[[Floats, float], Vector]
-    variance: Callable[[Floats], Vector]
+    mean: Callable[[Floats], Vector]
+    variance: float
     least: float
     middle: float
-    changes: bool = False
-    items: Callable[[Floats, float, np.random.Generator], Floats] | None = None
+    items: Callable[[Floats, np.random.Generator], Floats] | None = None
     gains: bool = False
     events: int = 1
     loss_range: tuple[float, float] = (0.0, 1.0)
@@ -71,13 +64,12 @@ class InventedWorld(World):
 
     def losses(self, start: int, actions: Floats) -> Floats:
         """Return what is told of consecutive events."""
-        passed, (low, high) = start / self.events, self.loss_range
-        means = self.mean(actions, passed)
+        means, (low, high) = self.mean(actions), self.loss_range
         self.lost += float(means.sum())
         if self.items is not None:
-            told = self.items(actions, passed, self.lots)
+            told = self.items(actions, self.lots)
         else:
-            told = _one_of_two(means, self.variance(actions), self.lots)
+            told = _one_of_two(means, self.variance, self.lots)
         return np.asarray(high - (high - low) * told if self.gains else low + (high - low) * told)
 
     def best(self, marks: Sequence[int] | Integers) -> Vector:
@@ -95,9 +87,9 @@ class InventedWorld(World):
         return (self.lost - float(self.best([self.events])[0])) / (self.events * self.contrast)
 
 
-def _one_of_two(means: Floats, variance: Floats, rng: np.random.Generator) -> Floats:
+def _one_of_two(means: Floats, most: float, rng: np.random.Generator) -> Floats:
     """Draw one of two numbers in [0, 1] for each mean, with this variance or as much as there can be."""
-    variance = np.minimum(variance, means * (1 - means))
+    variance = np.minimum(most, means * (1 - means))
     down = np.minimum(np.sqrt(variance), means)
     up = np.divide(variance, down, out=np.zeros_like(down), where=down > 0)
     far = up > 1 - means  # then it goes up to 1, and down by less
@@ -107,39 +99,11 @@ def _one_of_two(means: Floats, variance: Floats, rng: np.random.Generator) -> Fl
     return np.where(falls, means - down, means + up)
 
 
-@dataclass(frozen=True)
-class _Lots:
-    """How coordinates come to their odds: how far these differ, whether by kinds, and what else varies.
-
-    Attributes
-    ----------
-    spread
-        Deviation of the logarithms of the odds.
-    kinds
-        Whether there are two kinds of coordinates, instead of a bell curve.
-    levels
-        Whether what costs all decisions the same is part of the range.
-    swing
-        How far the logarithms of the odds swing to either side with the seasons.
-    """
-
-    spread: float
-    kinds: bool = False
-    levels: bool = True
-    swing: float = 0.0
+WORLDS = 4
+"""Kinds of worlds that there are, of each sort of losses; the first two are about as hard as all of them together."""
 
 
-LOTS = (  # the first few are about as hard as all of them together
-    _Lots(1.4),
-    _Lots(1.5, kinds=True, levels=False),
-    _Lots(1.5, swing=1.0),
-    _Lots(1.4, levels=False),
-)
-
-
-def worlds_of(
-    problem: Problem, seed: int, count: int = len(LOTS), contrast: float | None = None, scatter: float | None = None
-) -> list[InventedWorld]:
+def worlds_of(problem: Problem, seed: int, count: int, contrast: float, scatter: float) -> list[InventedWorld]:
     """Return worlds of the losses that a problem has, over its set.
 
     Parameters
@@ -152,108 +116,65 @@ def worlds_of(
         How many, of these that there are.
     contrast, scatter
         How much better the best decision is than never learning, and the standard deviation of losses at one decision,
-        as shares of the range (where items have losses, of what a decision's items can add up to), if they are known.
+        as shares of the range (where items have losses, of what a decision's items can add up to).
     """
     if problem.feedback == "items":
-        make: Callable[..., InventedWorld] = _items
+        make = _items
     else:
         make = _linear if problem.losses == "linear" or problem.integral else _convex
-    kinds: tuple[Any, ...] = GROWTHS if make is _convex else LOTS
-    coins = (np.random.default_rng([seed, number]) for number in range(count))
-    return [make(problem, kind, rng, contrast, scatter) for kind, rng in zip(kinds, coins, strict=False)]
+    coins = (np.random.default_rng([seed, number]) for number in range(min(count, WORLDS)))
+    return [make(problem, number, rng, contrast, scatter) for number, rng in enumerate(coins)]
 
 
-def _linear(
-    problem: Problem, lots: _Lots, rng: np.random.Generator, contrast: float | None, scatter: float | None
-) -> InventedWorld:
-    domain = problem.domain
-    middle = domain.middle
-    odds = _odds(problem, lots, rng)
-    shift = _worth(domain)
-    spread = odds.mean(axis=0) * (1 - odds.mean(axis=0))
-    width = _width(domain, odds.mean(axis=0), rng, shift, levels=lots.levels)
-    odds = odds - shift
-    usual = odds.mean(axis=0)
-    best = domain.extreme_point(usual)
-    gain = max(float(usual @ (middle - best)) / width, 1e-9)
-    stretch = max(1.0, _LEAST / gain) if contrast is None else contrast / gain
-    slopes = stretch * odds / width
-    offsets = _placed(gain * stretch) - slopes @ middle
-    centre = 0.0 if lots.levels else middle
+def _linear(problem: Problem, number: int, rng: np.random.Generator, contrast: float, scatter: float) -> InventedWorld:
+    domain, middle = problem.domain, problem.domain.middle
+    costs = _odds(problem, number, rng) - _worth(domain)
+    slopes = contrast / max(float(costs @ (middle - domain.extreme_point(costs))), 1e-9) * costs
+    at = max(0.5, min(_MOST, contrast + (1 - _MOST)))  # in the middle, or higher if the best decision is far below
+    offset = at - slopes @ middle
 
-    def mean(actions: Floats, passed: float) -> Vector:
-        season = _season(passed, len(slopes))
-        return np.asarray(np.clip(actions @ slopes[season] + offsets[season], 0.0, 1.0))
+    def mean(actions: Floats) -> Vector:
+        return np.asarray(np.clip(actions @ slopes + offset, 0.0, 1.0))
 
-    def variance(actions: Floats) -> Vector:
-        if scatter is not None:
-            return np.full(len(actions), scatter**2)
-        return np.asarray(np.square(actions - centre) @ spread / width**2)
-
-    at = _placed(gain * stretch)
-    return InventedWorld(domain, mean, variance, at - gain * stretch, at, changes=len(slopes) > 1)
+    return InventedWorld(domain, mean, scatter**2, at - contrast, at)
 
 
-def _items(
-    problem: Problem, lots: _Lots, rng: np.random.Generator, contrast: float | None, scatter: float | None
-) -> InventedWorld:
+def _items(problem: Problem, number: int, rng: np.random.Generator, contrast: float, scatter: float) -> InventedWorld:
     """Return a world of items, of which `most` counts of one person; what is told may be gains."""
-    domain, odds = problem.domain, _odds(problem, lots, rng)
+    domain, odds = problem.domain, _odds(problem, number, rng)
     whole = float(domain.most_chosen)
     if problem.most is not None:
         whole = min(problem.most / problem.width, whole)
-        odds *= min(1.0, _SHARE * whole / float(odds.mean(axis=0) @ domain.middle))
+        odds *= min(1.0, _SHARE * whole / float(odds @ domain.middle))
     sign = -1 if problem.most is not None and problem.loss_range[1] == 0.0 else 1
-    variance = 1.0 if scatter is None else (scatter * whole) ** 2 / domain.most_chosen  # 1: clicks, there or not
-    usual, unit = odds.mean(axis=0), sign / whole
-    best, level = domain.extreme_point(sign * usual), float(usual.mean())
-    gain = max(sign * float(usual @ (domain.middle - best)), 1e-9)
-    if contrast is not None:
-        odds = np.clip(level + contrast * whole / gain * (odds - level), 0.0, 1.0)
-        usual = odds.mean(axis=0)
-    least, middle = (unit * float(usual @ point) for point in (best, domain.middle))
+    variance = (scatter * whole) ** 2 / domain.most_chosen
+    unit, best, level = sign / whole, domain.extreme_point(sign * odds), float(odds.mean())
+    gain = max(sign * float(odds @ (domain.middle - best)), 1e-9)
+    odds = np.clip(level + contrast * whole / gain * (odds - level), 0.0, 1.0)
+    least, middle = (unit * float(odds @ point) for point in (best, domain.middle))
 
-    def mean(actions: Floats, passed: float) -> Vector:
-        return np.asarray(unit * (actions @ odds[_season(passed, len(odds))]))
+    def mean(actions: Floats) -> Vector:
+        return np.asarray(unit * (actions @ odds))
 
-    def told(actions: Floats, passed: float, lots: np.random.Generator) -> Floats:
+    def told(actions: Floats, lots: np.random.Generator) -> Floats:
         """Draw what is told of the items of each action, in the order of `chosen`."""
         items = in_told_order(domain, actions)
-        means = np.where(items >= 0, odds[_season(passed, len(odds))][items], 0.0)
-        return _one_of_two(means, np.full(means.shape, variance), lots)
+        return _one_of_two(np.where(items >= 0, odds[items], 0.0), variance, lots)
 
-    ends = least, middle, len(odds) > 1
-    return InventedWorld(domain, mean, lambda actions: np.full(len(actions), variance), *ends, told, gains=unit < 0)
+    return InventedWorld(domain, mean, variance, least, middle, told, gains=unit < 0)
 
 
-def _season(passed: float, seasons: int) -> int:
-    return int(passed * _YEARS * seasons) % seasons
-
-
-def _odds(problem: Problem, lots: _Lots, rng: np.random.Generator) -> Floats:
-    """Return the odds of each coordinate, by season."""
-    dimension, features = problem.domain.dimension, None if problem.features is None else problem.features.rows
-    tastes, phases = _tastes(dimension, lots, rng, features), rng.uniform(0, 2 * np.pi, dimension)
-    seasons = 2 * np.pi * np.arange(_SEASONS)[:, None] / _SEASONS
-    swings = lots.swing * np.cos(seasons + phases) if lots.swing else np.zeros((1, dimension))
-    return np.asarray(1 / (1 + np.exp(-(lots.spread * tastes + swings))))
-
-
-def _placed(gain: float) -> float:
-    """Where never learning lies in the range: in its middle, or higher if the best decision is far below."""
-    return max(0.5, min(_MOST, gain + (1 - _MOST)))
-
-
-def _tastes(dimension: int, lots: _Lots, rng: np.random.Generator, features: Matrix | None) -> Vector:
-    own: Vector = rng.standard_normal(dimension)
-    if lots.kinds:
-        own = np.where(own < np.median(own), -1.0, 1.0) + _ALIKE * rng.standard_normal(dimension)
-    if features is None:
-        return own
-    explained = features @ rng.standard_normal(features.shape[1])
-    explained = (explained - explained.mean()) / max(float(explained.std()), 1e-12)
-    mixed: Vector = np.sqrt(_FEATURES) * explained + np.sqrt(1 - _FEATURES) * own
-    return mixed
+def _odds(problem: Problem, number: int, rng: np.random.Generator) -> Vector:
+    """Return the odds of each coordinate: along a bell curve, or of two kinds in the second world."""
+    own: Vector = rng.standard_normal(problem.domain.dimension)
+    if number == 1:
+        own = np.where(own < np.median(own), -1.0, 1.0) + _ALIKE * rng.standard_normal(len(own))
+    if problem.features is not None:
+        rows: Matrix = problem.features.rows
+        explained = rows @ rng.standard_normal(rows.shape[1])
+        explained = (explained - explained.mean()) / max(float(explained.std()), 1e-12)
+        own = np.sqrt(_FEATURES) * explained + np.sqrt(1 - _FEATURES) * own
+    return np.asarray(1 / (1 + np.exp(-_SPREAD * own)))
 
 
 def _worth(domain: Domain) -> float:
@@ -261,66 +182,27 @@ def _worth(domain: Domain) -> float:
     return 0.5 if float(domain.extreme_point(np.ones(domain.dimension)).sum()) <= 1e-9 else 0.0
 
 
-def _width(domain: Domain, odds: Vector, rng: np.random.Generator, shift: float, *, levels: bool) -> float:
-    """How wide a range the total costs of decisions need, by lots that are drawn here."""
-    lots = (rng.random((_VERTICES, domain.dimension)) < odds).astype(np.float64) - shift
-    lows = np.array([cost @ domain.extreme_point(cost) for cost in lots])
-    highs = np.array([cost @ domain.extreme_point(-cost) for cost in lots])
-    return max(float(highs.max() - lows.min() if levels else (highs - lows).max()), 1e-12)
+# How losses grow from what people want, and how far that is from the middle:
+_GROWTHS = (("distance", 0.5), ("slope", 1.0), ("square", 0.7), ("distance", 0.7))
 
 
-@dataclass(frozen=True)
-class _Growth:
-    """How losses grow from what people want: how far that is from the middle, how they grow, how they scatter."""
+def _convex(problem: Problem, number: int, rng: np.random.Generator, contrast: float, scatter: float) -> InventedWorld:
+    domain, middle, (shape, depth) = problem.domain, problem.domain.middle, _GROWTHS[number]
+    vertices = np.stack([domain.extreme_point(cost) for cost in rng.standard_normal((_VERTICES, domain.dimension))])
+    cost = rng.standard_normal(domain.dimension)
+    target = domain.extreme_point(cost) if shape == "slope" else middle + depth * (vertices[0] - middle)
+    far = max(float(np.linalg.norm(vertices - target, axis=1).max()), 1e-12)
 
-    depth: float
-    shape: str
-    scatter: float
-    reach: float = 0.9
+    def height(actions: Floats) -> Vector:
+        apart = actions - target
+        if shape == "slope":
+            return np.asarray(apart @ cost)
+        squares = np.einsum("ij,ij->i", apart, apart) / far**2
+        return np.asarray(squares if shape == "square" else np.sqrt(squares + _SHARPNESS**2) - _SHARPNESS)
 
+    scale = min(_MOST, contrast) / max(float(height(middle[None])[0]), 1e-12)
 
-GROWTHS = (  # the first two are about as hard as all of them together
-    _Growth(0.5, "distance", 0.06),
-    _Growth(1.0, "slope", 0.04, reach=0.5),
-    _Growth(0.7, "square", 0.08),
-    _Growth(0.7, "distance", 0.02),
-)
-
-
-def _convex(
-    problem: Problem, growth: _Growth, rng: np.random.Generator, contrast: float | None, scatter: float | None
-) -> InventedWorld:
-    domain = problem.domain
-    middle, vertices = domain.middle, _vertices(domain, rng)
-    deviation = growth.scatter if scatter is None else scatter
-    if growth.shape == "slope":
-        cost = rng.standard_normal(domain.dimension)
-        least = float(cost @ domain.extreme_point(cost))
-        reach = max(float((vertices @ cost).max()) - least, 1e-12)
-
-        def height(actions: Floats) -> Vector:
-            return np.asarray((actions @ cost - least) / reach)
-    else:
-        target = middle + growth.depth * (vertices[0] - middle)
-        far = max(float(np.linalg.norm(vertices - target, axis=1).max()), 1e-12)
-
-        def height(actions: Floats) -> Vector:
-            apart = actions - target
-            squares = np.einsum("ij,ij->i", apart, apart) / far**2
-            return np.asarray(squares if growth.shape == "square" else np.sqrt(squares + _SHARPNESS**2) - _SHARPNESS)
-
-    gain = float(height(middle[None])[0])
-    scale = growth.reach if contrast is None else min(_MOST, contrast) / max(gain, 1e-12)
-
-    def mean(actions: Floats, passed: float) -> Vector:
+    def mean(actions: Floats) -> Vector:
         return np.clip((1 - _MOST) + scale * height(actions), 0.0, 1.0)
 
-    def variance(actions: Floats) -> Vector:
-        return np.full(len(actions), deviation**2)
-
-    return InventedWorld(domain, mean, variance, 1 - _MOST, float(mean(middle[None], 0.0)[0]))
-
-
-def _vertices(domain: Domain, rng: np.random.Generator) -> Matrix:
-    costs = rng.standard_normal((_VERTICES, domain.dimension))
-    return np.stack([domain.extreme_point(cost) for cost in costs])
+    return InventedWorld(domain, mean, scatter**2, 1 - _MOST, float(mean(middle[None])[0]))

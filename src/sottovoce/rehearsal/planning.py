@@ -1,4 +1,4 @@
-"""`sv.plan`: the plan that an optimizer would follow, rehearsed."""
+"""What to expect of a plan: beforehand (`sv.plan`), or once a run is under way."""
 
 from dataclasses import replace
 from typing import Any, Unpack
@@ -9,12 +9,16 @@ from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 from sottovoce.learning import plan as unrehearsed
 from sottovoce.learning.epoch import FIRST_EPOCH
+from sottovoce.learning.seen_world import SeenWorld
+from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee
 from sottovoce.privacy.promise import cautions_of
 from sottovoce.rehearsal.rehearsing import OPEN_ENDED, NotRehearsed, rehearsed
 
+_UNKNOWN = "what was released so far does not tell good decisions from bad ones: any of these worlds may be yours"
+_LEAST, _MOST, _MOST_SCATTER = 1e-3, 0.9, 0.5
 _EPOCHS = "no horizon: this is the first epoch; each later one is about as long as all before it"
 
 
@@ -76,8 +80,8 @@ def plan(
     known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
     try:
         found = rehearsed(
-            problem, wanted, choices, **known, progress=lambda done, total: waiting.say(f"run {done} of {total}")
-        )[1]
+            problem, wanted, choices, **known, progress=lambda done: waiting.say(f"{done:,} events simulated")
+        )
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why)))
     finally:
@@ -89,3 +93,42 @@ def _times(rehearse: Any) -> float:
     if isinstance(rehearse, bool):
         return 1.0
     return number("rehearse", rehearse, above=0.0, at_most=1000.0)
+
+
+def forecast_under_way(
+    problem: Problem,
+    plan: str | Plan,
+    choices: dict[str, Any],
+    seen: SeenWorld | None,
+    *,
+    horizon: int | None,
+    times: float = 1.0,
+) -> Forecast:
+    """Return what to expect of a whole run, as far as its released numbers say which world it is in.
+
+    Parameters
+    ----------
+    problem, plan, choices
+        What the optimizer was made with.
+    seen
+        What released numbers say of the world; None if nothing was released.
+    horizon
+        Events of the run; None if that is not known.
+    times
+        What the work that it may take is multiplied by.
+    """
+    wanted = plan if isinstance(plan, str) else plan.name
+    contrast = scatter = None
+    note = _UNKNOWN
+    if seen is not None and seen.told_apart:
+        contrast = min(_MOST, max(_LEAST, seen.contrast))
+        scatter = None if seen.scatter is None else min(_MOST_SCATTER, max(_LEAST, seen.scatter))
+        low, high = (max(0.0, seen.contrast + sign * 1.96 * seen.deviation) for sign in (-1, 1))
+        note = (
+            f"by what was released, the best decision gains {contrast:.2g} ({low:.2g} to {high:.2g}) of the loss range"
+        )
+        note += "" if scatter is None else f", and losses scatter by {scatter:.2g}"
+    problem = replace(problem, horizon=OPEN_ENDED if horizon is None else horizon)
+    known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
+    found = rehearsed(problem, wanted, choices, **known)
+    return replace(found, notes=(*found.notes, note))

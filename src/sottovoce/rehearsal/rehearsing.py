@@ -1,9 +1,10 @@
 """Rehearse a plan: play it, and the same without privacy, in generic worlds, and say what to expect of it."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ from sottovoce.playing import LocalReports, play
 from sottovoce.privacy import Guarantee, LocalDP, NoPrivacy, SimulatedNoise
 from sottovoce.rehearsal._reading import BARELY, Shares, price_between
 from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, lengths, oracle_work, scope_of, work_of
-from sottovoce.rehearsal._worlds import InventedWorld, worlds_of
+from sottovoce.rehearsal._worlds import worlds_of
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int], None]
 OPEN_ENDED = 100_000
 """Events that are forecast where no horizon is given."""
 
@@ -52,8 +53,8 @@ def rehearsed(
     endless: bool = False,
     times: float = 1.0,
     progress: Progress | None = None,
-) -> tuple["Rehearsal", Forecast]:
-    """Play a plan in generic worlds, and return what was played and what to expect of the plan.
+) -> Forecast:
+    """Play a plan in generic worlds, and return what to expect of it.
 
     Where nothing is known of the world, it is played in worlds of several contrasts.
 
@@ -64,13 +65,13 @@ def rehearsed(
     plan, choices
         As for `PrivateBandit`.
     contrast, scatter
-        As for `Rehearsal`.
+        As for `Rehearsal`, where they are known; the scatter is otherwise that of clicks.
     endless
         Whether the optimizer is not told the horizon.
     times
         What the work that it may take is multiplied by.
     progress
-        Called with the runs that are done, and about how many there are in all.
+        Called with the events that are simulated so far.
 
     Raises
     ------
@@ -81,31 +82,33 @@ def rehearsed(
     --------
     >>> import sottovoce as sv
     >>> problem = Problem(sv.domains.Simplex(3), 2_000, (0.0, 1.0), sv.PureDP(1.0), losses="linear", integral=True)
-    >>> _, forecast = rehearsed(problem, times=0.1)
+    >>> forecast = rehearsed(problem, times=0.1)
     >>> forecast.share.central < 0.5, forecast.price.low >= 1.0
     (True, True)
     """
+    for name, value, most in (("contrast", contrast, 0.9), ("scatter", scatter, 0.5)):
+        if value is not None:
+            number(name, value, above=0.0, at_most=most)
 
-    def played(contrast: float | None, scatter: float | None, share: float, *, free: bool) -> Rehearsal:
-        world = {"contrast": contrast, "scatter": scatter}
-        one = Rehearsal(problem, plan, choices or {}, **world, endless=endless, times=share * times, free=free)
+    def played(contrast: float, share: float, *, free: bool) -> Rehearsal:
+        worlds = contrast, _implied(contrast) if scatter is None else scatter
+        one = Rehearsal(problem, plan, choices or {}, *worlds, endless=endless, times=share * times, free=free)
         one.play(progress)
         return one
 
-    if contrast is not None or scatter is not None:
-        alone = played(contrast, scatter, 1.0, free=True)
-        return alone, alone.forecast()
-    whole = played(_USUAL, _implied(_USUAL), _OWN, free=True)
+    if contrast is not None:
+        return played(contrast, 1.0, free=True).forecast()
+    whole = played(_USUAL, _OWN, free=True)
     found, events, cases = whole.forecast(), 0, []
     for one in CONTRASTS:
-        case = Case(one, _implied(one))
+        case = Case(one, _implied(one) if scatter is None else scatter)
         with suppress(NotRehearsed):
-            other = whole if one == _USUAL else played(one, _implied(one), _EACH, free=False)
+            other = whole if one == _USUAL else played(one, _EACH, free=False)
             events += other.events
             said = other.forecast()
             case = replace(case, share=said.share, half=said.half)
         cases.append(case)
-    return whole, replace(found, events=events, cases=tuple(cases))
+    return replace(found, events=events, cases=tuple(cases))
 
 
 def _implied(contrast: float) -> float:
@@ -123,8 +126,8 @@ class Rehearsal:
     plan, choices
         As for `PrivateBandit`.
     contrast, scatter
-        What is known of the world, as shares of the loss range: how much better the best decision is than never
-        learning (always playing the middle), and the standard deviation of people's losses at one decision.
+        Of the worlds, as shares of the loss range: how much better the best decision is than never learning (always
+        playing the middle), and the standard deviation of people's losses at one decision.
     endless
         Whether the horizon is unknown.
     times
@@ -138,17 +141,13 @@ class Rehearsal:
         problem: Problem,
         plan: str | Plan,
         choices: dict[str, Any],
+        contrast: float,
+        scatter: float,
         *,
-        contrast: float | None = None,
-        scatter: float | None = None,
         endless: bool = False,
         times: float = 1.0,
         free: bool = True,
     ) -> None:
-        if contrast is not None:
-            number("contrast", contrast, above=0.0, at_most=0.9)
-        if scatter is not None:
-            number("scatter", scatter, above=0.0, at_most=0.5)
         self.notes: tuple[str, ...] = ()
         if problem.prior is not None:
             problem = replace(problem, prior=None, accept_prior=None)
@@ -158,9 +157,10 @@ class Rehearsal:
             self.notes += ("rehearsed without segments: what sets one of them apart takes events of its own",)
         problem = replace(problem, direction="minimize", turned=False)  # worlds have losses, and mirrored ranges suit
         self.problem, self.plan, self.choices, self.endless = problem, plan, choices, endless
-        self._left, self._made, self._free = times * WORK, dict[int, Plan](), free
-        plans = self._plans(lengths(problem.horizon) if isinstance(plan, str) else (problem.horizon,))
-        scope = scope_of(problem, plans, self._left, endless=endless)
+        self._left, self._free = times * WORK, free
+        self._plan = cache(self._made)
+        wanted = lengths(problem.horizon) if isinstance(plan, str) else (problem.horizon,)
+        scope = scope_of({length: work for length in wanted if (work := self._work(length)) < math.inf}, self._left)
         if scope is None:
             raise NotRehearsed(self._too_large())
         self.lengths, count = scope
@@ -169,21 +169,20 @@ class Rehearsal:
         self.free: dict[int, list[float]] = {}
         self.events = 0
 
-    def _plans(self, wanted: Sequence[int]) -> dict[int, Plan]:
-        """Return plans for these lengths; choices may not fit short ones."""
-        found = self._made
-        for length in wanted:
-            if length in found:
-                continue
-            try:
-                made = make_plan(replace(self.problem, horizon=length), self.plan, **self.choices)
-            except ValueError:
-                if length == self.problem.horizon:
-                    raise
-                continue
-            if length <= LONGEST_RUN:
-                found[length] = made
-        return {length: found[length] for length in wanted if length in found}
+    def _made(self, length: int) -> Plan | None:
+        """Return the plan for a length; None where choices do not fit one so short, or runs would be too long."""
+        try:
+            made = make_plan(replace(self.problem, horizon=length), self.plan, **self.choices)
+        except ValueError:
+            if length == self.problem.horizon:
+                raise
+            return None
+        return made if length <= LONGEST_RUN else None
+
+    def _work(self, length: int) -> float:
+        """Return how much work a run of a length is, in private and without privacy."""
+        made = self._plan(length)
+        return math.inf if made is None else 2 * work_of(self.problem, made, endless=self.endless)
 
     def _too_large(self) -> str:
         if not isinstance(self.plan, str):
@@ -200,44 +199,31 @@ class Rehearsal:
         Parameters
         ----------
         progress
-            Told how much is done; None for silence.
+            Told how many events are simulated; None for silence.
         """
         steps = list(self.lengths)
-        sides = [self.problem.privacy]
+        sides = {self.problem.privacy: self.private}
         if self._free and self.problem.privacy.private:
-            sides.append(NoPrivacy())
-        done, worlds = 0, len(self.worlds)
+            sides[NoPrivacy()] = self.free
         while steps:
             length = steps.pop(0)
-            for guarantee in sides:
-                found = []
-                for world in range(worlds):
-                    found.append(self.run(world, length, guarantee))
-                    done += 1
+            for guarantee, found in sides.items():
+                found[length] = []
+                for world in range(len(self.worlds)):
+                    found[length].append(self.run(world, length, guarantee))
                     if progress is not None:
-                        progress(done, done + worlds * len(sides) * len(steps) + worlds - world - 1)
-                self._keep(length, guarantee, found)
-            self._left -= self._work(length)
+                        progress(self.events)
+            self._left -= len(self.worlds) * self._work(length)
             steps = steps or self._further()
-
-    def _keep(self, length: int, guarantee: Guarantee, found: list[float]) -> None:
-        side = self.private if guarantee == self.problem.privacy else self.free
-        side[length] = _not_easier(found, self.worlds)
-
-    def _work(self, length: int) -> float:
-        made = self._plans((length,)).get(length)
-        if made is None:
-            return float("inf")
-        return 2 * len(self.worlds) * work_of(self.problem, made, endless=self.endless)
 
     def _further(self) -> list[int]:
         """Return the next longer run, if it would say more."""
         longest = max(self.private)
         length = STEP * longest
-        learned = self.shares(self.private).at(longest).central <= _MOST_LEARNED
+        learned = _shares(self.private).at(longest).central <= _MOST_LEARNED
         if learned or not isinstance(self.plan, str) or length > LONGEST_RUN or longest < self.problem.horizon:
             return []
-        return [length] if self._work(length) <= self._left else []
+        return [length] if len(self.worlds) * self._work(length) <= self._left else []
 
     def run(self, world: int, length: int, guarantee: Guarantee) -> float:
         """Play one run in one of the worlds, and return its share.
@@ -276,27 +262,15 @@ class Rehearsal:
                 pass
         return lived.share
 
-    def shares(self, found: dict[int, list[float]]) -> Shares:
-        """Return what some runs have in common: a share for each of the first worlds, by length.
-
-        Parameters
-        ----------
-        found
-            Shares by length, in order of the worlds.
-        """
-        worlds = len(next(iter(found.values())))
-        steady = [not world.changes for world in self.worlds[:worlds]]
-        return Shares(sorted(found), [found[length] for length in sorted(found)], steady)
-
     def forecast(self) -> Forecast:
         """Return what the runs say; refuse to say what they do not."""
-        horizon, private = self.problem.horizon, self.shares(self.private)
+        horizon, private = self.problem.horizon, _shares(self.private)
         if private.longest * _FAR < horizon and private.at(private.longest).central > BARELY:
             raise NotRehearsed(
                 f"{NOT_REHEARSED} to the end: runs of {private.longest:,} events, for which there was room, learn too "
                 f"little to tell from them what {horizon:,} events do; {_MORE}"
             )
-        free = self.shares(self.free) if self.free else None
+        free = _shares(self.free) if self.free else None
         contrasts = [world.contrast for world in self.worlds]
         return Forecast(
             horizon=horizon,
@@ -315,8 +289,6 @@ class Rehearsal:
         )
 
 
-def _not_easier(shares: list[float], worlds: Sequence[InventedWorld]) -> list[float]:
-    """In a world that changes one may do better than its best fixed decision; nothing is promised from that."""
-    still = [share for share, world in zip(shares, worlds, strict=True) if not world.changes]
-    usual = float(np.exp(np.mean(np.log(np.maximum(still, 1e-6)))))
-    return [max(share, usual) if world.changes else share for share, world in zip(shares, worlds, strict=True)]
+def _shares(found: dict[int, list[float]]) -> Shares:
+    """Return what some runs have in common: a share for each of the worlds, by length."""
+    return Shares(sorted(found), [found[length] for length in sorted(found)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sottovoce.lab.baselines.base import Baseline
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sphere import SphereBound, SphereDraft
+from sottovoce.plans.sphere import SphereDraft, SphereOptions
 
 _DECADES, _PER_DECADE = 6, 64  # of radii to try: neighbours are 3.7% apart, and bounds are flat where they are least
 
@@ -46,7 +46,7 @@ class GarberKretzu(Baseline):
     def _planned(self, problem: Problem) -> Plan:
         batch = math.ceil(problem.horizon / math.ceil(math.sqrt(problem.horizon)))
         draft = replace(
-            SphereDraft(problem, problem.placement("plain"), batch, problem.domain.inner_radius / 2),
+            SphereDraft(problem, problem.placement("plain"), SphereOptions(problem.domain.inner_radius / 2), batch),
             name=self.name,
             delay=1,
             method="conditional-gradient",
@@ -54,15 +54,14 @@ class GarberKretzu(Baseline):
             max_calls=40 * batch + 100,  # Frank-Wolfe reaches the gap within 28 sqrt(T) steps from anywhere
         )
 
-        def bound_at(radius: float) -> SphereBound:
-            return replace(draft, radius=radius).bound_with(None, 0.0, 0)
+        def at(radius: float) -> SphereDraft:
+            return replace(draft, options=SphereOptions(radius))
 
         def least(radius: float) -> float:
-            bound = bound_at(radius)
-            return bound.value(bound.best_step())
+            return replace(at(radius), step=at(radius).best_step(0.0)).bound_at(0.0)
 
-        radius = least_bound_radius(problem, least)
-        return replace(draft, radius=radius, step=bound_at(radius).best_step()).finish()
+        found = at(least_bound_radius(problem, least))
+        return replace(found, step=found.best_step(0.0)).finish()
 
 
 def least_bound_radius(problem: Problem, bound: Callable[[float], float]) -> float:

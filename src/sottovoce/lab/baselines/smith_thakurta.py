@@ -6,7 +6,7 @@ from sottovoce.lab.baselines.base import Baseline
 from sottovoce.lab.baselines.garber_kretzu import least_bound_radius
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sphere import SphereDraft
+from sottovoce.plans.sphere import SphereDraft, SphereOptions
 from sottovoce.privacy import TREE, ZCDP, ApproxDP, PureDP
 
 
@@ -45,7 +45,8 @@ class SmithThakurta(Baseline):
     name, promises = "smith-thakurta", (PureDP, ApproxDP, ZCDP)
 
     def _planned(self, problem: Problem) -> Plan:
-        draft = SphereDraft(problem, problem.placement("plain"), 1, problem.domain.inner_radius / 2, TREE)
-        draft = replace(draft, noised=draft.finest())  # the same at every radius
-        radius = least_bound_radius(problem, lambda radius: replace(draft, radius=radius).bound)
-        return replace(draft, name=self.name, radius=radius).finish()
+        options = SphereOptions(problem.domain.inner_radius / 2)
+        draft = SphereDraft(problem, problem.placement("plain"), options, 1, TREE, name=self.name)
+        draft = replace(draft, known=draft.noise)  # the same at every radius
+        radius = least_bound_radius(problem, lambda radius: replace(draft, options=SphereOptions(radius)).bound)
+        return replace(draft, options=SphereOptions(radius)).finish()
