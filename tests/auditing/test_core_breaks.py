@@ -15,7 +15,7 @@ from sottovoce.auditing.subjects.evaluated import evaluations_shipped
 from sottovoce.evaluations.private_evaluations import _EvaluationPolicy
 from sottovoce.learning.policy import BanditPolicy
 from sottovoce.privacy import LossGrid, ProbeSums
-from sottovoce.privacy.mechanisms._state import MechanismState
+from sottovoce.privacy.mechanisms.mechanism import MechanismState
 from sottovoce.rounds.book import Book
 from sottovoce.rounds.round import UNUSED
 from sottovoce.rounds.stores.memory import MemoryStore

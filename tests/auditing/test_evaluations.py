@@ -95,7 +95,7 @@ def test_a_number_without_noise_is_seen(monkeypatch):
 
 
 def _keep(self, sums):
-    from sottovoce.privacy.mechanisms._state import MechanismState
+    from sottovoce.privacy.mechanisms.mechanism import MechanismState
 
     self._state = MechanismState(self.round + 1, np.array(sums), None)
     return np.array(sums)  # the caller erases its own

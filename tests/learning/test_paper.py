@@ -17,7 +17,7 @@ from sottovoce.plans.placement import Placement
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import needed_noise
 from sottovoce.plans.sphere import Sphere, Spheres
-from sottovoce.privacy import TREE, Sensitivity, SimulatedNoise, sum_error
+from sottovoce.privacy import MECHANISMS, TREE, Sensitivity, SimulatedNoise
 from sottovoce.privacy.mechanisms.tree import TreeAggregator, tree_noise
 
 PURE, APPROXIMATE = sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6)
@@ -113,18 +113,17 @@ class TestPadding:
     @every("length", [1, 2, 7, 8, 100])
     def test_the_noise_of_padded_sums_is_what_is_said_of_it(self, length):
         """Against the tree itself: as many coordinates as make the root mean square sure to 2%."""
-        sizes = {"l1": 40, "l2": 40.0, "length": length}
-        said = sum_error("tree", sv.ZCDP(0.5), **sizes, dimension=1, padding=True)
         noise = tree_noise(sv.ZCDP(0.5), Sensitivity(40, 40.0, length, 1))
         tree = TreeAggregator(length + 1, 20_000, SimulatedNoise(length).sampler(noise), padding=True)
-        for t in range(1, min(length, 9) + 1):
+        for _ in range(min(length, 9)):
             found = tree.add(np.zeros(20_000, dtype=np.int64)).std()
-            assert found == pytest.approx(said.rms, rel=0.03)
-            assert said.at(t) == said.rms == said.worst
+            assert found == pytest.approx(
+                noise.standard_deviation * math.sqrt(TREE.mean_variance(length, padding=True)), rel=0.03
+            )
 
     def test_other_mechanisms_have_none(self):
         with pytest.raises(TypeError, match="'fresh' has no option padding"):
-            sum_error("fresh", sv.ZCDP(0.5), l1=1, l2=1.0, length=8, dimension=1, padding=True)
+            MECHANISMS["fresh"].start(Sensitivity(1, 1.0, 8, 1), None, padding=True)
 
     @every("plan", ["paper", "worst-case"])
     def test_it_enters_the_bound(self, plan):
@@ -135,8 +134,7 @@ class TestPadding:
         bare, padded = (make_plan(asked, plan, **choices, **exploring, padding=padding) for padding in (False, True))
         assert padded.noise == bare.noise
         assert padded.bound_without_privacy == bare.bound_without_privacy
-        sizes = {"l1": 1, "l2": 1.0, "length": 99, "dimension": 3}
-        ratio = sum_error("tree", PURE, **sizes, padding=True).rms / sum_error("tree", PURE, **sizes).rms
+        ratio = math.sqrt(TREE.mean_variance(99, padding=True) / TREE.mean_variance(99))
         assert ratio > 1.3
         paid, paid_padded = (one.bound - one.bound_without_privacy for one in (bare, padded))
         assert paid_padded == pytest.approx(ratio * paid)

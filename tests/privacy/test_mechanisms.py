@@ -19,7 +19,7 @@ from sottovoce.privacy import (
     Sensitivity,
     SimulatedNoise,
     levels,
-    sum_error,
+    mechanism_named,
 )
 from sottovoce.privacy.noise import add as real_add
 
@@ -115,8 +115,9 @@ def test_without_noise_the_sums_are_the_sums(mechanism, make, no_noise, length):
 def test_running_sum_errors_match_the_literature():
     """Root mean square over the sums, for sensitivity 1 and rho = 1/2."""
     for length, expected in {100: 4.73, 1000: 7.03, 10000: 9.51}.items():
-        error = sum_error("tree", ZCDP(0.5), l1=10**9, l2=1e9, length=length, dimension=1)
-        assert error.rms / 1e9 == pytest.approx(expected, rel=0.02)
+        noise = noise_of("tree", ZCDP(0.5), l1=10**9, l2=1e9, length=length, dimension=1)
+        rms = noise.standard_deviation * math.sqrt(MECHANISMS["tree"].mean_variance(length))
+        assert rms / 1e9 == pytest.approx(expected, rel=0.02)
 
 
 @every("length", [1, 2, 60, 127, 300])
@@ -126,20 +127,14 @@ def test_stated_errors_are_those_of_the_noise_that_is_drawn(mechanism, length):
     stream = running_sums(mechanism, ZCDP(0.5), source=SimulatedNoise(length), **sizes)
     zero = np.zeros(4000, dtype=np.int64)
     measured = np.array([np.mean(stream.add(zero) ** 2) for _ in range(length)])
-    error = sum_error(mechanism, ZCDP(0.5), **sizes)
-    predicted = np.array([error.at(t) for t in range(1, length + 1)]) ** 2
-    assert measured == pytest.approx(predicted, rel=0.14)
-    assert error.rms**2 == pytest.approx(predicted.mean(), rel=1e-9)
-    assert error.worst**2 == pytest.approx(predicted.max(), rel=1e-9)
-
-
-@pytest.mark.parametrize("length", [5000, 70_000])
-def test_errors_of_long_runs_agree_with_a_sum_over_all_rounds(mechanism, length):
-    error = sum_error(mechanism, ZCDP(0.5), l1=10**6, l2=1e6, length=length, dimension=1)
     rounds = np.arange(1, length + 1)
-    every = rounds if mechanism == "fresh" else np.bitwise_count(rounds)
-    assert error.rms / error.noise.scale == pytest.approx(math.sqrt(every.mean()), rel=1e-8)
-    assert error.worst / error.noise.scale == pytest.approx(math.sqrt(every.max()), rel=1e-8)
+    nodes = rounds if mechanism == "fresh" else np.bitwise_count(rounds)
+    unit = noise_of(mechanism, ZCDP(0.5), **sizes).standard_deviation ** 2
+    assert measured == pytest.approx(unit * nodes, rel=0.14)
+    for long in (length, 5000, 70_000):
+        rounds = np.arange(1, long + 1)
+        nodes = rounds if mechanism == "fresh" else np.bitwise_count(rounds)
+        assert MECHANISMS[mechanism].mean_variance(long) == pytest.approx(nodes.mean(), rel=1e-9)
 
 
 @every("contributions", [1, 3])
@@ -175,8 +170,8 @@ def test_bad_sizes_are_refused_by_name(mechanism, argument, bad):
 
 
 def test_an_unknown_mechanism_is_refused():
-    with pytest.raises(ValueError, match="mechanism must be one of 'tree'"):
-        sum_error("forest", ZCDP(0.5), **SIZES)
+    with pytest.raises(ValueError, match="mechanism must be one of 'probe-sums'"):
+        mechanism_named("forest")
 
 
 def test_secure_noise_goes_through(mechanism):
@@ -239,7 +234,7 @@ def test_no_sum_is_released_beyond_the_last():
         stream.add(np.zeros(4, dtype=np.int64))
 
 
-@every("name", [one.name for one in MECHANISMS.values() if one.variances])
+@every("name", [one.name for one in MECHANISMS.values() if one.mean_variance])
 def test_memory_stays_small_at_a_million_rounds_in_a_hundred_dimensions(name):
     """Only the first rounds are run: what could grow with time is a node per level, and is seen by then."""
     tracemalloc.start()

@@ -54,27 +54,6 @@ def test_line_search_never_rises_and_beats_open_loop():
     assert values[-1] < objective.value(loose.point)
 
 
-def test_the_general_path_agrees_with_the_fast_one():
-    class SlowQuadratic(Objective):
-        def __init__(self, target):
-            self.target = target
-
-        def value(self, x):
-            return 0.5 * float((x - self.target) @ (x - self.target))
-
-        def gradient(self, x):
-            return x - self.target
-
-    target = np.random.default_rng(2).standard_normal(8) * 0.3
-    for rule in ("line-search", "open-loop"):
-        fast, slow = (
-            conditional_gradient(simplex, objective, simplex(target), gap=1e-12, max_calls=40, rule=rule)
-            for objective in (Quadratic(target), SlowQuadratic(target))
-        )
-        np.testing.assert_allclose(fast.point, slow.point, atol=1e-6)
-        assert fast.calls == slow.calls
-
-
 @every("start", ["vertex", "uniform"])
 @every("rule", ["line-search", "open-loop"])
 def test_entropy_over_the_simplex_gives_softmax(start, rule):

@@ -13,7 +13,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.plans.explorer import Exploration, Explorer, Record
-from sottovoce.privacy import ItemGrid, LossGrid, RunningSums
+from sottovoce.privacy import ExactSum, FreshSums, ItemGrid, LossGrid, TreeAggregator
 
 Grid = LossGrid | ReportGrid | ItemGrid
 """Where the integers of losses live: f = low + step * q."""
@@ -68,7 +68,9 @@ class RunningTotal:
         From sums of w f and of w, over all rounds so far, to a gradient: linear, and the same for every round.
     """
 
-    def __init__(self, release: RunningSums, grid: Grid, gradient: Callable[[Floats, Floats], Floats]) -> None:
+    def __init__(
+        self, release: TreeAggregator | FreshSums | ExactSum, grid: Grid, gradient: Callable[[Floats, Floats], Floats]
+    ) -> None:
         self._release, self._grid, self._gradient = release, grid, gradient
         self.value: Floats = np.zeros(1)  # the sum of the weights
 

@@ -5,6 +5,7 @@ items move one round's numbers as `ItemGrid` says, times what all items are mult
 round's vector by at most that times the norm of a rounded direction; the sum after the last round is never released.
 """
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -20,12 +21,10 @@ from sottovoce.privacy import (
     Sensitivity,
     Takes,
     grids_for,
-    sum_error,
 )
 
 LARGEST_SCALE = 2.0**55
 """Of noise, in steps of the grid."""
-_sum_error = lru_cache(1024)(sum_error)
 
 
 def sensitivity_of(problem: Problem, gives: Takes, *, bits: int, rounds: int, dimension: int) -> Sensitivity:
@@ -56,24 +55,13 @@ def _noise(mechanism: Mechanism, guarantee: Guarantee, sensitivity: Sensitivity)
     return mechanism.noise(guarantee, sensitivity)
 
 
-def sum_noise(
-    problem: Problem, mechanism: Mechanism, noise: Noise, *, bits: int, rounds: int, dimension: int, **options: Any
-) -> float:
+def sum_noise(mechanism: Mechanism, noise: Noise, *, rounds: int, **options: Any) -> float:
     """Root mean square of a running sum's noise in one coordinate, in steps of the grid, for noise of this scale.
 
-    `options` are the mechanism's own: padding adds to the noise.
+    `options` are the mechanism's own: padding adds to the noise. The sum after the last round is never released.
     """
-    sensitivity = sensitivity_of(problem, "vectors", bits=bits, rounds=rounds, dimension=dimension)
-    error = _sum_error(
-        mechanism.name,
-        problem.privacy,
-        l1=sensitivity.l1,
-        l2=sensitivity.l2,
-        length=sensitivity.length,
-        dimension=dimension,
-        **options,
-    )
-    return error.rms * noise.scale / error.noise.scale
+    assert mechanism.mean_variance is not None
+    return noise.standard_deviation * math.sqrt(mechanism.mean_variance(max(1, rounds - 1), **options))
 
 
 def finest(problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: int) -> tuple[int, Noise | None]:

@@ -335,18 +335,17 @@ class SphereDraft(PointDraft):
             scale = max(noise.scale, self.least_noise / (unit * self.scale))
             if scale <= LARGEST_SCALE or bits <= 2:  # a coarser grid loses nothing under noise as large as that
                 noise = noise if scale == noise.scale else replace(noise, scale=scale)
-                return ProbeNoise(bits, noise, noise.scale * unit, self._deviation(noise, unit, bits))
+                return ProbeNoise(bits, noise, noise.scale * unit, self._deviation(noise, unit))
             bits -= 1
             noise = needed_noise(self.problem, self._in_force, bits=bits, **sizes)
         return ProbeNoise(bits, None, 0.0, 0.0)
 
-    def _deviation(self, noise: Noise, unit: float, bits: int) -> float:
+    def _deviation(self, noise: Noise, unit: float) -> float:
         """Of what is released, along one coordinate: a round's noise, or the root mean square of a running sum's."""
         if self.mechanism.releases == "rounds":
             return noise.standard_deviation * unit
-        sizes = {"bits": bits, "rounds": self.rounds, "dimension": self.placement.working.dimension}
         own = {"padding": True} if self.options.padding and "padding" in self.mechanism.options else {}
-        return unit * sum_noise(self.problem, self.mechanism, noise, **sizes, **own)
+        return unit * sum_noise(self.mechanism, noise, rounds=self.rounds, **own)
 
     def bound_at(self, deviation: float) -> float:
         """Return the bound for noise of a deviation."""

@@ -49,11 +49,8 @@ from sottovoce.privacy.mechanisms.probe_sums import (
 )
 from sottovoce.privacy.mechanisms.table import (
     MECHANISMS as MECHANISMS,
-    RunningSums as RunningSums,
-    SumError as SumError,
     mechanism_for as mechanism_for,
     mechanism_named as mechanism_named,
-    sum_error as sum_error,
 )
 from sottovoce.privacy.mechanisms.tree import (
     TREE as TREE,

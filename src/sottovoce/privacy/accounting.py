@@ -86,27 +86,6 @@ class Composition:
         approximate, curves = self._split(ApproxDP)
         return min(basic, approximate._epsilons + curves._renyi_epsilon(slack))
 
-    def delta(self, epsilon: float) -> float:
-        """Smallest delta known for which all together are (epsilon, delta)-DP.
-
-        Parameters
-        ----------
-        epsilon
-            Not negative.
-        """
-        if not epsilon >= 0:
-            raise ValueError(f"epsilon must be at least 0, got {epsilon!r}")
-        if not self.private:
-            return 1.0
-        deltas = self._deltas
-        discrete, smooth = self._split(PureDP, LocalDP, ApproxDP)
-        if smooth.guarantees:
-            basic = deltas + smooth._renyi_delta(epsilon - discrete._epsilons)
-        else:
-            basic = deltas + (1 - deltas) * _pure_delta(discrete._epsilons, epsilon)
-        approximate, curves = self._split(ApproxDP)
-        return min(1.0, basic, deltas + curves._renyi_delta(epsilon - approximate._epsilons))
-
     def _split(self, *kinds: type[Guarantee]) -> tuple["Composition", "Composition"]:
         """Those of the given kinds, and the others."""
         chosen = tuple(guarantee for guarantee in self.guarantees if isinstance(guarantee, kinds))
@@ -131,16 +110,6 @@ class Composition:
             return self.renyi(alpha) - (math.log(delta) + spread) / (alpha - 1)
 
         return max(0.0, _least_over_orders(bound))
-
-    def _renyi_delta(self, epsilon: float) -> float:
-        if epsilon < 0 or not self.guarantees:
-            return 1.0 if epsilon < 0 else 0.0
-
-        def log_bound(alpha: float) -> float:
-            spread = math.log(alpha - 1) - alpha * math.log1p(-1 / alpha)
-            return (alpha - 1) * (self.renyi(alpha) - epsilon) - spread
-
-        return math.exp(min(0.0, _least_over_orders(log_bound)))
 
 
 def compose(*guarantees: Guarantee) -> Composition:
@@ -195,11 +164,6 @@ def _pure_epsilon(epsilon: float, delta: float) -> float:
     """Smallest epsilon' for which epsilon-DP is (epsilon', delta)-DP."""
     left = 1 - delta * (1 + math.exp(-epsilon))
     return max(0.0, epsilon + math.log(left)) if left > 0 else 0.0
-
-
-def _pure_delta(epsilon: float, at: float) -> float:
-    """Smallest delta for which epsilon-DP is (at, delta)-DP."""
-    return max(0.0, -math.expm1(at - epsilon) / (1 + math.exp(-epsilon)))
 
 
 def _least_over_orders(bound: Callable[[float], float]) -> float:

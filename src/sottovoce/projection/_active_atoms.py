@@ -116,16 +116,14 @@ class ActiveAtoms:
         self.count = k + 1
         return True
 
-    def drop(self, index: int) -> Vector:
-        """Let go of one atom, and return it."""
+    def drop(self, index: int) -> None:
+        """Let go of one atom."""
         k = self.count
-        gone: Vector = self._atoms[index].copy()
         self._atoms[index : k - 1] = self._atoms[index + 1 : k]
         views = self._basis[:k].T, self._triangle[:k, :k]
         q, r = qr_delete(*views, index, which="col", overwrite_qr=True, check_finite=False)
         self._basis[: k - 1], self._triangle[: k - 1, : k - 1] = q[:, : k - 1].T, r[: k - 1]  # most often, where it is
         self.count = k - 1
-        return gone
 
     def toward(self, displacement: Vector) -> Vector:
         """Return the change of weights, of sum zero, that moves the mean nearest to mean + `displacement`.

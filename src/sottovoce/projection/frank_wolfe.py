@@ -23,7 +23,7 @@ def conditional_gradient(
     oracle : callable
         From a cost vector to a point of the set that minimises <cost, x>.
     objective : Objective
-        What to minimise; `Quadratic` takes the fast path.
+        What to minimise.
     start : array of shape (n,)
         A point of the set.
     gap : float
@@ -52,41 +52,6 @@ def conditional_gradient(
     open_loop = choice("rule", rule, ("line-search", "open-loop")) == "open-loop"
     if isinstance(objective, Quadratic):
         vector("objective.target", objective.target, point.size)
-        found, calls, scale = _quadratic(oracle, objective.target, point, gap, budget, open_loop)
-    else:
-        found, calls, scale = _general(oracle, objective, point, gap, budget, open_loop)
-    point.setflags(write=False)
-    return Projection(point, checked_gap(found, scale), gap, calls)
-
-
-def _quadratic(
-    oracle: Oracle, target: Vector, point: Vector, tolerance: float, budget: int, open_loop: bool
-) -> tuple[float, int, float]:
-    """Move `point` in place toward the projection of `target`; return its gap, the calls, and the gap's natural scale.
-
-    Called every round of a simulation: a handful of numpy operations per step, and no objects.
-    """
-    calls = 0
-    while True:
-        gradient = point - target
-        direction = oracle(gradient) - point
-        calls += 1
-        gap = -float(gradient.dot(direction))
-        if not gap > tolerance or calls >= budget:  # NaN stops here, and is refused
-            return gap, calls, _scale(gradient, direction, point)
-        if open_loop:
-            direction *= 2.0 / (calls + 1)
-        else:
-            length = float(direction.dot(direction))
-            if gap < length:
-                direction *= gap / length
-        point += direction
-
-
-def _general(
-    oracle: Oracle, objective: Objective, point: Vector, tolerance: float, budget: int, open_loop: bool
-) -> tuple[float, int, float]:
-    """Move `point` in place toward the minimiser of any smooth objective; return as `_quadratic` does."""
     calls = 0
     while True:
         gradient = objective.gradient(point)
@@ -94,14 +59,10 @@ def _general(
             gradient = np.nan_to_num(gradient, nan=np.nan, posinf=_INFINITE_SLOPE, neginf=-_INFINITE_SLOPE)
         direction = oracle(gradient) - point
         calls += 1
-        gap = -float(gradient.dot(direction))
-        if not gap > tolerance or calls >= budget:  # NaN stops here, and is refused
-            return gap, calls, _scale(gradient, direction, point)
-        step = 2.0 / (calls + 1) if open_loop else objective.line_search(point, direction, 1.0)
-        point += step * direction
-
-
-def _scale(gradient: Vector, direction: Vector, point: Vector) -> float:
-    """Return the size that the gap could have: what its rounding error is measured by."""
-    lengths = math.sqrt(direction.dot(direction)) + math.sqrt(point.dot(point))
-    return math.sqrt(gradient.dot(gradient)) * lengths
+        found = -float(gradient.dot(direction))
+        if not found > gap or calls >= budget:  # NaN stops here, and is refused
+            break
+        point += (2.0 / (calls + 1) if open_loop else objective.line_search(point, direction, 1.0)) * direction
+    point.setflags(write=False)
+    lengths = math.sqrt(direction.dot(direction)) + math.sqrt(point.dot(point))  # what a gap's rounding is measured by
+    return Projection(point, checked_gap(found, math.sqrt(gradient.dot(gradient)) * lengths), gap, calls)

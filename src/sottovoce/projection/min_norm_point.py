@@ -2,8 +2,7 @@
 
 The point is kept as the mean of affinely independent atoms. A major step adds one more atom; minor steps go to the
 point of the atoms' affine hull nearest to the target, and drop an atom whenever its weight would turn negative (Wolfe,
-1976). On a polytope the method ends after finitely many steps. Atoms that were dropped are kept for a while: as long
-as one of them promises nearly as much as the oracle's last answer did, the oracle is not asked.
+1976). On a polytope the method ends after finitely many steps.
 """
 
 import numpy as np
@@ -11,14 +10,9 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import vector, whole
 from sottovoce.projection._active_atoms import ActiveAtoms
-from sottovoce.projection._dropped_atoms import DroppedAtoms
 from sottovoce.projection._stopping import Stopping
 from sottovoce.projection.result import Oracle, Projection, first_vertex, same_shape
 
-# A dropped atom is tried if its gap is this fraction of the oracle's last one. When the target has moved, old atoms
-# save up to half of the calls; from cold they hardly ever do, and cost time.
-_PROMISE_WARM, _PROMISE_COLD = 0.1, 0.5
-_TURNS = 10  # dropped atoms tried in a row: more would save few calls
 _NOTHING = np.zeros(1)
 
 
@@ -70,7 +64,6 @@ def minimum_norm_point(
     stopping = Stopping(gap, 0.0 if warm is None else warm.scale)
     walk, calls = _start(oracle, target, warm)
     while True:
-        walk.try_dropped(stopping)
         vertex = np.asarray(oracle(walk.away))
         calls += 1
         if stopping.judge(walk.point, walk.away, vertex) or calls >= budget:
@@ -79,18 +72,16 @@ def minimum_norm_point(
             break
         walk.descend()
     walk.point.setflags(write=False)
-    return Projection(
-        walk.point, stopping.certificate(), stopping.tolerance, calls, walk.active, walk.weights, walk.dropped
-    )
+    return Projection(walk.point, stopping.certificate(), stopping.tolerance, calls, walk.active, walk.weights)
 
 
 def _start(oracle: Oracle, target: Vector, warm: Projection | None) -> tuple["_Walk", int]:
     """Return where the walk begins, and the oracle calls spent."""
     if warm is None or warm.active is None or warm.weights is None:
         vertex = first_vertex(oracle, target)
-        return _Walk(ActiveAtoms(vertex), np.ones(1), vertex, target, DroppedAtoms()), 1
+        return _Walk(ActiveAtoms(vertex), np.ones(1), vertex, target), 1
     same_shape(warm, target)
-    walk = _Walk(warm.active, warm.weights, warm.point, target, warm.dropped or DroppedAtoms(), shared=True)
+    walk = _Walk(warm.active, warm.weights, warm.point, target, shared=True)
     walk.descend()
     return walk, 0
 
@@ -98,21 +89,14 @@ def _start(oracle: Oracle, target: Vector, warm: Projection | None) -> tuple["_W
 class _Walk:
     """The point on its way to the target, as a mean of atoms."""
 
-    __slots__ = ("_promise", "_shared", "active", "away", "dropped", "point", "target", "weights")
+    __slots__ = ("_shared", "active", "away", "point", "target", "weights")
 
     def __init__(
-        self,
-        active: ActiveAtoms,
-        weights: Vector,
-        point: Vector,
-        target: Vector,
-        dropped: DroppedAtoms,
-        shared: bool = False,
+        self, active: ActiveAtoms, weights: Vector, point: Vector, target: Vector, shared: bool = False
     ) -> None:
         self.active, self.weights, self.point, self.target = active, weights, point, target
         self.away = point - target
-        self.dropped, self._shared = dropped, shared
-        self._promise = _PROMISE_WARM if shared else _PROMISE_COLD
+        self._shared = shared
 
     def _go(self, weights: Vector) -> None:
         self.weights = weights / weights.sum()
@@ -122,8 +106,7 @@ class _Walk:
     def _own(self) -> None:
         """Leave the result that this walk started from as it was."""
         if self._shared:
-            self.active, self.dropped = self.active.copy(), self.dropped.copy()
-            self._shared = False
+            self.active, self._shared = self.active.copy(), False
 
     def add(self, atom: Vector) -> bool:
         """Take in an atom, with weight 0; return False if it adds nothing to the affine hull."""
@@ -146,18 +129,5 @@ class _Walk:
             gone = int(shrinking[first])
             weights = np.maximum(self.weights + ratios[first] * change, 0.0)
             self._own()
-            self.dropped.put(self.active.drop(gone))
+            self.active.drop(gone)
             self._go(np.concatenate((weights[:gone], weights[gone + 1 :])))
-
-    def try_dropped(self, stopping: Stopping) -> None:
-        """Walk on over atoms that are known already, while they promise enough."""
-        asked = stopping.found < np.inf
-        least = self._promise * stopping.found if asked else 0.0
-        for _ in range(min(len(self.dropped), _TURNS) if asked else len(self.dropped)):
-            stopping.look(self.point, self.away)
-            index, cost = self.dropped.cheapest(self.away)
-            if self.away.dot(self.point) - cost <= max(least, stopping.tolerance, stopping.rounding):
-                return
-            self._own()
-            if self.add(self.dropped.take(index)):
-                self.descend()

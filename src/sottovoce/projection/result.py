@@ -9,7 +9,6 @@ import numpy as np
 from sottovoce._arrays import Floats, Vector
 from sottovoce.errors import DomainError
 from sottovoce.projection._active_atoms import ActiveAtoms
-from sottovoce.projection._dropped_atoms import DroppedAtoms
 
 Oracle = Callable[[Vector], Vector]
 """A linear oracle: from a cost vector to a point of the set where the cost is least."""
@@ -32,8 +31,8 @@ class Projection:
         Oracle calls that were spent.
     atoms, weights : arrays of shape (k, n) and (k,), or None
         Vertices and their weights with mean `point`, where the method keeps them.
-    active, dropped : ActiveAtoms, DroppedAtoms
-        The same atoms with their factor, and atoms out of use: what a warm start takes over.
+    active : ActiveAtoms
+        The same atoms with their factor: what a warm start takes over.
     """
 
     point: Vector
@@ -42,7 +41,6 @@ class Projection:
     calls: int
     active: ActiveAtoms | None = field(default=None, repr=False)
     weights: Vector | None = field(default=None, repr=False)
-    dropped: DroppedAtoms | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:

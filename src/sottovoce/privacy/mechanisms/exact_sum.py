@@ -6,9 +6,7 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.guarantees import LocalDP, NoPrivacy
-from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
-from sottovoce.privacy.mechanisms._vectors import check_vector
-from sottovoce.privacy.mechanisms.mechanism import Mechanism
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, MechanismState, ReleasesRounds, check_vector
 from sottovoce.privacy.noise import within
 
 

@@ -20,9 +20,7 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
-from sottovoce.privacy.mechanisms._vectors import check_vector
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, MechanismState, ReleasesRounds, Sensitivity, check_vector
 from sottovoce.privacy.noise import Noise, Sampler, add
 
 
@@ -102,6 +100,6 @@ FRESH = Mechanism(
     guarantees=(PureDP, ApproxDP, ZCDP),
     noise=fresh_noise,
     open=lambda sensitivity, sampler: FreshSums(sensitivity.dimension, sampler),
-    variances=lambda length: (float, (length + 1) / 2, float(length)),
+    mean_variance=lambda length: (length + 1) / 2,
     unasked=True,
 )

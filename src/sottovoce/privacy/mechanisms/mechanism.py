@@ -1,12 +1,22 @@
 """What a release mechanism says of itself: one value, exported by its file and listed in table.py.
 
 Everything that plans, runs, states or attacks a mechanism asks this value. There is no other list of names.
+
+What a mechanism keeps from round to round is one record. A round is in it, with what it released, or it is not: the
+record is replaced by one assignment, after the noise was drawn and before anything is handed out. Whoever was kept from
+the result by an exception finds it in `last`, and must not hand the round in again: its losses have no budget for a
+second noise.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._arrays import Integers
 from sottovoce._checks import number, whole
 from sottovoce.privacy.guarantees import Guarantee
 from sottovoce.privacy.noise import Noise, Sampler
@@ -14,9 +24,6 @@ from sottovoce.privacy.noise import Noise, Sampler
 Takes = Literal["numbers", "vectors", "items"]
 """How events enter a round: each into one of its numbers, into all coordinates of a vector, or into a few numbers, one
 for each item of its decision."""
-
-Variances = tuple[Callable[[int], float], float, float]
-"""Of the t-th running sum, their mean, and the largest; for noise of variance 1."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +71,9 @@ class Mechanism:
         The least noise of one drawn number that keeps a guarantee; None for a mechanism that adds none.
     open
         Starts it: sensitivity, a sampler of that noise, and its own options by name.
-    variances
-        Of the noise in running sums of what it releases, for a length and its own options; None where nobody asks.
+    mean_variance
+        Of the noise in running sums of what it releases, for a length and its own options, if what is drawn has
+        variance 1; None where nobody asks.
     reach
         In how many noised vectors a round is, for a number of released rounds: what the statement counts.
     headroom
@@ -84,7 +92,7 @@ class Mechanism:
     guarantees: tuple[type[Guarantee], ...]
     noise: Callable[[Guarantee, Sensitivity], Noise | None]
     open: Callable[..., Any]
-    variances: Callable[..., Variances] | None = None
+    mean_variance: Callable[..., float] | None = None
     reach: Callable[[int], int] = lambda length: 1
     headroom: int = 1
     noised: bool = True
@@ -113,20 +121,48 @@ class Mechanism:
         **options
             Of its own, as `padding` of the tree.
         """
-        self.check_options(options)
-        return self.open(sensitivity, sampler, **options)
-
-    def check_options(self, options: Iterable[str]) -> None:
-        """Refuse options that are not its own.
-
-        Parameters
-        ----------
-        options
-            Names.
-        """
         unknown = set(options) - set(self.options)
         if unknown:
             raise TypeError(f"mechanism {self.name!r} has no option {', '.join(sorted(unknown))}")
+        return self.open(sensitivity, sampler, **options)
 
     def __repr__(self) -> str:
         return f"Mechanism({self.name!r})"
+
+
+class MechanismState(NamedTuple):
+    """How many rounds were taken in, what the last one released, and what the next one needs. Never changed."""
+
+    round: int
+    last: Any
+    memory: Any
+
+    def __repr__(self) -> str:
+        return f"MechanismState(round={self.round}, <withheld>)"  # a tree's memory holds un-noised sums
+
+
+class ReleasesRounds:
+    """Base of all that releases rounds: what it keeps is one record."""
+
+    _state = MechanismState(0, None, None)
+
+    round = property(attrgetter("_state.round"), doc="Rounds that were released.")
+
+    @property
+    def last(self) -> NDArray[Any]:
+        """What the last of them released."""
+        return np.array(self._state.last)
+
+
+def check_vector(vector: Any, dimension: int) -> Integers:
+    """Return `vector` if it is int64 of the right length; the message never holds its values.
+
+    Examples
+    --------
+    >>> check_vector(np.array([1, 2]), 2)
+    array([1, 2])
+    """
+    checked = np.asarray(vector)
+    if checked.shape != (dimension,) or checked.dtype != np.int64:
+        raise ValueError(f"vector must be int64 of shape ({dimension},), got {checked.dtype} {checked.shape}")
+    return checked

@@ -30,8 +30,7 @@ from sottovoce._arrays import Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import least_noise_for, noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, MechanismState, ReleasesRounds, Sensitivity
 from sottovoce.privacy.noise import Noise, Sampler, add
 
 

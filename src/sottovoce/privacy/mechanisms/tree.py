@@ -29,9 +29,7 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
-from sottovoce.privacy.mechanisms._vectors import check_vector
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity, Variances
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, MechanismState, ReleasesRounds, Sensitivity, check_vector
 from sottovoce.privacy.noise import Noise, Sampler, add, within
 
 
@@ -188,20 +186,15 @@ def _open(sensitivity: Sensitivity, sampler: Sampler, *, padding: bool = False) 
     return TreeAggregator(sensitivity.length + 1, sensitivity.dimension, sampler, padding=padding)
 
 
-def _variances(length: int, *, padding: bool = False) -> Variances:
+def _mean_variance(length: int, *, padding: bool = False) -> float:
     """Of the sums 1..length: a noise for each of their nodes, or as many as the tree has levels if they are padded."""
     if padding:
-        height = float(levels(length + 1))
-        return lambda t: height, height, height
+        return float(levels(length + 1))
     ones = 0  # 1-bits of all of 0..length: half of every whole period, and what is beyond the half of the last
     for level in range(length.bit_length()):
         periods, beyond = divmod(length + 1, 2 << level)
         ones += (periods << level) + max(0, beyond - (1 << level))
-    # The worst t is `length` itself, or it falls below it at one bit and has all ones from there on.
-    worst = max(
-        t.bit_count() for t in (length, *((length >> level << level) - 1 for level in range(length.bit_length())))
-    )
-    return lambda t: float(t.bit_count()), ones / length, float(worst)
+    return ones / length
 
 
 TREE = Mechanism(
@@ -211,7 +204,7 @@ TREE = Mechanism(
     guarantees=(PureDP, ApproxDP, ZCDP),
     noise=tree_noise,
     open=_open,  # of one round more, whose sum is never released
-    variances=_variances,
+    mean_variance=_mean_variance,
     reach=_reached,
     options=("padding",),
     unasked=True,
