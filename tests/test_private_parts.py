@@ -10,7 +10,6 @@ STANDARD = {"_asdict", "_exit", "_fields", "_make", "_mapping", "_replace"}  # o
 ALLOWED = {
     ("auditing/playing/transcripts.py", "_store"),  # audits see what is released
     ("domains/design.py", "_hull"),
-    ("models/convex.py", "_pairs"),  # of its base, models/radial_fits.py
     ("service/study_workers/answers.py", "_items"),  # of actions: in the order in which their losses are told
     ("service/endpoints/studies.py", "_forecaster"),  # worlds are played while the study answers others
 }

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sampling import every
-from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Spread
+from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, LossPrior
 
 
 def textbook(features, covariance, values, variances):
@@ -20,12 +20,13 @@ def made(seed, size=5, count=7, features=0):
     coins = np.random.default_rng(seed)
     rows = (coins.random((count, size)) < 0.5).astype(float)
     weights, values = 1 / coins.uniform(0.01, 0.5, count), coins.standard_normal(count)
-    spread = Spread(0.7, size, coins.standard_normal((size, features)) if features else None)
+    factor = coins.standard_normal((size, features)) if features else None
     center = coins.random(size)
+    prior = LossPrior(0.7, center, 0.3, factor)
     offsets = np.column_stack([rows - center, np.ones(count)])
     covariance = np.zeros((size + 1, size + 1))
-    covariance[:-1, :-1], covariance[-1, -1] = spread.matrix(), 0.3**2
-    by_rows = ByMeasurements(spread, 0.3, center, sparse.csr_array(rows), weights, weights * values)
+    covariance[:-1, :-1], covariance[-1, -1] = prior.covariance(), 0.3**2
+    by_rows = ByMeasurements(prior, sparse.csr_array(rows), weights, weights * values)
     precision = np.linalg.inv(covariance) + (offsets * weights[:, None]).T @ offsets
     by_size = ByCoefficients(precision, offsets.T @ (weights * values))
     return rows, center, by_rows, by_size, textbook(offsets, covariance, values, 1 / weights)
@@ -59,8 +60,8 @@ def test_samples_have_the_posteriors_mean_and_its_covariance_times_the_squared_t
 
 
 def test_without_measurements_the_prior_is_left():
-    spread = Spread(2.0, 3)
-    fitted = ByMeasurements(spread, 0.5, np.zeros(3), sparse.csr_array((0, 3)), np.zeros(0), np.zeros(0))
+    prior = LossPrior(2.0, np.zeros(3), 0.5)
+    fitted = ByMeasurements(prior, sparse.csr_array((0, 3)), np.zeros(0), np.zeros(0))
     assert np.array_equal(fitted.mean, np.zeros(4))
     mean, covariance = fitted.predict(sparse.csr_array(np.eye(3)))
     assert np.array_equal(mean, np.zeros(3))
@@ -70,8 +71,8 @@ def test_without_measurements_the_prior_is_left():
 @every("features", [None, 3])
 def test_variances_of_a_prior_are_those_of_its_matrix_sparse_or_not(features):
     world = np.random.default_rng(0)
-    spread = Spread(0.4, 6, None if features is None else world.normal(size=(6, features)))
     rows, center = (world.random((5, 6)) < 0.4).astype(float), world.random(6)
-    expected = np.einsum("ij,jk,ik->i", rows - center, spread.matrix(), rows - center)
-    assert np.allclose(spread.variances(rows, center), expected)
-    assert np.allclose(spread.variances(sparse.csr_array(rows), center), expected)
+    prior = LossPrior(0.4, center, 0.5, None if features is None else world.normal(size=(6, features)))
+    expected = np.einsum("ij,jk,ik->i", rows - center, prior.covariance(), rows - center) + 0.25
+    assert np.allclose(prior.variances(rows), expected)
+    assert np.allclose(prior.variances(sparse.csr_array(rows)), expected)

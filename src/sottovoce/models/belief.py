@@ -12,9 +12,9 @@ from sottovoce._records import Record, part
 from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.gaussian import Fitted
 from sottovoce.models.known_names import KnownNames
-from sottovoce.models.measurements import Measurements
+from sottovoce.models.measurements import Measurements, Tried
 from sottovoce.models.pace import ModelSettings, Pace
-from sottovoce.models.published import MOST_COVARIANCES, Posterior, Tried
+from sottovoce.models.published import MOST_COVARIANCES, Posterior
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 
 _DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew

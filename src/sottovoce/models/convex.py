@@ -29,10 +29,9 @@ from sottovoce._records import Record
 from sottovoce.domains import Domain
 from sottovoce.models.changes import GRIDS, MISFITS, REACHES, USUAL, best_of, has_jumped, neighbours
 from sottovoce.models.fit_check import Certainty
-from sottovoce.models.gaussian import ByCoefficients, ByRows
-from sottovoce.models.measurements import Measurements, Numbers
+from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted
+from sottovoce.models.measurements import Measurements, Numbers, Tried
 from sottovoce.models.pace import ModelSettings, Pace
-from sottovoce.models.published import Tried
 from sottovoce.models.radial_fits import KEPT, RadialFits, RadialState
 from sottovoce.models.shape import Shape
 from sottovoce.models.slope_scales import Slopes, SlopeScales
@@ -42,7 +41,6 @@ from sottovoce.projection import Projection
 _FADE = 0.95  # of the evidence for a setting
 _LONGER, _SHORTER, _LONGEST = 1.4, 0.6, 10.0  # what the radius is multiplied by as predictions hold, or fail; at most
 _HOLDS, _FAILS = 0.5, 1.0  # deviations by which a round's mean may exceed what was predicted
-_MANY = 100  # coordinates from which one choice is judged a round, in turn
 _EARLY = 4  # power of the cooling by which the least distance falls: what is learned early is of use for longer
 _SURE = 2.4  # what a shortfall is multiplied by, as it is drawn from what is believed
 _SLOPED = 2.6  # and the distance of the best point times the slope around, where the model errs
@@ -89,7 +87,7 @@ class RadialBelief(RadialFits):
     _led: _Led | None
     _slopes: tuple[RadialState, Slopes] | None = None
 
-    def __init__(self, domain: Domain, settings: ModelSettings, *, earlier: Measurements | None = None) -> None:
+    def __init__(self, domain: Domain, settings: ModelSettings, *, earlier: Tried | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
         self._earlier = None if earlier is None else earlier.written(many=False)
         self.known = self._nothing()
@@ -104,7 +102,7 @@ class RadialBelief(RadialFits):
     def fresh_copy(self) -> Self:
         """Return a belief of another segment: of the same set, and knowing nothing."""
         other = super().fresh_copy()
-        other._pairs = other._slopes = None
+        other._slopes = None
         return other
 
     @property
@@ -115,12 +113,12 @@ class RadialBelief(RadialFits):
     @property
     def prior_mean(self) -> Floats:
         """Of level, slopes and curvature."""
-        return self._prior[0]
+        return self._prior.mean
 
     @cached_property
     def prior_root(self) -> Floats:
         """Of their prior covariance."""
-        return np.diag(np.sqrt(self._prior[1]))
+        return np.diag(np.sqrt(self._prior.variances))
 
     @property
     def level_place(self) -> int:
@@ -129,14 +127,9 @@ class RadialBelief(RadialFits):
 
     def sufficient_statistics(self) -> SufficientStatistics:
         """Return what was released, as the setting in use counts it."""
-        places = self.shape.place(self.measurements.decisions)
-        rows, far = self._at(places), self._far(places)[self.measurements.index]
-        weights, pulls = next(self._weighed(self.setting, [far]))
-        precision = (rows * weights[:, None]).T @ rows
-        scores = self.known.scores
-        return SufficientStatistics(
-            precision, rows.T @ pulls, numbers=len(self.measurements), resets=self.resets, scores=scores
-        )
+        precision, pull = self._summed(self.setting, self._gathered(earlier=False))
+        numbers, scores = len(self.measurements), self.known.scores
+        return SufficientStatistics(precision, pull, numbers=numbers, resets=self.resets, scores=scores)
 
     def best_for(self, coefficients: Floats) -> Floats:
         """Return the best point for a level, slopes and a curvature."""
@@ -150,10 +143,12 @@ class RadialBelief(RadialFits):
         return Pace(self.known.since, REACHES[self.setting[2]] * self.settings.horizon)
 
     @property
-    def best_fit(self) -> ByCoefficients | ByRows:
+    def best_fit(self) -> Fitted:
         """The posterior in use: the mean over all scales of slopes, as far off as it may be under the largest."""
         fit, slopes = self.fit(self.setting), self.slopes
-        return fit if slopes is None else ByCoefficients(fit.precision, fit.precision @ slopes.mean)
+        if slopes is None or not isinstance(fit, ByCoefficients):
+            return fit
+        return ByCoefficients(fit.precision, fit.precision @ slopes.mean)
 
     def coefficients(self) -> Floats:
         """Return the posterior mean of level, slopes and curvature."""
@@ -172,9 +167,7 @@ class RadialBelief(RadialFits):
         if self.settings.segments or self.shape.many:
             return None
         if self._slopes is None or self._slopes[0] is not self.known:
-            rows, weights, pulls = self._weighed_rows(self.setting)
-            found = self._scales.weigh(self._prior, (rows * weights[:, None]).T @ rows, rows.T @ pulls)
-            self._slopes = self.known, found
+            self._slopes = self.known, self._scales.weigh(self._prior, *self._summed(self.setting, self._data.seen))
         return self._slopes[1]
 
     # ------------------------------------------------------------------ decisions
@@ -246,9 +239,8 @@ class RadialBelief(RadialFits):
         places = self.shape.place(numbers.probes)
         rows, far = self._at(places), self._far(places)
         tried = {choice: neighbours(now, choice) for choice in self._judged()}
-        told = self._evidences(
-            list(dict.fromkeys([now, *(one for row in tried.values() for one in row)])), centred, rows, far
-        )
+        settings = list(dict.fromkeys([now, *(one for row in tried.values() for one in row)]))
+        told = dict(zip(settings, self._evidences(settings, centred, rows, far), strict=True))
         fade = _FADE if not self.settings.segments else _FADE ** (len(centred.means) / self.settings.probes)
         for choice, row in tried.items():
             score = fade * known.scores[choice] + np.array([told[one].likelihood for one in row])
@@ -256,7 +248,7 @@ class RadialBelief(RadialFits):
             setting[choice] = best_of(choice, scores[choice])
         outcome = told[now]
         if self.remembers_earlier:
-            cold = self._cold_evidence(centred, rows, far)
+            (cold,) = self._evidences([now], centred, rows, far, self._gathered(earlier=False))
             known = replace(known, prior_evidence=known.prior_evidence + outcome.likelihood - cold.likelihood)
             if not known.prior_stands:  # what it was taken for was the earlier run's fault
                 scores, setting = [np.zeros(size) for size in GRIDS], [0, setting[1], 0]
@@ -282,7 +274,7 @@ class RadialBelief(RadialFits):
 
     def _judged(self) -> Sequence[int]:
         """Which choices a round judges: all of them, or one in turn where each fit is a large matrix."""
-        if self.dimension < _MANY:
+        if not self.shape.many:
             return range(len(GRIDS))
         return (self.measurements.rounds % len(GRIDS),)
 
@@ -300,9 +292,7 @@ class RadialBelief(RadialFits):
         """As if the model were exact, and losses as noisy as they can be."""
         measurements, rows = self.measurements, self.features(self.measurements.decisions)
         variances = self.settings.variances[2] / measurements.counts + (self.settings.noise / measurements.counts) ** 2
-        summed, pulled = measurements.pooled(1 / variances)
-        gram = self._shared(rows) if self.shape.many else None
-        return variances, *self._solved(rows, summed, pulled, gram).predict(rows)
+        return variances, *self._solved(rows, *measurements.pooled(1 / variances)).predict(rows)
 
     def _from_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Floats]:
         """By how much a decision is worse than the best for each row of coefficients, and how far away that is."""
@@ -337,8 +327,7 @@ class RadialBelief(RadialFits):
         coins = np.random.default_rng(1)
         if self.slopes is None:
             return self.best_fit.sample(coins, draws)
-        rows, weights, pulls = self._weighed_rows(self.setting)
-        return self._scales.sample(self._prior, (rows * weights[:, None]).T @ rows, rows.T @ pulls, coins, draws)
+        return self._scales.sample(self._prior, *self._summed(self.setting, self._data.seen), coins, draws)
 
     def _slope_around(self, decision: Floats, loss: float) -> float:
         """By how much released numbers exceed the loss of a decision, per distance from it."""
@@ -367,22 +356,12 @@ class RadialBelief(RadialFits):
     def _tried(self) -> Tried:
         """But for what the model errs by."""
         measurements, reach = self.measurements, REACHES[self.setting[2]] * self.settings.horizon
-        ends = measurements.ends
-        tried = self._weighed_alike(
-            measurements, np.exp((ends - ends[-1]) / reach) if len(measurements) else np.ones(0)
-        )
+        kept = np.exp((measurements.ends - measurements.ends[-1:].sum()) / reach)
+        known = self.noise_variance(self.setting, measurements.counts)
+        tried = measurements.tried(kept / known, kept * measurements.counts)
         if self._earlier is None or not self.remembers_earlier:
             return tried
-        return tried.with_more(self._weighed_alike(self._earlier, KEPT * np.ones(len(self._earlier))))
-
-    def _weighed_alike(self, measurements: Measurements, kept: Floats) -> Tried:
-        known = (
-            self.noise_variance(self.setting, measurements.counts)
-            if measurements.variances is None
-            else measurements.variances
-        )
-        precisions, pulls = measurements.pooled(kept / known)
-        return Tried(measurements.decisions, precisions, pulls, measurements.pooled(kept * measurements.counts)[0])
+        return tried.with_more(self._earlier.times(KEPT))
 
     def _in_units(self) -> tuple[Floats, Floats | None, Floats | None, dict[str, Any]]:
         """From z to x: slopes are divided by the scale; and the level comes after them."""
@@ -391,8 +370,8 @@ class RadialBelief(RadialFits):
         units = np.concatenate([1 / shape.scale, [1.0, 1.0]])
         mean = fit.mean[order] * units
         more = {"center": shape.center, "scale": shape.scale, "size": shape.size, "curvature": float(mean[-1])}
-        if shape.many and isinstance(fit, ByRows):
-            return mean, None, np.sqrt(np.maximum(0.0, fit.spread[order])) * units, more
+        if isinstance(fit, ByMeasurements):
+            return mean, None, np.sqrt(np.maximum(0.0, fit.variances[order])) * units, more
         covariance = np.asarray(np.linalg.inv(fit.precision)[np.ix_(order, order)] * np.outer(units, units))
         return mean, covariance, np.sqrt(np.diag(covariance)), more
 

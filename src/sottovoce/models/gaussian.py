@@ -109,225 +109,204 @@ def sums_of_offsets(rows: Any, center: Floats, weights: Floats, pulls: Floats) -
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
-    """A prior covariance scale^2 I + F F^T that is never written out; `factor` is None if there is no F."""
+class DiagonalPrior:
+    """A prior of coefficients that are independent: their means and variances."""
+
+    mean: Floats
+    variances: Floats
+
+    def values(self, rows: Floats, coefficients: Floats) -> Floats:
+        """What is measured of coefficients, in rows: a column for each of them."""
+        return np.asarray(rows @ coefficients.T)
+
+    def gram(self, one: Floats, other: Floats) -> Floats:
+        """Covariance of what two lists of rows measure."""
+        return np.asarray((one * self.variances) @ other.T)
+
+    def back(self, rows: Floats, solved: Floats) -> Floats:
+        """Return the covariance of coefficients and measurements, times columns: coefficients in rows."""
+        return np.asarray((solved.T @ rows) * self.variances)
+
+    def sample(self, coins: np.random.Generator, size: int) -> Floats:
+        """Draw deviations from the mean, in rows."""
+        return np.asarray(np.sqrt(self.variances) * coins.standard_normal((size, len(self.variances))))
+
+
+@dataclass(frozen=True, eq=False)
+class LossPrior:
+    """The prior of theta and a level, where the mean loss of decision v is <theta, v - center> + level.
+
+    Attributes
+    ----------
+    scale, factor
+        Theta has covariance scale^2 I + F F^T, which is never written out; `factor` is None if there is no F.
+    center
+        What decisions are measured from.
+    level
+        Deviation of the level.
+    """
 
     scale: float
-    dimension: int
+    center: Floats
+    level: float
     factor: Floats | None = None
 
-    def times(self, vectors: Floats) -> Floats:
-        """C times a matrix of shape (n, k)."""
+    @classmethod
+    def of(cls, vertices: Floats, width: float, features: Floats | None) -> "LossPrior":
+        """Return the prior that is scaled to how far losses of random vertices should lie apart.
+
+        Parameters
+        ----------
+        vertices
+            Random ones, in rows.
+        width
+            Of the loss range.
+        features
+            (n, k), coordinates of like rows have like losses; None if there are none.
+        """
+        center = np.asarray(vertices.mean(axis=0))
+        offsets = vertices - center
+        size = max(1.0, float(np.count_nonzero(vertices, axis=1).mean()))
+        wanted = (width / 4) ** 2 / size
+        if features is None:
+            return cls(math.sqrt(wanted / float((offsets**2).sum(axis=1).mean())), center, width / 4)
+        # theta = features w + a residual of its own: shares 1 - r^2 and r^2 of the variance, r = .3
+        own = 0.3
+        factor = features * math.sqrt((1 - own**2) * len(center) / float((features**2).sum()))
+        spread = float((own**2 * (offsets**2).sum(axis=1) + ((offsets @ factor) ** 2).sum(axis=1)).mean())
+        scale = math.sqrt(wanted / spread)
+        return cls(own * scale, center, width / 4, factor * scale)
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Nothing is known of either."""
+        return np.zeros(len(self.center) + 1)
+
+    @cached_property
+    def _far(self) -> Floats:
+        """The covariance of theta times the centre."""
+        return self._times(self.center[:, None]).ravel()
+
+    def _times(self, vectors: Floats) -> Floats:
+        """The covariance of theta times a matrix of shape (n, k)."""
         product = self.scale**2 * vectors
         return product if self.factor is None else product + self.factor @ (self.factor.T @ vectors)
 
+    def values(self, rows: Any, coefficients: Floats) -> Floats:
+        """Mean losses of decisions, sparse or not: a column for each row of coefficients."""
+        slopes, levels = coefficients[..., :-1].T, coefficients[..., -1]
+        return np.asarray(rows @ slopes - self.center @ slopes + levels)
+
     def gram(self, one: Any, other: Any) -> Floats:
-        """X C Y^T, for rows X and Y, sparse or not."""
+        """Covariance of the mean losses of two lists of decisions, sparse or not."""
         product = one @ other.T
         product = self.scale**2 * (product if isinstance(product, np.ndarray) else product.toarray())
-        return product if self.factor is None else product + (one @ self.factor) @ (other @ self.factor).T
+        if self.factor is not None:
+            product = product + (one @ self.factor) @ (other @ self.factor).T
+        left, right = one @ self._far, other @ self._far
+        return np.asarray(product - left[:, None] - right + float(self.center @ self._far) + self.level**2)
 
-    def variances(self, rows: Any, center: Floats) -> Floats:
-        """(x - c)^T C (x - c) for each row, sparse or not; none is written out."""
-        far = self.times(center[:, None]).ravel()
+    def variances(self, rows: Any) -> Floats:
+        """Variance of the mean loss of each decision; none is written out."""
         squares = rows**2 if isinstance(rows, np.ndarray) else rows.multiply(rows)
         own = self.scale**2 * np.asarray(squares.sum(axis=1)).ravel()
         if self.factor is not None:
             own = own + ((rows @ self.factor) ** 2).sum(axis=1)
-        return np.asarray(own - 2 * (rows @ far) + float(center @ far))
+        return np.asarray(own - 2 * (rows @ self._far) + float(self.center @ self._far) + self.level**2)
+
+    def back(self, rows: Any, solved: Floats) -> Floats:
+        """Return the covariance of theta, level and mean losses, times columns: coefficients in rows."""
+        totals = solved.sum(axis=0)
+        offsets = rows.T @ solved - np.outer(self.center, totals)
+        return np.vstack([self._times(offsets), self.level**2 * totals]).T
 
     def sample(self, coins: np.random.Generator, size: int) -> Floats:
-        """Draw coefficients of the prior, one column each."""
-        drawn = self.scale * coins.standard_normal((self.dimension, size))
-        if self.factor is None:
-            return drawn
-        return np.asarray(drawn + self.factor @ coins.standard_normal((self.factor.shape[1], size)))
+        """Draw theta and level, in rows."""
+        drawn = self.scale * coins.standard_normal((len(self.center), size))
+        if self.factor is not None:
+            drawn = drawn + self.factor @ coins.standard_normal((self.factor.shape[1], size))
+        return np.vstack([drawn, self.level * coins.standard_normal((1, size))]).T
 
-    def matrix(self) -> Floats:
-        """C, written out."""
-        plain = self.scale**2 * np.eye(self.dimension)
+    def covariance(self) -> Floats:
+        """Of theta, written out."""
+        plain = self.scale**2 * np.eye(len(self.center))
         return plain if self.factor is None else plain + self.factor @ self.factor.T
 
 
-def prior_spread(vertices: Floats, center: Floats, width: float, features: Floats | None) -> Spread:
-    """Return the prior covariance, scaled to how far losses of random vertices should lie apart."""
-    offsets = vertices - center
-    size = max(1.0, float(np.count_nonzero(vertices, axis=1).mean()))
-    wanted = (width / 4) ** 2 / size
-    if features is None:
-        return Spread(math.sqrt(wanted / float((offsets**2).sum(axis=1).mean())), len(center))
-    # theta = features w + a residual of its own: shares 1 - r^2 and r^2 of the variance, r = .3
-    own = 0.3
-    factor = features * math.sqrt((1 - own**2) * len(center) / float((features**2).sum()))
-    spread = float((own**2 * (offsets**2).sum(axis=1) + ((offsets @ factor) ** 2).sum(axis=1)).mean())
-    scale = math.sqrt(wanted / spread)
-    return Spread(own * scale, len(center), factor * scale)
-
-
 class ByMeasurements:
-    """The posterior of (theta, level) by its measurements: mean loss of decision v is <theta, v - center> + level.
+    """The posterior by its measurements: for fewer of these than of coefficients.
 
     Parameters
     ----------
-    spread, level
-        Prior covariance of theta, and deviation of the level.
-    center
-        What decisions are measured from.
+    prior
+        Of the coefficients.
     rows
-        (U, n) decisions, sparse.
-    weights, pulls
-        (U,) the precision of each decision's mean, and precision times mean.
-    shared
-        (U, U) `prior_gram` of the decisions, if it is known: the same whatever the weights are.
-    """
-
-    def __init__(
-        self,
-        spread: Spread,
-        level: float,
-        center: Floats,
-        rows: Any,
-        weights: Floats,
-        pulls: Floats,
-        shared: Floats | None = None,
-    ) -> None:
-        self._spread, self._level, self._center = spread, level, center
-        counted = weights > 0
-        self._shared = shared if counted.all() else None
-        self._rows, self._weights = rows[np.flatnonzero(counted)], weights[counted]
-        self._values = pulls[counted] / self._weights
-
-    @cached_property
-    def _far(self) -> Floats:
-        """C times the centre, once."""
-        return self._spread.times(self._center[:, None]).ravel()
-
-    def _gram(self, one: Any, other: Any) -> Floats:
-        """Prior covariance of the mean losses of two lists of decisions."""
-        middle = float(self._center @ self._far)
-        left, right = one @ self._far, other @ self._far
-        return np.asarray(self._spread.gram(one, other) - left[:, None] - right + middle + self._level**2)
-
-    def prior_gram(self) -> Floats:
-        """Prior covariance of the mean losses of the decisions that were measured."""
-        return self._gram(self._rows, self._rows) if self._shared is None else self._shared
-
-    @cached_property
-    def _root(self) -> Floats:
-        noisy = self.prior_gram() + np.diag(1 / self._weights)
-        return np.asarray(cholesky(noisy, lower=True, check_finite=False))
-
-    def _solve(self, values: Floats) -> Floats:
-        return np.asarray(cho_solve((self._root, True), values, check_finite=False))
-
-    def _correction(self, solved: Floats) -> Floats:
-        """Columns of coefficients, theta and level, that follow from solved measurements."""
-        offsets = self._rows.T @ solved - np.outer(self._center, solved.sum(axis=0))
-        return np.vstack([self._spread.times(offsets), self._level**2 * solved.sum(axis=0)])
-
-    @cached_property
-    def _weighed(self) -> Floats:
-        return self._solve(self._values)
-
-    @cached_property
-    def mean(self) -> Floats:
-        """The posterior mean of theta, followed by the level."""
-        if not len(self._weights):
-            return np.zeros(len(self._center) + 1)
-        return np.asarray(self._correction(self._weighed[:, None]).ravel())
-
-    def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
-        """Draw coefficients by Matheron's rule, one row each."""
-        prior = np.vstack([self._spread.sample(coins, size), self._level * coins.standard_normal((1, size))])
-        if not len(self._weights):
-            return np.asarray(posterior_scale * prior.T)
-        noise = coins.standard_normal((len(self._weights), size)) / np.sqrt(self._weights)[:, None]
-        seen = self._rows @ prior[:-1] - self._center @ prior[:-1] + prior[-1] + noise
-        deviation = prior - self._correction(self._solve(seen))
-        return np.asarray(self.mean + posterior_scale * deviation.T)
-
-    def predict(self, rows: Any) -> tuple[Floats, Floats]:
-        """Return mean and covariance of the mean losses of decisions."""
-        prior = self._gram(rows, rows)
-        if not len(self._weights):
-            return np.zeros(rows.shape[0]), prior
-        across = self._gram(self._rows, rows)
-        half = solve_triangular(self._root, across, lower=True, check_finite=False)
-        return across.T @ self._weighed, prior - half.T @ half
-
-
-class ByRows:
-    """The posterior of coefficients with independent priors, by measurements: for fewer of these than of those.
-
-    Parameters
-    ----------
-    center, variances
-        (n,) prior mean and prior variances.
-    rows
-        (U, n) what is measured.
-    gram
-        (U, U) rows, times the prior variances, times rows: the same whatever the weights are.
+        (U, ...) what is measured.
     weights, pulls
         (U,) the precision of each measurement, and precision times what was measured.
+    gram
+        (U, U) the prior covariance of what is measured, if it is known: the same whatever the weights are.
 
     Examples
     --------
-    >>> fitted = ByRows(np.zeros(2), np.ones(2), np.eye(2)[:1], np.ones((1, 1)), np.array([3.0]), np.array([2.0]))
+    >>> prior = DiagonalPrior(np.zeros(2), np.ones(2))
+    >>> fitted = ByMeasurements(prior, np.eye(2)[:1], np.array([3.0]), np.array([2.0]))
     >>> fitted.mean, fitted.predict(np.eye(2))[1].diagonal()
     (array([0.5, 0. ]), array([0.25, 1.  ]))
     """
 
     def __init__(
-        self, center: Floats, variances: Floats, rows: Floats, gram: Floats, weights: Floats, pulls: Floats
+        self, prior: DiagonalPrior | LossPrior, rows: Any, weights: Floats, pulls: Floats, gram: Floats | None = None
     ) -> None:
-        self._center, self._variances, self._rows, self._gram = center, variances, rows, gram
-        self._weights, self._pulls = weights, pulls
-
-    @property
-    def precision(self) -> Floats:
-        """The inverse of the covariance, written out."""
-        return np.asarray(np.diag(1 / self._variances) + (self._rows * self._weights[:, None]).T @ self._rows)
-
-    @property
-    def spread(self) -> Floats:
-        """The posterior variance of every coefficient; the matrix of which they are the diagonal is never made."""
-        if not len(self._weights):
-            return np.array(self._variances)
-        half = solve_triangular(self._root, self._rows * self._variances, lower=True, check_finite=False)
-        return np.asarray(self._variances - np.einsum("ij,ij->j", half, half))
+        (counted,) = np.nonzero(weights > 0)
+        self._prior, self._gram = prior, gram if len(counted) == len(weights) else None
+        self._rows, self._weights, self._pulls = rows[counted], weights[counted], pulls[counted]
 
     @cached_property
     def _root(self) -> Floats:
-        noisy = self._gram + np.diag(1 / self._weights)
-        return np.asarray(cholesky(noisy, lower=True, check_finite=False))
+        gram = self._prior.gram(self._rows, self._rows) if self._gram is None else self._gram
+        return np.asarray(cholesky(gram + np.diag(1 / self._weights), lower=True, check_finite=False))
 
-    def _correction(self, surprises: Floats) -> Floats:
-        """What measurements that differ so much from what was expected say of the coefficients: rows to rows."""
-        if not len(self._weights):
-            return np.zeros((len(surprises), len(self._center)))
-        solved = cho_solve((self._root, True), surprises.T, check_finite=False)
-        return np.asarray((solved.T @ self._rows) * self._variances)
+    def _solve(self, values: Floats) -> Floats:
+        """Solve for columns of measurements; there may be none."""
+        return np.asarray(cho_solve((self._root, True), values, check_finite=False)) if len(values) else values
+
+    def _half(self, across: Floats) -> Floats:
+        return np.asarray(solve_triangular(self._root, across, lower=True, check_finite=False))
+
+    @cached_property
+    def _weighed(self) -> Floats:
+        return self._solve(self._pulls / self._weights - self._prior.values(self._rows, self._prior.mean))
 
     @cached_property
     def mean(self) -> Floats:
         """The posterior mean."""
-        surprise = self._pulls / self._weights - self._rows @ self._center
-        return np.asarray(self._center + self._correction(surprise[None, :])[0])
+        return np.asarray(self._prior.mean + self._prior.back(self._rows, self._weighed[:, None])[0])
+
+    @property
+    def variances(self) -> Floats:
+        """The posterior variance of every coefficient; the matrix of which they are the diagonal is never made."""
+        prior = self._prior
+        assert isinstance(prior, DiagonalPrior)
+        if not len(self._weights):
+            return np.array(prior.variances)
+        return np.asarray(prior.variances - (self._half(self._rows * prior.variances) ** 2).sum(axis=0))
 
     def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
         """Draw coefficients by Matheron's rule, one row each."""
-        prior = np.sqrt(self._variances) * coins.standard_normal((size, len(self._center)))
-        noise = coins.standard_normal((size, len(self._weights))) / np.sqrt(self._weights)
-        return np.asarray(self.mean + posterior_scale * (prior - self._correction(prior @ self._rows.T + noise)))
+        prior = self._prior.sample(coins, size)
+        noise = coins.standard_normal((len(self._weights), size)) / np.sqrt(self._weights)[:, None]
+        seen = self._prior.values(self._rows, prior) + noise
+        return np.asarray(self.mean + posterior_scale * (prior - self._prior.back(self._rows, self._solve(seen))))
 
-    def predict(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Return mean and covariance of <row, beta> for each row."""
-        spread = rows * self._variances
+    def predict(self, rows: Any) -> tuple[Floats, Floats]:
+        """Return mean and covariance of what rows measure."""
+        expected, covariance = self._prior.values(rows, self.mean), self._prior.gram(rows, rows)
         if not len(self._weights):
-            return rows @ self.mean, spread @ rows.T
-        half = solve_triangular(self._root, self._rows @ spread.T, lower=True, check_finite=False)
-        return rows @ self.mean, spread @ rows.T - half.T @ half
+            return expected, covariance
+        half = self._half(self._prior.gram(self._rows, rows))
+        return expected, covariance - half.T @ half
 
 
-Fitted = ByCoefficients | ByMeasurements | ByRows
+Fitted = ByCoefficients | ByMeasurements
 """What is believed of coefficients: their `mean`, `sample`s in rows, and what is to be expected of rows times them."""

@@ -30,11 +30,10 @@ from sottovoce._records import Record
 from sottovoce.models.belief import BeliefState, GaussianBelief
 from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, calmer, in_use, judged, limit_of, scored
 from sottovoce.models.fit_check import Certainty
-from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread, sums_of_offsets
+from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, LossPrior, sums_of_offsets
 from sottovoce.models.known_names import KnownNames, widened
-from sottovoce.models.measurements import Measurements, Numbers, groups_of
+from sottovoce.models.measurements import Measurements, Numbers, Tried, groups_of
 from sottovoce.models.pace import ModelSettings, Pace
-from sottovoce.models.published import Tried
 from sottovoce.models.scatter import NO_SCATTER, scatter_of, squared_mean, variance_of
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 
@@ -118,7 +117,7 @@ class LinearBelief(GaussianBelief):
         settings: ModelSettings,
         *,
         features: Floats | None = None,
-        earlier: Measurements | None = None,
+        earlier: Tried | None = None,
         known_names: KnownNames | None = None,
     ) -> None:
         self.oracle, self.settings, self.known_names = oracle, settings, known_names
@@ -126,9 +125,8 @@ class LinearBelief(GaussianBelief):
         self.many = self.dimension > _MANY
         coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
         vertices = self._wide(np.array([oracle(coins.standard_normal(dimension)) for _ in range(_VERTICES)]))
-        self.center = np.asarray(vertices.mean(axis=0))
-        self.spread = prior_spread(vertices, self.center, settings.width, features)
-        self.level = settings.width / 4
+        self.prior = LossPrior.of(vertices, settings.width, features)
+        self.center = self.prior.center
         self._earlier = None if earlier is None else earlier.written(many=self.many)
         self.known = self._nothing()
         self._counted: _Counted | None = None
@@ -141,21 +139,17 @@ class LinearBelief(GaussianBelief):
 
     # ------------------------------------------------------------------ one of many segments
 
-    @cached_property
+    @property
     def prior_mean(self) -> Floats:
         """Nothing."""
-        return np.zeros(self.dimension + 1)
+        return self.prior.mean
 
     @cached_property
     def prior_root(self) -> Floats:
         """Of the prior covariance of slopes and level."""
-        root = np.zeros((self.dimension + 1, self.dimension + 1))
-        spread = self.spread
-        if spread.factor is None:
-            np.fill_diagonal(root, spread.scale)
-        else:
-            root[:-1, :-1] = np.linalg.cholesky(spread.matrix())
-        root[-1, -1] = self.level
+        root = np.diag(np.append(np.full(self.dimension, self.prior.scale), self.prior.level))
+        if self.prior.factor is not None:
+            root[:-1, :-1] = np.linalg.cholesky(self.prior.covariance())
         return root
 
     @property
@@ -287,10 +281,7 @@ class LinearBelief(GaussianBelief):
 
     def _expected(self, coefficients: Floats) -> Floats:
         """Return what is expected of each decision of the measurements."""
-        if self.many:
-            slopes = coefficients[:-1]
-            return np.asarray(self.measurements.decisions @ slopes - self.center @ slopes + coefficients[-1])
-        return np.asarray(self._measured @ coefficients)
+        return self.prior.values(self.measurements.decisions, coefficients)
 
     def _raised(self, expected: Floats) -> Floats:
         """How much larger the variance of losses is at decisions, compared with where it was measured."""
@@ -317,10 +308,12 @@ class LinearBelief(GaussianBelief):
         measurements = self.measurements
         summed, pulled = measurements.pooled(self._kept(memory) / self._wandering(memory, variances))
         rows = measurements.decisions
-        if warm and self._prior_data is not None:
-            rows, summed, pulled = _stacked(rows, summed, pulled, self._prior_data)
-        shared = self._gram_of(rows) if rows is measurements.decisions else None
-        return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled, shared)
+        before = self._told_before if warm else None
+        if before is not None:
+            rows = vstack([csr_array(rows), csr_array(before.decisions)], format="csr")
+            summed, pulled = np.append(summed, before.precisions), np.append(pulled, before.pulls)
+        gram = self._gram_of(rows) if rows is measurements.decisions else None
+        return ByMeasurements(self.prior, csr_array(rows), summed, pulled, gram)
 
     def _of_coefficients(self, memory: Memory, variances: Floats, *, warm: bool = True) -> ByCoefficients:
         found = self._once(memory, variances)
@@ -333,9 +326,7 @@ class LinearBelief(GaussianBelief):
     def _gram_of(self, rows: Any) -> Floats:
         """Prior covariance of decisions, once for all memories of the same measurements."""
         if self._gram is None or self._gram[0] is not rows:
-            alike = np.ones(rows.shape[0])
-            fit = ByMeasurements(self.spread, self.level, self.center, rows, alike, alike)
-            self._gram = rows, fit.prior_gram()
+            self._gram = rows, self.prior.gram(csr_array(rows), csr_array(rows))
         return self._gram[1]
 
     def _kept(self, memory: Memory) -> Floats:
@@ -366,38 +357,27 @@ class LinearBelief(GaussianBelief):
 
     @cached_property
     def _plain_prior(self) -> Floats:
-        precision = np.zeros((self.dimension + 1, self.dimension + 1))
-        spread = self.spread
-        if spread.factor is None:
-            np.fill_diagonal(precision, spread.scale**-2)
-        else:
-            precision[:-1, :-1] = np.linalg.inv(spread.matrix())
-        precision[-1, -1] = self.level**-2
+        precision = np.diag(np.append(np.full(self.dimension, self.prior.scale**-2), self.prior.level**-2))
+        if self.prior.factor is not None:
+            precision[:-1, :-1] = np.linalg.inv(self.prior.covariance())
         return precision
 
     @property
-    def _prior_data(self) -> tuple[Any, Floats, Floats] | None:
-        """What an earlier run knew, until all is forgotten: decisions, precisions, and precision times mean."""
-        if self._earlier is None or not self.remembers_earlier:
+    def _told_before(self) -> Tried | None:
+        """What an earlier run knew, until all is forgotten; the world may have moved since."""
+        earlier = self._earlier
+        if earlier is None or not self.remembers_earlier:
             return None
-        return self._earlier.decisions, *self._earlier.pooled(1 / self._earlier_variances)
-
-    @cached_property
-    def _earlier_variances(self) -> Floats:
-        """Of an earlier run's means: as they were released, and the world may have moved since."""
-        assert self._earlier is not None
-        earlier, rows = self._earlier, self._earlier.decisions
-        known = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
-        return np.asarray(known + _MOVED**2 * (self.spread.variances(rows, self.center) + self.level**2)[earlier.index])
+        shares = 1 / (1 + earlier.precisions * _MOVED**2 * self.prior.variances(earlier.decisions))
+        return Tried(earlier.decisions, shares * earlier.precisions, shares * earlier.pulls, earlier.events)
 
     @cached_property
     def _warm_prior(self) -> tuple[Floats, Floats]:
         """Precision, and precision times mean, after an earlier run: its posterior, wider by as much as worlds move."""
         assert self._earlier is not None
         earlier, plain = self._earlier, self._plain_prior
-        known = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
-        rows, (summed, pulled) = self._offsets(earlier.decisions), earlier.pooled(1 / known)
-        then = ByCoefficients(plain + (rows * summed[:, None]).T @ rows, rows.T @ pulled)
+        rows = self._offsets(earlier.decisions)
+        then = ByCoefficients(plain + (rows.T * earlier.precisions) @ rows, rows.T @ earlier.pulls)
         precision = np.linalg.inv(np.linalg.inv(then.precision) + _MOVED**2 * np.linalg.inv(plain))
         return precision, precision @ then.mean
 
@@ -508,12 +488,9 @@ class LinearBelief(GaussianBelief):
     def _tried(self) -> Tried:
         measurements, memory = self.measurements, MEMORIES[self.memory_in_use]
         kept = self._kept(memory)
-        precisions, pulls = measurements.pooled(kept / self._wandering(memory, self._variances()))
-        tried = Tried(measurements.decisions, precisions, pulls, measurements.pooled(kept * measurements.counts)[0])
-        before = self._prior_data
-        if before is None or self._earlier is None:
-            return tried
-        return tried.with_more(Tried(*before, self._earlier.pooled(self._earlier.counts)[0]))
+        weights = kept / self._wandering(memory, self._variances())
+        tried, before = measurements.tried(weights, kept * measurements.counts), self._told_before
+        return tried if before is None else tried.with_more(before)
 
     def _in_units(self) -> tuple[Floats, Floats | None, Floats | None, dict[str, Any]]:
         center = {"center": self.center}
@@ -522,8 +499,3 @@ class LinearBelief(GaussianBelief):
         fit = self._of_coefficients(MEMORIES[self.memory_in_use], self._variances())
         covariance = np.asarray(np.linalg.inv(fit.precision), dtype=np.float64)
         return fit.mean, covariance, np.sqrt(np.diag(covariance)), center
-
-
-def _stacked(rows: Any, summed: Floats, pulled: Floats, earlier: tuple[Any, Floats, Floats]) -> tuple[Any, ...]:
-    before = csr_array(earlier[0])
-    return vstack([rows, before], format="csr"), np.append(summed, earlier[1]), np.append(pulled, earlier[2])

@@ -40,6 +40,47 @@ class Numbers:
 
 
 @dataclass(frozen=True, eq=False)
+class Tried:
+    """Decisions that were played, each once, with all that was released of it taken together.
+
+    Attributes
+    ----------
+    decisions
+        (U, n), a row each; sparse where there are many coordinates.
+    precisions, pulls
+        (U,): one over the variance of its mean loss, and that times the mean loss.
+    events
+        (U,): the events behind it; older ones count for less where the world was seen to change.
+    """
+
+    decisions: Any
+    precisions: Floats
+    pulls: Floats
+    events: Floats
+
+    def times(self, share: float) -> "Tried":
+        """Return the same, counting for a share of what it does."""
+        return Tried(self.decisions, share * self.precisions, share * self.pulls, share * self.events)
+
+    def written(self, *, many: bool) -> "Tried":
+        """Return the same with decisions kept sparse if there are many coordinates, and written out if not."""
+        return replace(self, decisions=_written(self.decisions, many=many))
+
+    def with_more(self, other: "Tried") -> "Tried":
+        """Return both together; a decision of both is kept once."""
+        rows: Any = sparse.vstack([sparse.csr_array(one.decisions) for one in (self, other)], format="csr")
+        places: dict[bytes, int] = {}
+        index: Integers = np.array([places.setdefault(key, len(places)) for key in keys_of(rows)], dtype=np.int64)
+        summed = [
+            np.bincount(index, np.append(getattr(self, name), getattr(other, name)), minlength=len(places))
+            for name in ("precisions", "pulls", "events")
+        ]
+        joined = rows[np.unique(index, return_index=True)[1]]
+        both = isinstance(self.decisions, np.ndarray) and isinstance(other.decisions, np.ndarray)
+        return Tried(_written(joined, many=not both), *(one.astype(np.float64) for one in summed))
+
+
+@dataclass(frozen=True, eq=False)
 class Measurements:
     """Released means, oldest first; a decision that was played more than once is kept once.
 
@@ -49,8 +90,6 @@ class Measurements:
         (U, n), a row for each decision that was played; sparse where there are many coordinates.
     index, means, counts, ends
         (N,): which decision, its mean loss in that round, the events behind it, and when its round was over.
-    variances
-        (N,): of the means, where another run has released them and says so; None where they follow from the events.
 
     Examples
     --------
@@ -66,7 +105,6 @@ class Measurements:
     counts: Floats
     ends: Floats
     _places: Mapping[bytes, int] = field(default_factory=dict, repr=False)
-    variances: Floats | None = None
 
     @classmethod
     def empty(cls, dimension: int, *, many: bool = False) -> Self:
@@ -134,17 +172,6 @@ class Measurements:
         )
         return np.asarray(size[group.ravel()], dtype=np.float64)
 
-    def written(self, *, many: bool) -> "Measurements":
-        """Return the same with decisions kept sparse if there are many coordinates, and written out if not.
-
-        Parameters
-        ----------
-        many
-            Whether decisions are kept sparse.
-        """
-        rows = sparse.csr_array(self.decisions)
-        return replace(self, decisions=rows if many else rows.toarray())
-
     def in_room(self, like: "Measurements") -> "Measurements":
         """Return the same with as many coordinates as others have, which are 0, and kept as those are.
 
@@ -156,8 +183,18 @@ class Measurements:
         many = not isinstance(like.decisions, np.ndarray)
         if self.decisions.shape[1] == like.decisions.shape[1] and isinstance(self.decisions, np.ndarray) != many:
             return self
-        rows = replace(self, decisions=widened(self.decisions, like.decisions.shape[1])).written(many=many)
-        return Measurements.from_record(rows.record())
+        rows = _written(widened(self.decisions, like.decisions.shape[1]), many=many)
+        return Measurements.from_record(replace(self, decisions=rows).record())
+
+    def tried(self, weights: Floats, events: Floats) -> Tried:
+        """Return what was released of each decision, each number by its weight.
+
+        Parameters
+        ----------
+        weights, events
+            One for each released number: its precision, and the events that it counts for.
+        """
+        return Tried(self.decisions, *self.pooled(weights), self.pooled(events)[0])
 
     def pooled(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return, for each decision, the sum of the weights of its numbers, and of weight times mean.
@@ -185,6 +222,12 @@ class Measurements:
         keys = [row.tobytes() for row in rows] if isinstance(rows, np.ndarray) else keys_of(rows)
         index, means, counts, ends = (np.array(record[name]) for name in ("index", "means", "counts", "ends"))
         return cls(rows, index, means, counts, ends, {key: place for place, key in enumerate(keys)})
+
+
+def _written(rows: Any, *, many: bool) -> Any:
+    """Return rows sparse if there are many coordinates, and written out if not."""
+    kept = sparse.csr_array(rows)
+    return kept if many else kept.toarray()
 
 
 def groups_of(rows: Floats) -> Integers:

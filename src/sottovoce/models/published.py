@@ -20,7 +20,7 @@ from sottovoce.domains.naming import label_text, read_labels
 from sottovoce.domains.specification import labels_from, plain_labels
 from sottovoce.models.fit_check import FitCheck
 from sottovoce.models.known_names import KnownNames, columns_of_names
-from sottovoce.models.measurements import Measurements, from_sparse_record, keys_of, sparse_record
+from sottovoce.models.measurements import Tried, from_sparse_record, sparse_record
 from sottovoce.privacy.promise import Promise
 
 VERSION = 1
@@ -28,47 +28,6 @@ _ENCODED = ("decisions", "fit_check", "labels", "others", "promises")  # not kep
 _FORMAT = "sottovoce posterior"
 MOST_COVARIANCES = 300
 """Coordinates up to which a posterior holds a covariance of all of them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Tried:
-    """Decisions that were played, each once, with all that was released of it taken together.
-
-    Attributes
-    ----------
-    decisions
-        (U, n), a row each; sparse where there are many coordinates.
-    precisions, pulls
-        (U,): one over the variance of its mean loss, and that times the mean loss.
-    events
-        (U,): the events behind it; older ones count for less where the world was seen to change.
-    """
-
-    decisions: Any
-    precisions: Floats
-    pulls: Floats
-    events: Floats
-
-    def with_more(self, other: "Tried") -> "Tried":
-        """Return both together; a decision of both is kept once."""
-        places: dict[bytes, int] = {}
-        index: Integers = np.array(
-            [
-                places.setdefault(key, len(places))
-                for one in (self, other)
-                for key in keys_of(sparse.csr_array(one.decisions))
-            ],
-            dtype=np.int64,
-        )
-        firsts = np.unique(index, return_index=True)[1]
-        stacked = [
-            np.bincount(index, np.append(getattr(self, name), getattr(other, name)), minlength=len(places))
-            for name in ("precisions", "pulls", "events")
-        ]
-        rows = (self.decisions, other.decisions)
-        dense = all(isinstance(one, np.ndarray) for one in rows)
-        joined: Any = np.vstack(rows) if dense else sparse.vstack([sparse.csr_array(one) for one in rows], format="csr")
-        return Tried(joined[firsts], *(one.astype(np.float64) for one in stacked))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -267,7 +226,7 @@ class Posterior(Printed):
             return float(row @ means), math.sqrt(float(((offset * self.deviations) ** 2).sum()))
         return float(row @ means), float(np.sqrt(max(0.0, float(row @ self.covariance @ row))))
 
-    def as_measurements(self, middle: float, names: tuple[Hashable, ...] | None = None) -> Measurements:
+    def as_tried(self, middle: float, names: tuple[Hashable, ...] | None = None) -> Tried:
         """Return the decisions and their means, measured from `middle`, as a belief takes in what came earlier.
 
         Parameters
@@ -277,11 +236,7 @@ class Posterior(Printed):
         names
             What decisions are to have a column for: all that it knows among them.
         """
-        index: Integers = np.arange(len(self.means), dtype=np.int64)
-        ends = np.zeros(len(index))
-        return Measurements(
-            self._among(names), index, self.means - middle, self.events, ends, variances=1 / self.precisions
-        )
+        return Tried(self._among(names), self.precisions, self.precisions * (self.means - middle), self.events)
 
     def __repr__(self) -> str:
         tried = f"{len(self.means)} decisions in {self.rounds} rounds"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.models.gaussian import ByCoefficients, by_lower
+from sottovoce.models.gaussian import ByCoefficients, DiagonalPrior, by_lower
 from sottovoce.models.pace import ModelSettings
 from sottovoce.models.shape import Shape
 
@@ -76,13 +76,13 @@ class SlopeScales:
         """How far from the centre the best point is expected."""
         return np.asarray(1.2 * scales * self._shape.size / self._shape.half)
 
-    def weigh(self, prior: tuple[Floats, Floats], precision: Floats, pull: Floats) -> Slopes:
+    def weigh(self, prior: DiagonalPrior, precision: Floats, pull: Floats) -> Slopes:
         """Return what is believed, given numbers of this precision and pull.
 
         Parameters
         ----------
         prior
-            Mean and variances of level, slopes and curvature at the largest scale.
+            Of level, slopes and curvature at the largest scale.
         precision, pull
             sum w x x^T and sum w y x over all released numbers.
         """
@@ -95,7 +95,7 @@ class SlopeScales:
         return Slopes(mean, ByCoefficients(precisions[chosen], precisions[chosen] @ mean), farthest)
 
     def sample(
-        self, prior: tuple[Floats, Floats], precision: Floats, pull: Floats, coins: np.random.Generator, size: int
+        self, prior: DiagonalPrior, precision: Floats, pull: Floats, coins: np.random.Generator, size: int
     ) -> Floats:
         """Draw what may be true, in rows: a scale, by how likely it makes what was released, then what it has.
 
@@ -114,11 +114,9 @@ class SlopeScales:
             [means[one] + by_lower(roots[one], row, trans=1) for one, row in zip(chosen, normal, strict=True)]
         )
 
-    def _fits(
-        self, prior: tuple[Floats, Floats], precision: Floats, pull: Floats
-    ) -> tuple[Floats, Floats, Floats, Floats]:
+    def _fits(self, prior: DiagonalPrior, precision: Floats, pull: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Of each scale: posterior mean, precision and its root, and the log-likelihood of what was released."""
-        center, variances = prior[0], prior[1] * np.ones((len(self.scales), 1))
+        center, variances = prior.mean, prior.variances * np.ones((len(self.scales), 1))
         variances[:, 1:-1] *= self.scales[:, None] ** 2
         precisions: Floats = precision * np.ones((len(self.scales), 1, 1))
         precisions.reshape(len(self.scales), -1)[:, :: len(center) + 1] += 1 / variances

@@ -296,7 +296,7 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     squares = 0 if isinstance(problem.privacy, LocalDP) else plan.grids(problem.loss_range)[0].steps
     domain, earlier = problem.domain, None
     if problem.prior is not None:
-        earlier = problem.prior.as_measurements(problem.middle, problem.names)
+        earlier = problem.prior.as_tried(problem.middle, problem.names)
     if options.model == "radial":
         _check_same_names(problem)
         return PosteriorProbes(placement, RadialBelief(domain, settings, earlier=earlier), squares)
