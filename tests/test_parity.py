@@ -13,7 +13,8 @@ import pytest
 
 import sottovoce as sv
 from in_thread import answering
-from sottovoce.client import RemoteStudy, Told
+from sottovoce.client import RemoteStudy
+from sottovoce.rounds.book import Recorded
 from sottovoce.service.app import create_app
 from sottovoce.service.settings import Settings
 
@@ -156,7 +157,7 @@ class Play:
         self.note("late ones dropped", lambda: self.tell(actions.ids[:4], losses[:4], late="drop"))
         self.optimizer.tell(actions.ids[4:8], losses[4:8])
         if self.remote:
-            assert self.optimizer.tell(actions.ids[4], losses[4]) == Told(already=1)
+            assert self.optimizer.tell(actions.ids[4], losses[4]) == Recorded(0, 1, 0)
             self.seen.append(("told before", sv.errors.AlreadyTold))  # whoever repeats a call is not refused over HTTP
         else:
             self.note("told before", lambda: self.tell(actions.ids[4], losses[4]))

@@ -15,7 +15,6 @@ __all__ = [
     "LedgerExceeded",
     "MissingExtra",
     "NotReleased",
-    "QueueFull",
     "RefusedCall",
     "RoundClosed",
     "ServiceAway",
@@ -155,10 +154,6 @@ class ServiceAway(StorageError):
     def __init__(self, words: str, retry_after: float = 0.0) -> None:
         super().__init__(words)
         self.retry_after = retry_after
-
-
-class QueueFull(StorageError):
-    """A queue on disk holds as many losses as it may; this call was not recorded."""
 
 
 class ServiceError(SottovoceError, RuntimeError):

@@ -48,26 +48,24 @@ def test_the_words_of_an_error_hold_no_loss_when_the_loss_itself_is_wrong(connec
         assert not any(mark in shown(raised.value) for mark in MARKS)
 
 
-def test_no_log_holds_a_loss_or_a_key(connected, stand_in, caplog, tmp_path):
+def test_no_log_holds_a_loss_or_a_key(connected, stand_in, caplog):
     caplog.set_level(logging.DEBUG)
-    remote = connected(queue=tmp_path / "tells.db")
+    remote = connected()
     actions = remote.ask(2)
     remote.tell(actions.ids[0], LOSS)
     stand_in.faults.extend(["before", 503, "before"])
     remote.tell(actions.ids[1], LOSS)
-    remote.flush()
     assert len(stand_in.told) == 2
     logged = caplog.text + "".join(repr(record.args) for record in caplog.records)
     assert "HTTP" in logged  # httpx2 does log
     assert not any(mark in logged for mark in MARKS)
 
 
-def test_nothing_that_is_printed_holds_the_key(connected, tmp_path):
-    remote = connected(queue=tmp_path / "tells.db")
+def test_nothing_that_is_printed_holds_the_key(connected):
+    remote = connected()
     parts = [
         remote,
         vars(remote),
-        remote.queue,
         *(vars(part) for part in vars(remote).values() if hasattr(part, "__dict__")),
     ]
     assert not any("sssss" in repr(part) for part in parts)

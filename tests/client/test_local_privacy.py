@@ -65,22 +65,6 @@ def test_a_service_that_says_it_wants_raw_losses_gets_one_only_from_who_said_so_
         connected(raw_losses=True, privacy=sv.LocalDP(1.0))
 
 
-def test_raw_losses_that_wait_are_delivered_only_by_who_said_so_in_words(connected, stand_in, tmp_path):
-    first = connected(queue=tmp_path / "tells.db")
-    actions = first.ask(2)
-    first.tell(actions.ids[0], 0.5)
-    stand_in.away = True
-    assert first.tell(actions.ids[1], 0.25).queued == 1
-    first.close()
-    stand_in.away = False
-    for options in ({"raw_losses": False}, {"privacy": sv.LocalDP(1.0)}):
-        with pytest.raises(ConfigurationMismatch):
-            connected(queue=tmp_path / "tells.db", **options).flush()
-    assert list(stand_in.told) == [actions.ids[0]]
-    connected(queue=tmp_path / "tells.db").flush()
-    assert stand_in.told[actions.ids[1]] == 0.25
-
-
 def test_who_does_not_say_what_may_be_spent_spends_nothing(local, stand_in):
     with pytest.raises(TypeError, match=r"privacy=sv\.LocalDP"):
         local(privacy=None, raw_losses=False).channel  # noqa: B018

@@ -144,6 +144,5 @@ def test_no_raw_loss_is_sent_unless_the_caller_has_said_so_in_words(storage, ser
 
 
 def test_evaluations_are_in_place_of_a_study():
-    for more in ({"study": "spring"}, {"queue": "tells.db"}):
-        with pytest.raises(ValueError, match="evaluations= in its place"):
-            sv.connect("https://decide.example", evaluations="checkout", **more)
+    with pytest.raises(ValueError, match="evaluations= in its place"):
+        sv.connect("https://decide.example", evaluations="checkout", study="spring")

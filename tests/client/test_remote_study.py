@@ -55,11 +55,11 @@ def test_a_loss_that_is_on_record_is_no_failure(connected):
     remote = connected()
     action = remote.ask()
     remote.tell(action.id, 0.5)
-    assert remote.tell(action.id, 0.5) == (0, 1, 0, 0)
+    assert remote.tell(action.id, 0.5) == (0, 1, 0)
 
 
 def test_nothing_to_tell_sends_nothing(connected, stand_in):
-    assert connected().tell([], []) == (0, 0, 0, 0)
+    assert connected().tell([], []) == (0, 0, 0)
     assert not stand_in.bodies("tell")
 
 

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 
 import pytest
 
@@ -128,3 +129,36 @@ def test_a_forked_child_has_connections_of_its_own(connected, stand_in):
 def test_retries_that_make_no_sense(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Retries(**wrong)
+
+
+def test_closing_in_the_midst_of_a_call_of_another_thread_leaves_no_socket(connected, stand_in, monkeypatch):
+    """A thread is held where it is about to have a connection, while another closes; its call comes to its end."""
+    made, held, go_on, connect = [], threading.Event(), threading.Event(), socket.create_connection
+
+    def held_up(*args, **options):
+        made.append(connect(*args, **options))
+        if threading.current_thread() is not threading.main_thread():
+            held.set()
+            assert go_on.wait(600)
+        return made[-1]
+
+    monkeypatch.setattr(socket, "create_connection", held_up)
+    remote, found = connected(), []
+    asks = threading.Thread(target=lambda: found.append(remote.ask()))
+    asks.start()
+    assert held.wait(600)
+    remote.close()
+    go_on.set()
+    asks.join(600)
+    assert {one.fileno() for one in made} == {-1}
+    assert list(stand_in.asked) == [one.id for one in found]  # it was on its way: what was asked is not lost
+    with pytest.raises(ValueError, match="this connection is closed"):
+        remote.ask()
+
+
+def test_an_acknowledgement_of_fewer_losses_than_were_sent_is_none(connected, stand_in):
+    remote = connected()
+    actions = remote.ask(2)
+    stand_in.on_tell = lambda *_: (200, {"recorded": 1, "already": 0, "dropped": 0})
+    with pytest.raises(ServiceError, match="another number of losses"):
+        remote.tell(actions.ids, [0.5, 0.5])

@@ -13,7 +13,6 @@ _LIBRARY: dict[str, type[errors.SottovoceError]] = {
     )
 }
 _LONGEST = 2000  # characters of somebody else's words
-_FOR_GOOD = ("unknown-action", "already-told", "round-closed", "invalid-loss", "wrong-report", "malformed", "too-large")
 
 
 class _WrongValue(errors.ServiceError, ValueError):
@@ -25,12 +24,6 @@ class _WrongType(errors.ServiceError, TypeError):
 
 
 _PLAIN = {"ValueError": _WrongValue, "TypeError": _WrongType}
-
-
-def refused_for_good(problem: errors.SottovoceError) -> str:
-    """Return the kind of a refusal of a tell that no repetition would change; empty for one that may pass."""
-    kind = getattr(problem, "kind", "") or next((name for name, of in _LIBRARY.items() if type(problem) is of), "")
-    return kind if kind in _FOR_GOOD else ""
 
 
 def kind_of(document: Any) -> str:

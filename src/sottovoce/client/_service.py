@@ -46,14 +46,18 @@ class Service:
         Where it is; and whether losses and keys may travel there in clear.
     key
         Sent with every call; kept out of everything that is shown.
+    retries
+        How often calls are repeated, and when.
     timeout
         Seconds to wait for a connection, and for each piece of an answer.
     certificates
         What to trust: None for what the system trusts, or the file of a certificate authority.
     """
 
-    def __init__(self, url: Any, key: str | None, timeout: float, certificates: Any, *, insecure: bool) -> None:
-        self.base = _address(url, insecure=insecure)
+    def __init__(
+        self, url: Any, key: str | None, retries: Retries, timeout: float, certificates: Any, *, insecure: bool
+    ) -> None:
+        self.base, self._retries = _address(url, insecure=insecure), retries
         local = is_loopback(urlsplit(self.base).hostname or "")
         httpx2 = _httpx2()
         headers = {"Accept": "application/json", "User-Agent": "sottovoce"}
@@ -72,28 +76,19 @@ class Service:
     def __repr__(self) -> str:
         return f"Service({self.base!r})"
 
-    def call(
-        self,
-        method: str,
-        url: str,
-        body: bytes | None = None,
-        *,
-        retries: Retries,
-        headers: Mapping[str, str] | None = None,
-    ) -> Any:
+    def call(self, method: str, call: str, body: bytes | None, headers: Mapping[str, str]) -> dict[str, Any]:
         """Return the answer to a call that may be repeated: plain data.
 
         Parameters
         ----------
-        method, url, body, headers
-            Of the request.
-        retries
-            How often, and when.
+        method, call, body, headers
+            Of the request; `call` is what follows the address of the service.
         """
-        sent = {**(headers or {}), **({} if body is None else {"Content-Type": "application/json"})}
+        sent = {**headers, **({} if body is None else {"Content-Type": "application/json"})}
+        retries, url = self._retries, f"{self.base}/{call}"
         for attempt in range(retries.attempts):
             found = self._attempt(method, url, body, sent)
-            if not isinstance(found, _Failure):
+            if isinstance(found, dict):
                 return found
             last = attempt + 1 == retries.attempts
             if found.final or last or (found.told or 0.0) > retries.longest:
@@ -101,7 +96,9 @@ class Service:
             self._connections().closed.wait(retries.wait(attempt, found.told))
         raise AssertionError("there is at least one attempt")
 
-    def _attempt(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
+    def _attempt(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> dict[str, Any] | _Failure:
         httpx2 = _httpx2()
         own, failed, response = self._connections(), "", None
         try:
@@ -120,7 +117,7 @@ class Service:
             return _Failure(ServiceAway(f"{where}; repeat the call: nothing is counted twice"))
         return self._read(response)
 
-    def _read(self, response: Any) -> Any:
+    def _read(self, response: Any) -> dict[str, Any] | _Failure:
         status = response.status_code
         plain = None
         with suppress(ValueError, RecursionError):  # no JSON, or none that anybody meant

@@ -8,7 +8,6 @@ Tests: tests/client/test_wire.py.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,57 +22,19 @@ _REPORT_WIDTH = 20  # holds every integer of 64 bits
 _PLURALS = {"loss": "losses", "report": "reports"}
 
 
-@dataclass(frozen=True)
-class Tell:
-    """Losses, or reports, on their way: all that a call of tell says.
+def tell_body(kind: str, ids: Sequence[str], values: Sequence[Any], late: str) -> bytes:
+    """Return the request of a tell: `kind` is "loss", or "report" under local privacy; a value, or one for each item.
 
-    Parameters
-    ----------
-    kind
-        "loss", or "report" under local privacy.
-    ids, values
-        Of the actions; and a number for each, or one for each of its items: None for what was not told of.
-    late
-        As for `Study.tell`.
+    Examples
+    --------
+    >>> tell_body("report", ["1.0"], [-1], "error")
+    b'{"id": "1.0", "report":                   -1, "late": "error"}'
     """
-
-    kind: str
-    ids: tuple[str, ...]
-    values: tuple[Any, ...]
-    late: str = "error"
-
-    def __repr__(self) -> str:
-        return f"Tell(<{len(self.ids)} of kind {self.kind!r}>)"  # without the values: it may end in a log
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def halves(self) -> "tuple[Tell, Tell]":
-        """Return the first half and the second."""
-        middle = len(self) // 2
-        first = Tell(self.kind, self.ids[:middle], self.values[:middle], self.late)
-        return first, Tell(self.kind, self.ids[middle:], self.values[middle:], self.late)
-
-    def body(self) -> bytes:
-        """Return the request."""
-        write = loss_text if self.kind == "loss" else _report_text
-        late = f', "late": {json.dumps(self.late)}'
-        if len(self) == 1:
-            return f'{{"id": {json.dumps(self.ids[0])}, "{self.kind}": {write(self.values[0])}{late}}}'.encode()
-        numbers = ", ".join(map(write, self.values))
-        return f'{{"ids": {json.dumps(list(self.ids))}, "{_PLURALS[self.kind]}": [{numbers}]{late}}}'.encode()
-
-    @classmethod
-    def read(cls, body: bytes) -> "Tell":
-        """Return the tell that a request says; raise `ValueError` if it is none."""
-        plain = json.loads(body)
-        one, late = "id" in plain, plain.pop("late")
-        ids, values = plain.values()  # as `body` writes them
-        (kind,) = (kind for kind, many in _PLURALS.items() if (kind if one else many) in plain)
-        ids, values = ([ids], [values]) if one else (ids, values)
-        if len(ids) != len(values):
-            raise ValueError("it is no tell")
-        return cls(kind, tuple(ids), tuple(tuple(one) if isinstance(one, list) else one for one in values), late)
+    numbers = list(map(loss_text if kind == "loss" else _report_text, values))
+    told = f'"ids": {json.dumps(list(ids))}, "{_PLURALS[kind]}": [{", ".join(numbers)}]'
+    if len(ids) == 1:
+        told = f'"id": {json.dumps(ids[0])}, "{kind}": {numbers[0]}'
+    return f'{{{told}, "late": {json.dumps(late)}}}'.encode()
 
 
 def loss_text(loss: Any) -> str:

@@ -1,15 +1,13 @@
 """Connecting to a service."""
 
-import os
 from typing import Any, TypedDict, Unpack, overload
 
 from sottovoce._checks import number
+from sottovoce.client._remote import Accepts
 from sottovoce.client._service import Service
-from sottovoce.client._telling import Accepts
 from sottovoce.client.remote_evaluations import RemoteEvaluations
 from sottovoce.client.remote_study import RemoteStudy
 from sottovoce.client.retries import Retries
-from sottovoce.client.tell_queue import TellQueue
 from sottovoce.privacy import LocalDP
 
 
@@ -29,7 +27,6 @@ def connect(
     *,
     study: str,
     evaluations: None = None,
-    queue: str | os.PathLike[str] | TellQueue | None = None,
     **options: Unpack[_Options],
 ) -> RemoteStudy: ...
 
@@ -44,7 +41,6 @@ def connect(
     study: str | None = None,
     evaluations: str | None = None,
     key: str | None = None,
-    queue: str | os.PathLike[str] | TellQueue | None = None,
     privacy: LocalDP | None = None,
     raw_losses: bool = False,
     retries: Retries | None = None,
@@ -65,10 +61,6 @@ def connect(
         The name of evaluations, in place of a study: see `RemoteEvaluations`.
     key
         What `sottovoce serve key create` has shown; None for a service that was started with --dev.
-    queue
-        The path of a file in which tells wait while the service is away, or a `TellQueue`. The losses lie in that file
-        until they are delivered: it is made for its owner alone, and is to be guarded like the losses themselves.
-        Without it a tell that cannot be delivered raises `ServiceAway`.
     privacy
         `LocalDP(epsilon)`: the most that owners of losses agree to. Nothing is told to a study that wants raw losses,
         or whose reports spend more, whatever the service says.
@@ -91,17 +83,14 @@ def connect(
     RemoteStudy('spring' at 'https://decide.example')
     >>> remote.close()
     """
-    if (study is None) == (evaluations is None) or (evaluations is not None and queue is not None):
-        raise ValueError("pass study=, or evaluations= in its place, which has no queue=")
+    if (study is None) == (evaluations is None):
+        raise ValueError("pass study=, or evaluations= in its place")
     name = _checked_name(study, "study") if evaluations is None else _checked_name(evaluations, "evaluations")
     retries, accepts = Retries() if retries is None else retries, Accepts(privacy, raw_losses)
     if not isinstance(retries, Retries):
         raise TypeError(f"retries must be like sottovoce.client.Retries(attempts=3), got {retries!r}")
-    waiting = queue if queue is None or isinstance(queue, TellQueue) else TellQueue(queue)
-    service = Service(url, key, number("timeout", timeout, above=0), certificates, insecure=insecure)
-    if evaluations is not None:
-        return RemoteEvaluations(service, name, retries=retries, accepts=accepts)
-    return RemoteStudy(service, name, retries=retries, queue=waiting, accepts=accepts)
+    service = Service(url, key, retries, number("timeout", timeout, above=0), certificates, insecure=insecure)
+    return RemoteStudy(service, name, accepts) if evaluations is None else RemoteEvaluations(service, name, accepts)
 
 
 def _checked_name(name: Any, kind: str) -> str:

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from sottovoce.client._answers import read
 from sottovoce.client._remote import Remote
-from sottovoce.client._telling import Told
 from sottovoce.client._wire import checked_ids
 from sottovoce.errors import NotReleased
 from sottovoce.evaluations.evaluation import Counts, Evaluation, Evaluations
 from sottovoce.privacy.local import OneBitChannel
+from sottovoce.rounds.book import Recorded
 from sottovoce.rounds.people import plain_people
 from sottovoce.stats.released_mean import ReleasedMean
 from sottovoce.stats.scale import Scale
@@ -32,8 +32,6 @@ class RemoteEvaluations(Remote, Evaluations):
         The connection.
     name
         Of the evaluations.
-    retries
-        As for `connect`.
     accepts
         What the service may be told: `privacy` and `raw_losses` of `connect`.
 
@@ -60,7 +58,7 @@ class RemoteEvaluations(Remote, Evaluations):
     @property
     def channel(self) -> OneBitChannel | None:
         """Under `LocalDP`: what owners privatise with, once they have said what it may spend; None otherwise."""
-        return self._teller.agreed()
+        return self._agreed()
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -87,7 +85,7 @@ class RemoteEvaluations(Remote, Evaluations):
 
     def _take_in(
         self, number: int | None, ids: Any, losses: NDArray[Any], late: str, people: Sequence[str] | None
-    ) -> Told:
+    ) -> Recorded:
         if ids is None:
             self._checked(("",) * losses.size, losses)  # before anybody is assigned
             ids = [one for _, one, _ in self._assign(number, losses.size, people)] if losses.size else []
@@ -97,7 +95,7 @@ class RemoteEvaluations(Remote, Evaluations):
         return self.forget(ids)
 
     def _finish(self, number: int, *, drop: bool) -> None:
-        self._call("POST", "abandon" if drop else "close", {"number": number})
+        self._post("abandon" if drop else "close", {"number": number})
 
     def _result(self, number: int) -> ReleasedMean | None:
         if number not in self._released:

@@ -1,7 +1,6 @@
 """A study behind a service: `ask` and `tell` over HTTP."""
 
 import os
-import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -14,13 +13,7 @@ from sottovoce._disk import write_atomically
 from sottovoce.client import _answers
 from sottovoce.client._answers import read
 from sottovoce.client._remote import Remote
-from sottovoce.client._sender import Sender
-from sottovoce.client._service import Service
-from sottovoce.client._telling import Accepts, Told
 from sottovoce.client._types import Definition
-from sottovoce.client._wire import Tell
-from sottovoce.client.retries import Retries
-from sottovoce.client.tell_queue import TellQueue
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
 from sottovoce.learning.actions import Action, Actions
@@ -54,8 +47,6 @@ class RemoteStudy(Remote):
         The connection.
     name
         Of the study.
-    retries, queue
-        As for `connect`.
     accepts
         What the service may be told: `privacy` and `raw_losses` of `connect`.
 
@@ -71,15 +62,6 @@ class RemoteStudy(Remote):
 
     repeat = "ignore"
     """What a second loss for one action does: nothing, since calls are repeated that were not answered."""
-
-    def __init__(
-        self, service: Service, name: str, *, retries: Retries, queue: TellQueue | None, accepts: Accepts
-    ) -> None:
-        super().__init__(service, name, retries=retries, accepts=accepts, queue=queue)
-        self._sender = None if queue is None else Sender(self._teller, queue, self._to, retries)
-        if self._sender is not None:
-            weakref.finalize(self, self._sender.stop)
-            self._sender.wake()  # what an earlier process has left
 
     # ------------------------------------------------------------------ asking
 
@@ -139,21 +121,6 @@ class RemoteStudy(Remote):
         read("actions", lambda plain: self._items.remember(plain.get("actions", [plain])), answer)
         return answer
 
-    # ------------------------------------------------------------------ telling
-
-    def _deliver(self, tell: Tell) -> Told:
-        return super()._deliver(tell) if self._sender is None else self._sender.tell(tell)
-
-    def flush(self) -> None:
-        """Deliver what waits in the queue on disk, if there is one, or raise why that cannot be done."""
-        if self._sender is not None:
-            self._sender.flush()
-
-    @property
-    def queue(self) -> TellQueue | None:
-        """The queue on disk; None if there is none."""
-        return None if self._sender is None else self._sender.queue
-
     # ------------------------------------------------------------------ changing
 
     def change(
@@ -183,7 +150,7 @@ class RemoteStudy(Remote):
         body = {name: value for name, value in body.items() if value is not NOT_PASSED}
         if domain is not None:
             body |= SetChange(domain, features).to_record()
-        self._call("POST", "change", body)
+        self._post("change", body)
 
     # ------------------------------------------------------------------ looking
 
@@ -282,7 +249,7 @@ class RemoteStudy(Remote):
     @property
     def channel(self) -> OneBitChannel:
         """Under `LocalDP`: what owners privatise their losses with, once they have said what it may spend."""
-        found = self._teller.agreed()
+        found = self._agreed()
         if found is None:
             raise AttributeError("there is a channel under LocalDP only; this study wants the losses themselves")
         return found
@@ -364,11 +331,3 @@ class RemoteStudy(Remote):
         if self.segments is not None:
             raise ValueError("each segment plays around a point of its own: recommend(segment=...) says what is best")
         return self.status().point
-
-    # ------------------------------------------------------------------ the end
-
-    def close(self) -> None:
-        """Close the connection; what waits in the queue stays there, for the next one who connects."""
-        if self._sender is not None:
-            self._sender.stop()
-        super().close()

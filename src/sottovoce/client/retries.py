@@ -50,10 +50,6 @@ class Retries:
         return waits if told is None else told + waits
 
 
-BRIEFLY = Retries(attempts=2, first=0.02, longest=0.02)
-"""For calls that need not succeed now: once more, since a connection that was idle may be closed at the other end."""
-
-
 def told_to_wait(header: str | None) -> float | None:
     """Return the seconds that a Retry-After header asks for; None if it says nothing that can be understood.
 

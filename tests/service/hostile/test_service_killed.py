@@ -10,7 +10,6 @@ import time
 import pytest
 from crowds import Crowd, check_all
 from hostility import SOAK, new_key
-from killing import tally
 from study_tools import sums
 
 import sottovoce as sv
@@ -43,7 +42,6 @@ def test_workers_that_are_killed_are_replaced_and_lose_nothing(study, serving, p
             until_replaced(served, victim)
         crowd.wait_for(CALLS)
     status = check_all(postgres_url, crowd.said())
-    tally("service: a worker killed", postgres_url, "nothing lost", KILLS)
     assert status.told > KILLS * CALLS / 4
     assert served.stop() in STOPPED
 
@@ -62,7 +60,6 @@ def test_a_database_that_is_killed_and_comes_back_loses_nothing(study, serving, 
             own_server.start()
         crowd.wait_for(CALLS)
     check_all(url, crowd.said())
-    tally("service: the database killed", url, "nothing lost", max(2, KILLS))
     assert set(served.workers()) == workers  # they went on: nobody had to start them again
     assert served.stop() in STOPPED
 
@@ -90,7 +87,6 @@ def test_workers_and_their_database_may_die_together(study, serving, own_server,
         own_server.start()
         crowd.wait_for(CALLS)
     check_all(url, crowd.said())
-    tally("service: workers and database killed", url, "nothing lost")
     assert served.stop() in STOPPED
 
 
@@ -105,7 +101,6 @@ def test_a_service_on_sqlite_that_is_killed_and_started_again_loses_nothing(stud
             served.start()
         crowd.wait_for(CALLS)
     check_all(sqlite_url, crowd.said())
-    tally("service: killed and started again", sqlite_url, "nothing lost", KILLS)
     assert served.stop() in STOPPED
 
 
@@ -129,7 +124,6 @@ def test_eight_clients_for_a_while_come_to_exact_totals_without_an_error(kind, r
     status = check_all(url, said)
     assert set(statuses) <= {"200", "409"}  # 409: a study without local privacy has no channel
     assert status.asked == sum(len(ids) for what, ids in said if what == "asked")
-    tally("service: eight clients", url, "exact totals")
 
 
 def until_replaced(served, victim, seconds=600):
