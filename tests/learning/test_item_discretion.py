@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from item_reports import PRIVATE, shown, wrong_reports
-from sottovoce.studies.telling import TellCall
+from sottovoce.studies import TellCall
 
 DRINKS = ["mint-tea-777", "latte-778", "mocha-779", "water-780", "juice-781"]
 

@@ -60,7 +60,7 @@ def test_segments_have_rounds_intervals_and_beliefs_of_their_own(tmp_path):
         play(study, [0.2, 0.5, 0.7], segment="phone")
         play(study, [0.7, 0.5, 0.2], segment="desktop")
         found, again = look_learned(study), study.recommend()
-        assert look_learned(study, found["histories"])["histories"].keys() == {"phone", "desktop"}
+        assert found["histories"].keys() == {"phone", "desktop"}
         page = study.report(tmp_path / "page.html").read_text()
     assert again.deviation > 0
     assert "give or take" in dict(found["sure"])["Loss"]

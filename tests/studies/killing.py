@@ -10,7 +10,6 @@ import threading
 from players import KINDS
 from players import Account as History  # noqa: F401
 from study_tools import watch
-from tallying import tally  # noqa: F401
 
 import sottovoce as sv
 from sottovoce.errors import HorizonReached
@@ -67,11 +66,50 @@ def _line_counter(count):
     return lambda frame, _what, _: lines if frame.f_code.co_filename.startswith(_HOME) else None
 
 
-def work_on(url, seed, left_over=(), calls=14, *, kind="a study", forgets=0.1, persist=lambda call: call(), ends=False):
+class Post:
+    """A folder in which ids lie that were asked for: whoever removes one has it, and says what became of it."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        folder.mkdir()
+
+    def left(self):
+        """Return the ids that lie there."""
+        return os.listdir(self._folder)
+
+    def leave(self, ids):
+        """Leave ids there."""
+        for one in ids:
+            (self._folder / one).touch()
+
+    def take(self, count, rng):
+        """Return so many, of whomever."""
+        lying = sorted(self.left())
+        return [one for one in rng.sample(lying, k=min(len(lying), count)) if self._take(one)]
+
+    def _take(self, one):
+        with contextlib.suppress(FileNotFoundError):  # another process was quicker
+            (self._folder / one).unlink()
+            return True
+        return False
+
+
+def work_on(
+    url,
+    seed,
+    left_over=(),
+    calls=14,
+    *,
+    kind="a study",
+    forgets=0.1,
+    persist=lambda call: call(),
+    ends=False,
+    post=None,
+):
     """Return work that asks, tells and forgets random blocks; it says what it is about to do, and what it has done.
 
     `left_over` are ids whose losses others could not tell any more, `persist` makes a call, and `ends` says whether all
-    that was asked is told in the end.
+    that was asked is told in the end. With a `post` it comes and goes, and tells the ids of others.
     """
 
     def work(report):
@@ -91,7 +129,12 @@ def work_on(url, seed, left_over=(), calls=14, *, kind="a study", forgets=0.1, p
                 with contextlib.suppress(HorizonReached):  # others have taken the room
                     ids = persist(lambda: [handle.ask(which)] if size == 1 else handle.block(size))  # noqa: B023
                     report("asked", ids)
+                    if post is not None:
+                        post.leave(ids)
+                        ids = post.take(len(ids), rng)
                     waiting += ids
+                if post is not None and rng.random() < 0.5:
+                    handle.come_back()
                 continue
             rng.shuffle(waiting)
             size = rng.randint(1, len(waiting))
@@ -102,6 +145,9 @@ def work_on(url, seed, left_over=(), calls=14, *, kind="a study", forgets=0.1, p
                 report("forgot", mine)
             else:
                 tell(mine)
+        if post is not None:
+            post.leave(waiting)
+            waiting = []
         if ends and waiting:
             tell(waiting)
         handle.leave()

@@ -1,42 +1,36 @@
-"""Nothing that was acknowledged is lost where handles close in order and come back while others tell their ids."""
-
-import contextlib
-import itertools
-import os
-import random
-import time
+"""Nothing that was acknowledged is lost where handles close in order, come back, and tell the ids of one another."""
 
 import pytest
-from coming_and_going import STEPS, Company
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
-from players import KINDS
+from killing import Post, work_on
+from players import KINDS, Account
 from study_tools import SOAK, Look, ball, lease_ahead
-from tallying import tally
 
 from children import Child
-from sampling import sampled
-from sottovoce.errors import HorizonReached, UnknownAction
-
-_numbers = itertools.count()
+from sottovoce.errors import AlreadyTold, UnknownAction
 
 
+@pytest.mark.parametrize("asked", [14, 27])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_told_after_a_stretch_was_given_back_is_on_record(kind, url):
+def test_what_is_told_after_a_stretch_was_given_back_is_on_record(kind, asked, url, monkeypatch):
     """One asks one by one, which reserves ahead; another tells the last id, and what it then asks for itself."""
-    for asked in (14, 27):
-        company = Company(kind, url, f"study {asked}", size=2)
-        company.step("ask", 0, asked, 0)
-        company.step("tell", 1, 0, 1)
-        company.step("come_back", 0, 0, 0)
-        for _ in range(3):
-            company.step("ask_and_tell", 1, 3, 0)
-        company.step("look", 1, 0, 0)
-        for number in range(3):
-            company.step("tell_again", 1, number, 0)
-        company.step("verify", 1, 0, 0)
-        company.conclude()
-        company.close()
+    lease_ahead(monkeypatch)
+    with KINDS[kind].first(url) as one, KINDS[kind](url) as other:
+        ids = [one.ask() for _ in range(asked)]
+        other.tell(ids[-1:])
+        one.come_back()
+        told = ids[-1:]
+        for _ in range(6):
+            told.append(other.ask())
+            other.tell(told[-1:])
+        assert other.waiting() == set(ids[:-1])
+        for mine in told:
+            with pytest.raises(AlreadyTold):
+                one.tell([mine])
+        one.tell(ids[:-1])
+        assert one.opened.verify().ok
+        account = Account(url, kind=kind)
+        account.hear([(what, {*ids, *told}) for what in ("asked", "telling", "told")])
+        account.check()
 
 
 @pytest.mark.parametrize(("horizon", "most"), [(10**6, 100), (10_000, 39), (1000, 8)])
@@ -55,142 +49,38 @@ def test_blocks_lease_a_little_ahead_which_who_comes_next_gets(horizon, most, ur
     assert Look(url).counters.clock == 12 * 16
 
 
-steps = st.lists(
-    st.tuples(st.sampled_from(STEPS), st.integers(0, 2), st.integers(1, 40), st.integers(0, 99)),
-    min_size=20,
-    max_size=50,
-)
-
-
-@pytest.mark.timeout(3600 if SOAK else 300)
-@pytest.mark.parametrize("kind", sampled(KINDS, 1))
-@given(steps=steps)
-@settings(max_examples=300 if SOAK else 6, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
-def test_whoever_comes_and_goes_every_acknowledged_loss_counts_once(kind, url, steps):
-    company = Company(kind, url, f"study {next(_numbers)}")
-    try:
-        for step in steps:
-            company.step(*step)
-        company.conclude()
-    finally:
-        company.close()
-    tally("a random history of handles that come and go", url, "every loss counts once")
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "evaluations"])  # which have nothing in hand
+@pytest.mark.parametrize("kind", ["a study", "segments"])
 def test_what_was_listed_and_then_given_back_is_nobodys_and_no_new_life_begins(kind, url, monkeypatch):
     """Ids that one has in hand are listed by others as outstanding. Given back, they wait for nobody; told, refused."""
     lease_ahead(monkeypatch)
-    company = Company(kind, url, "study", size=2)
-    company.step("ask", 0, 20, 0)
-    for _ in range(100):
-        company.step("ask", 0, 1, 0)
-        company.step("look", 1, 0, 0)
-        if company.listed:
-            break
-    assert company.listed
-    handed_out, in_hand = list(company.model.waiting), list(company.listed)
-    company.step("come_back", 0, 0, 0)
-    for handle in company.handles:
-        assert handle.forget(in_hand) == 0
-        with pytest.raises(UnknownAction, match="given back"):
-            handle.tell(in_hand[:1])
-        with pytest.raises(UnknownAction, match="given back"):
-            handle.tell([*handed_out[:3], in_hand[-1]])
-    assert company.handles[1].waiting() == set(handed_out)
-    company.step("ask", 1, len(in_hand) + 3, 0)
-    company.step("ask_and_tell", 0, 3, 0)
-    company.conclude()
-    company.close()
-
-
-# ---------------------------------------------------------------------- processes
-
-
-def serving(kind, url, folder, who, seconds, least):
-    """Return work of a process that comes and goes, and tells whatever ids lie in a folder, its own and others'.
-
-    An id is a file; whoever removes it has it, and says what became of it.
-    """
-
-    def work(report):
-        rng = random.Random(f"{kind} {who}")
-        handle, end, turns = KINDS[kind](url, "study"), time.monotonic() + seconds, 0
-        while turns < least or time.monotonic() < end:
-            turns += 1
-            what = rng.random()
-            try:
-                if what < 0.45:
-                    ids = [handle.ask(turns % 3) for _ in range(rng.randint(1, 25))]
-                elif what < 0.5:
-                    ids = handle.block(rng.randint(1, 9), turns % 3)
-                else:
-                    ids = []
-            except HorizonReached:
-                ids = []
-            report("asked", ids)
-            for one in ids:
-                (folder / one).touch()
-            lying = sorted(os.listdir(folder), key=lambda one: _age(folder / one))
-            mine = lying[:1] if what < 0.3 else rng.sample(lying, k=min(len(lying), rng.randint(0, 25)))
-            mine = [one for one in mine if _takes(folder, one)]
-            if mine and what > 0.95:
-                report("forgot", [mine, handle.forget(mine)])
-            elif mine and what > 0.85:
-                handle.tell(mine)
-                report("told", mine)
-            else:
-                for one in mine:
-                    handle.tell([one])
-                    report("told", [one])
-            if rng.random() < 0.3:
-                handle.come_back()
-        handle.leave()
-
-    return work
-
-
-def _age(path):
-    """Return when an id was handed out, the newest first; one that is taken meanwhile is old."""
-    with contextlib.suppress(FileNotFoundError):
-        return -path.stat().st_mtime_ns
-    return 0
-
-
-def _takes(folder, one):
-    """Whether this process is the one that takes an id out of the folder."""
-    try:
-        os.unlink(folder / one)
-    except FileNotFoundError:
-        return False
-    return True
+    with KINDS[kind].first(url) as one, KINDS[kind](url) as other:
+        handed_out = {one.ask() for _ in range(20)}
+        while not (in_hand := sorted(other.waiting() - handed_out)):
+            handed_out.add(one.ask())
+        one.come_back()
+        for handle in (one, other):
+            assert handle.forget(in_hand) == 0
+            for ids in (in_hand[:1], [*sorted(handed_out)[:3], in_hand[-1]]):
+                with pytest.raises(UnknownAction, match="given back"):
+                    handle.tell(ids)
+        assert other.waiting() == handed_out
+        fresh = [other.ask() for _ in range(len(in_hand) + 3)]
+        assert not handed_out & set(fresh)
+        one.tell([*handed_out, *fresh])
+        assert other.opened.verify().ok
 
 
 @pytest.mark.timeout(3600 if SOAK else 300)
 @pytest.mark.parametrize("kind", KINDS)
 def test_processes_come_and_go_and_tell_each_others_ids(kind, url, shelf):
-    seconds, processes, least = (60, 4, 100) if SOAK else (0, 3, 12)
-    folder = shelf / "ids"
-    folder.mkdir()
+    processes, calls = (4, 400) if SOAK else (3, 20)
     many = {"events": [100_000] * 3} if kind == "evaluations" else {"horizon": 10**7}
-    KINDS[kind].first(url, "study", **many).leave()
-    children = [Child(serving(kind, url, folder, who, seconds, least)) for who in range(processes)]
-    company = Company(kind, url, "study", size=0)
-    told, forgot = [], []
-    for said, _ in [child.finish() for child in children]:
-        for what, ids in said:
-            if what == "asked":
-                company.model.asked(ids)
-            elif what == "told":
-                told += ids
-            else:
-                forgot += ids[0]
-                company.model.forgotten += ids[1]
-    assert len(told) == len(set(told))
-    company.model.acknowledged(told)
-    company.model.gave_up(forgot)
-    assert len(told) > 3 * processes
-    assert set(company.model.waiting) == set(os.listdir(folder))
-    company.conclude()
-    company.close()
-    tally(f"{processes} processes that come and go, and tell each other's ids", url, f"{kind}: every loss counts once")
+    KINDS[kind].first(url, **many).leave()
+    post = Post(shelf / "ids")
+    work = [work_on(url, seed, calls=calls, kind=kind, post=post) for seed in range(processes)]
+    account, told = Account(url, kind=kind), []
+    for said, _ in [child.finish() for child in [Child(one) for one in work]]:
+        account.hear(said)
+        told += [one for what, ids in said if what == "told" for one in ids]
+    assert len(told) == len(set(told)) > 3 * processes
+    assert set(account.recover()) == set(post.left())

@@ -94,15 +94,6 @@ def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeyp
     assert study.status().patience == 77
 
 
-def test_the_statement_of_a_study_names_its_database(opened, url):
-    study = opened(url, **ball(privacy=sv.PureDP(1.0)))
-    printed = " ".join(str(study.privacy).split())
-    assert "hold the losses of open rounds" in printed
-    assert "without being said to be restored" in printed
-    assert ("archives and replicas" in printed) == (not url.startswith("sqlite"))
-    assert "database" not in str(sv.PrivateBandit(**ball(privacy=sv.PureDP(1.0))).privacy)
-
-
 def test_what_is_committed_is_on_the_disk_and_what_is_deleted_is_gone(opened, sqlite_url):
     """A killed process cannot show this: the settings are asserted on the live connection."""
     study = opened(sqlite_url, **sums())

@@ -3,11 +3,10 @@
 import sqlite3
 
 import pytest
-from study_tools import SOAK, Look, ball, losses_of, path_of, sums, watch
+from study_tools import losses_of, path_of, sums, watch
 
 from sampling import every
 from sottovoce.errors import UnknownAction
-from sottovoce.rounds.round import Slots
 from sottovoce.studies import verify_stored
 
 
@@ -63,31 +62,3 @@ def longest_statement(opened, url, name, rounds):
 def test_no_statement_has_a_parameter_for_each_round(opened, url):
     """Databases take some tens of thousands in a statement, and there may be any number of open rounds."""
     assert longest_statement(opened, url, "few", 2) == longest_statement(opened, url, "many", 40)
-
-
-@pytest.mark.skipif(not SOAK, reason="minutes: make soak")
-@pytest.mark.timeout(1800)
-def test_more_rounds_may_be_open_than_a_statement_has_parameters(opened, sqlite_url):
-    """SQLite takes 32,766 of them."""
-    url, many = sqlite_url, 33_000
-    arguments = sums(horizon=10**6, probe_events=1, rate=0.5)
-    study = opened(url, patience=None, **arguments)
-    study.ask()  # whose loss never comes
-    while study.status().open_rounds < many:
-        ids = study.ask(10_000).ids
-        study.tell(ids, losses_of(ids))
-    study.close()
-    assert opened(url).status().open_rounds >= many
-
-
-def test_what_is_outstanding_costs_other_calls_nothing(opened, sqlite_url, monkeypatch):
-    """Many rounds wait: asking, telling and looking count as many slots as they touch, not as many as there are."""
-    study = opened(sqlite_url, patience=None, **ball(batch_size=2000, horizon=10**6))
-    study.ask(100_000)
-    looked, unpacked = [], Slots.unpacked
-    monkeypatch.setattr(Slots, "unpacked", lambda self, data: looked.append(len(data) // 4) or unpacked(self, data))
-    ids = study.ask(10).ids
-    study.tell(ids, losses_of(ids))
-    assert study.status().outstanding == 100_000
-    assert sum(looked) <= 2 * 64  # of the chunks that are told
-    assert Look(sqlite_url).counters.clock == 100_010

@@ -6,7 +6,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import textwrap
 import threading
 from pathlib import Path
 
@@ -230,34 +229,6 @@ def test_two_studies_on_one_file_are_closed_one_by_one(opened, sqlite_url):
     assert on_record(sqlite_url, ids)
     one.close()
     assert said_by(tries_to_open(sqlite_url))[0] == "told"
-
-
-@pytest.mark.timeout(900)
-def test_spawned_processes_work_beside_an_open_study(opened, sqlite_url, tmp_path):
-    """What the refusal advises: a new interpreter inherits nothing."""
-    study = opened(sqlite_url, **sums())
-    script = tmp_path / "worker.py"
-    script.write_text(
-        textwrap.dedent("""
-            import sys
-            import sottovoce as sv
-            from study_tools import losses_of
-            with sv.Study.open(sys.argv[1], name="study") as study:
-                ids = study.ask(20).ids
-                study.tell(ids, losses_of(ids))
-                print(*ids)
-        """)
-    )
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    worker = subprocess.Popen(
-        [sys.executable, script, sqlite_url], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
-    )
-    mine = study.ask(7).ids
-    study.tell(mine, losses_of(mine))
-    study.close()
-    theirs = worker.communicate()[0].split()
-    assert len(theirs) == 20
-    assert on_record(sqlite_url, [*mine, *theirs])
 
 
 def test_a_lock_that_was_held_at_the_fork_blocks_no_child(opened, sqlite_url):

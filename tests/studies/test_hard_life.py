@@ -17,7 +17,6 @@ import pytest
 from killing import arm, warm_up, work_on
 from players import Account
 from study_tools import SOAK, Backup, Look, losses_of, place, set_clock, sums
-from tallying import tally
 
 import sottovoce as sv
 from children import Child
@@ -98,7 +97,6 @@ def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_
             account.recover()
             if stopped:
                 stops += 1
-                tally("stopped at a statement", url, "nothing lost")
     assert stops
     assert worked == stops or url.startswith("sqlite")  # a server lets everybody else go on
 
@@ -215,7 +213,6 @@ def test_rollbacks_under_running_processes_begin_lives_and_hand_nothing_out_twic
             states = {row.round: row.state for row in look.releases}
             assert all(states.get(number, DROPPED) == DROPPED for number in once_open & released)
         assert studies[0].verify().ok
-        tally("rolled back under three processes", url, "a new life" if changed else "nothing had changed")
     assert noticed
 
 
@@ -248,7 +245,6 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
             assert {place(one)[1] for one in acknowledged} <= closed | look.told().keys()
             study.tell(ids[9:], losses_of(ids[9:]))
             acknowledged += ids[9:]
-            tally("server stopped" if how == signal.SIGINT else "server crashed", url, "nothing lost")
         assert study.status().incarnation == 1
     own_server.stop(signal.SIGINT)
     own_server.copy(own_server.data, own_server.folder / "backup")
@@ -267,7 +263,6 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
     assert life > 1
     assert place(persistent(other.ask).id)[0] == life
     assert study.verify().ok
-    tally("server put back from a copy", url, "a new life")
 
 
 # ---------------------------------------------------------------------- files
@@ -297,7 +292,6 @@ def test_files_that_are_moved_at_any_moment_hold_all_that_was_acknowledged(shelf
         account.hear(said)
         account.recover()
         assert not (home / "study.db").exists()
-        tally("file moved away", url, "noticed, nothing lost")
         shutil.rmtree(home)
 
 
@@ -315,7 +309,6 @@ def test_clocks_that_jump_lose_nothing_and_hold_up_nobody(url, monkeypatch):
             account.hear(child.finish()[0])
         set_clock(monkeypatch, lambda: time.time() - 7200.0)
         account.recover()
-        tally("clocks that jump", url, "nothing lost")
     with sv.Study.open(url, name="study") as study:
         waiting = study.status().waiting
         assert waiting is None or waiting.outstanding or waiting.not_asked  # whatever was complete is closed

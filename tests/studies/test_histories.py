@@ -6,7 +6,6 @@ import pytest
 from damaging import rechain
 from histories import CASES, wander
 from small_studies import SOAK
-from tallying import tally
 
 import sottovoce as sv
 from sampling import sampled
@@ -28,7 +27,6 @@ def test_an_honest_history_has_no_fault_at_any_moment(case, shelf):
         _, found = wander(shelf, case, seed, LOOKS)
         assert not [str(one) for one in found if not one.ok], f"seed {seed}"
         released += found[-1].released
-        tally("a random history", "sqlite", "no fault invented")
     assert released > len(SEEDS)
 
 

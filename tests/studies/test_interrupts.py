@@ -14,7 +14,6 @@ from cutting import DATABASE, Player, signalled
 from onlooker import Onlooker
 from players import KINDS
 from study_tools import SOAK
-from tallying import tally
 
 from sampling import sampled
 
@@ -42,7 +41,6 @@ def ended(trial):
     """Check all that was done; nothing must have been held."""
     trial.player.end()
     trial.verdict()
-    tally("interrupted, " + trial.player.kind, trial.player.url, "nothing held", trial.count)
 
 
 @pytest.mark.parametrize(("kind", "call"), sampled([(kind, call) for kind in KINDS for call in calls_of(kind)], 9))

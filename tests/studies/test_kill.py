@@ -11,7 +11,6 @@ import pytest
 from killing import WAYS, doomed, warm_up, work_on
 from players import KINDS, Account
 from study_tools import SOAK, Look, ball, believing, curved, sums
-from tallying import tally
 
 import sottovoce as sv
 from children import Child
@@ -52,7 +51,6 @@ def kill_many(kind, url, ways, seed, exact=True, **making):
         deaths += killed
         account.hear(said)
         waiting = account.recover()
-        tally(f"killed at {'an' if way == 'erasure' else 'a'} {way}", url, "nothing lost" if killed else "lived")
     said, killed = Child(work_on(url, "the last", waiting, calls=30, kind=kind)).finish()
     assert not killed  # and it had plenty to do
     account.hear(said)
@@ -96,7 +94,6 @@ def test_a_creation_that_was_cut_short_is_begun_again(late, shelf):
             ids = study.ask(15).ids
             study.tell(ids, [0.5] * 15)
             assert study.status().asked in (15, 20)
-        tally("killed while creating", url, "nothing lost")
     assert dead > 3
 
 
@@ -128,7 +125,6 @@ def test_the_end_of_a_life_is_all_or_nothing(late, url):
             assert (status.outstanding, status.open_rounds) == (0, 0)
             assert status.incarnation > incarnation
             incarnation = status.incarnation
-        tally("killed while a life ends", url, "all or nothing")
     assert dead > 3
     assert len(generations) > 3
 
@@ -156,6 +152,5 @@ def test_what_is_out_of_time_is_given_up_once_whenever_a_process_is_killed(limit
         assert found.ok, str(found)
         assert status.told + status.forgotten + status.outstanding == status.asked
         assert status.outstanding <= (12 + 5 + 7 if "patience" in limit else 12)  # of rounds that are not out of it
-        tally("killed when losses are given up", url, "nothing lost")
     assert dead > 5
     assert status.forgotten > 20

@@ -102,17 +102,6 @@ def test_a_copy_that_nobody_pays_for_is_refused(opened, sqlite_url, tmp_path):
     assert ledger.spent == 1.0
 
 
-def test_a_backup_that_was_overtaken_is_another_life(opened, sqlite_url, ledger):
-    opened(sqlite_url, **MADE, ledger=ledger).close()
-    backup = Path(path_of(sqlite_url)).read_bytes()
-    study = opened(sqlite_url, ledger=ledger)
-    progress(study)
-    study.close()
-    Path(path_of(sqlite_url)).write_bytes(backup)
-    opened(sqlite_url, ledger=ledger, restored=True)
-    assert ledger.spent == 2.0
-
-
 def test_a_life_that_begins_in_a_running_process_is_charged(opened, sqlite_url, ledger):
     """An id from the future: the storage under this process is older than what it handed out."""
     opened(sqlite_url, **MADE, ledger=ledger).close()

@@ -6,7 +6,7 @@ import random
 import sqlite3
 
 import pytest
-from killing import die, tally
+from killing import die
 from study_tools import SOAK, losses_of, path_of, sums
 
 import sottovoce as sv
@@ -103,13 +103,3 @@ def test_nothing_is_lost_by_processes_that_work_while_others_empty_the_log(sqlit
     with sv.Study.open(sqlite_url, name="study") as study:
         assert study.status().outstanding == 0
         assert study.verify().ok
-    tally("processes that empty the log at once", sqlite_url, "no false alarm")
-
-
-def test_the_log_of_a_long_round_is_overwritten_and_does_not_grow(opened, sqlite_url):
-    """A commit that overwrites is synced in half the time of one that makes the log grow."""
-    study = opened(sqlite_url, **sums(probe_events=500, patience=None))
-    for one in study.ask(400).ids:
-        study.tell(one, 0.5)
-    frames = os.path.getsize(path_of(sqlite_url) + "-wal") // (24 + 4096)
-    assert frames < 100

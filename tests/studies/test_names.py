@@ -63,17 +63,6 @@ def test_a_set_without_names_takes_those_of_the_study(opened, sqlite_url):
     assert opened(sqlite_url, **sums(domain=sv.domains.Simplex(4))).ask().chosen[0] in DRINKS
 
 
-def test_a_study_without_names_is_given_some_by_those_who_have_them(opened, sqlite_url):
-    """As every study has none that was created before there were names."""
-    study = opened(sqlite_url, **sums())
-    assert study.ask().chosen[0] in range(4)
-    study.close()
-    study = opened(sqlite_url, **sums(domain=NAMED))
-    assert study.ask().chosen[0] in DRINKS
-    study.close()
-    assert opened(sqlite_url).domain.labels is None
-
-
 def cheapest(cost):
     return np.eye(4)[np.argmin(cost)]
 

@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, execute, lease_ahead, losses_of, set_clock, sums
+from study_tools import Look, ball, lease_ahead, losses_of, set_clock, sums
 
 from sampling import every
 from sottovoce.errors import (
     ConfigurationMismatch,
-    StudyDamaged,
 )
 from sottovoce.rounds.stores.sql.store import SqlStore
 
@@ -148,24 +147,6 @@ def test_status_says_which_round_waits_for_what(opened, sqlite_url):
     assert "it closes without them in 3," in str(study.status())
     study.change(patience=60)
     assert "without them with the next ask or in 3," in str(study.status())
-
-
-def test_what_decides_when_a_round_closes_is_checked_like_everything_else(opened, sqlite_url):
-    study = opened(sqlite_url, patience=5, **sums())
-    study.ask(14)
-    assert study.verify().ok
-    execute(sqlite_url, "UPDATE sottovoce_rounds SET full_at = NULL WHERE number = 0")
-    assert "round 0: when it was asked to its end is not in order" in str(study.verify())
-    execute(sqlite_url, "UPDATE sottovoce_rounds SET full_at = 14 WHERE number = 0")
-    assert study.verify().ok
-    for change in ("patience = 3", "patience = NULL", "deadline = 7"):
-        before = Look(sqlite_url).counters
-        execute(sqlite_url, f"UPDATE sottovoce_books SET {change}")
-        assert "the counters fail their checksum" in str(study.verify())
-        with pytest.raises(StudyDamaged):
-            opened(sqlite_url)
-        execute(sqlite_url, "UPDATE sottovoce_books SET patience = 5, deadline = NULL")
-        assert tuple(Look(sqlite_url).counters) == tuple(before)
 
 
 def test_what_was_given_up_is_not_given_back(sqlite_url, opened, monkeypatch):

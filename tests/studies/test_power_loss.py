@@ -9,7 +9,6 @@ import shutil
 
 import numpy as np
 import pytest
-from killing import tally
 from study_tools import SOAK, Look, believing, losses_of, path_of, raw, sums, watch
 
 import sottovoce as sv
@@ -82,7 +81,6 @@ def broken(history, shelf, bend, seed):
         bend(rng, folder)
         outcome = _outcome(folder, states, points)
         outcomes[outcome] += 1
-        tally("power lost", "sqlite", {"opened": "an earlier state", "found": "found by verify"}.get(outcome, outcome))
         shutil.rmtree(folder)
     return outcomes
 

@@ -7,7 +7,6 @@ import pytest
 from killing import warm_up, work_on
 from players import KINDS, Account
 from study_tools import SOAK, Look, ball, believing, losses_of, sums, watch
-from tallying import tally
 
 import sottovoce as sv
 from children import Child, forked_at_once
@@ -40,7 +39,6 @@ def test_processes_share_a_book(kind, processes, url):
         found = handle.opened.verify()
         assert found.ok, str(found)
         assert handle.counts() in (None, (len(asked), 0))
-    tally(f"{processes} processes at once", url, "totals exact")
 
 
 @pytest.mark.timeout(900)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from study_tools import believing, sums
+from study_tools import believing
 
 import sottovoce as sv
 
@@ -44,15 +44,6 @@ def test_what_an_epoch_that_is_closed_has_learned_is_not_lost(opened, sqlite_url
     assert found.rounds > 0
     study.close()
     assert opened(sqlite_url).recommend().to_dict() == found.to_dict()
-
-
-def test_plans_without_a_model_have_no_posterior_and_say_so(opened, sqlite_url):
-    study = opened(sqlite_url, **sums())
-    for _ in range(2):
-        with pytest.raises(ValueError, match=r"explores by 'designs'.*exploration='posterior' has one"):
-            study.posterior()
-        actions = study.ask(100)
-        study.tell(actions.ids, actions.x[:, 0])
 
 
 def test_the_status_says_whether_the_model_fits(opened, sqlite_url):

@@ -124,18 +124,6 @@ def test_simulated_noise_says_so_and_stays_so(opened, sqlite_url):
     assert "NOT PRIVATE" not in opened(sqlite_url, "real", **ball(privacy=sv.PureDP(1.0))).status().privacy
 
 
-def test_a_ledger_is_charged_once_for_the_life_of_a_study(opened, sqlite_url, tmp_path):
-    ledger = sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
-    for _ in range(3):
-        opened(sqlite_url, ledger=ledger, **ball(privacy=sv.PureDP(0.6))).close()
-    assert ledger.spent == 0.6
-    assert [entry.used for entry in ledger.entries] == [True]
-    with pytest.raises(sv.errors.LedgerExceeded):
-        opened(sqlite_url, "second", ledger=ledger, **ball(privacy=sv.PureDP(0.6)))
-    with pytest.raises(StudyNotFound):
-        opened(sqlite_url, "second")
-
-
 def test_a_study_is_not_copied_pickled_or_taken_through_a_fork(opened, sqlite_url):
     study = opened(sqlite_url, **sums())
     action = study.ask()

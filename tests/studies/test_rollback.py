@@ -12,15 +12,12 @@ import sqlite3
 import numpy as np
 import pytest
 from players import KINDS
-from study_tools import Backup, Look, ball, believing, curved, losses_of, path_of, place, raw, sums, watch
+from study_tools import Backup, Look, believing, curved, losses_of, path_of, place, raw, sums, watch
 
-import sottovoce as sv
-from sampling import sampled
 from sottovoce._records import unpack
 from sottovoce.errors import StorageError, StudyBehind, UnknownAction
-from sottovoce.rounds.stores.sql._book_rows import MOST, Writers
+from sottovoce.rounds.stores.sql._book_rows import MOST
 from sottovoce.rounds.stores.sql.schema import DROPPED
-from sottovoce.studies import TellCall
 
 
 def work(study, events, told=None):
@@ -81,18 +78,6 @@ def test_a_process_notices_that_its_storage_went_back_and_others_follow(kind, ca
         assert handle.counts() in (None, (17 + 48, 0))
         assert handle.stands() == other.stands()
         assert handle.opened.verify().ok
-
-
-def test_each_of_many_tells_notices_that_the_storage_went_back(opened, url):
-    study = opened(url, **sums())
-    work(study, 17)
-    backup = Backup(url)
-    ids = work(study, 30, told=20)
-    backup.put_back()
-    outcomes = study.tell_each([TellCall(one, 0.5) for one in ids[20:]])
-    assert all(isinstance(one, StudyBehind | UnknownAction) for one in outcomes)
-    assert any(isinstance(one, StudyBehind) for one in outcomes)
-    assert lives_of(url) > 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -187,25 +172,6 @@ def test_what_others_had_written_counts_too(opened, url):
         looker.status()
 
 
-def test_all_that_notice_begin_one_new_life(opened, url):
-    studies = [opened(url, **sums()) for _ in range(3)]
-    for study in studies:
-        work(study, 5)
-    backup = Backup(url)
-    old = [work(study, 7, told=3) for study in studies]
-    backup.put_back()
-    with pytest.raises(StudyBehind):
-        studies[0].ask()
-    incarnation = lives_of(url)
-    fresh = work(studies[0], 5)
-    for study, ids in zip(studies[1:], old[1:], strict=True):
-        study.ask()
-        with pytest.raises(UnknownAction, match="before the storage was restored"):
-            study.tell(ids[-1], 0.5)
-    assert lives_of(url) == incarnation
-    assert len([one for one in fresh if place(one)[1] in Look(url).told()]) == 5
-
-
 def test_a_rollback_past_the_beginning_of_a_life_begins_another(opened, url):
     study = opened(url, **sums())
     work(study, 5)
@@ -216,20 +182,6 @@ def test_a_rollback_past_the_beginning_of_a_life_begins_another(opened, url):
     with pytest.raises(StudyBehind):
         later.ask()
     assert lives_of(url) > place(ids[0])[0]
-
-
-def test_the_same_count_with_another_content_is_another_history(opened, url):
-    one, other = opened(url, **sums()), opened(url)
-    work(one, 3)
-    other.status()
-    backup = Backup(url)
-    one.ask(2)
-    other.status()
-    backup.put_back()
-    stranger = opened(url)
-    stranger.ask(4)  # as many changes as there had been
-    with pytest.raises(StudyBehind):
-        other.status()
 
 
 def test_a_file_that_was_copied_over_is_noticed(opened, sqlite_url):
@@ -280,21 +232,6 @@ def test_many_processes_that_come_and_go_are_no_rollback(opened, url):
     silent.tell(ids[1:], losses_of(ids[1:]))
     assert lives_of(url) == 1
     assert len(Look(url).counters.writers) <= 16 * MOST
-
-
-def test_writers_are_compared_by_what_they_wrote():
-    first, second = b"a" * 8, b"b" * 8
-    before = Writers().wrote(first, 3).wrote(second, 4)
-    assert before.follows(before)
-    assert before.wrote(first, 5).follows(before)
-    assert not Writers().wrote(first, 3).follows(before)
-    assert not Writers().wrote(second, 4).follows(before)
-    assert not Writers().wrote(first, 2).wrote(second, 9).follows(before)
-    crowd = before
-    for number in range(MOST):
-        crowd = crowd.wrote(number.to_bytes(8, "big"), 5 + number)
-    assert crowd.follows(before)  # all have written since: who was dropped is not known any more
-    assert not Writers(crowd.packed[:-16]).follows(before)  # not full, and they are not in it
 
 
 @pytest.mark.parametrize("call", ["one more", "the same block", "another stretch", "ask"])
@@ -377,32 +314,3 @@ def test_two_restorations_of_one_backup_are_two_lives(opened, url):
     with pytest.raises((UnknownAction, StudyBehind)):  # which one depends on whose incarnation is higher
         opened(url).tell(lives[0], losses_of(lives[0]))
     assert opened(url).status().told == 0
-
-
-PLANS = [
-    *(sums(), ball(), sums(horizon=None), ball(domain=sv.domains.Hypersimplex(5, 2))),
-    *(believing(), curved(), believing(horizon=None), curved(domain=sv.domains.Simplex(4), horizon=None)),
-]
-
-
-@pytest.mark.parametrize("arguments", sampled(PLANS, 2))
-@pytest.mark.parametrize("asked", [1, 17, 300])
-def test_every_plan_goes_on_from_what_was_released_before_a_restoration(asked, arguments, opened, sqlite_url):
-    study = opened(sqlite_url, **arguments)
-    ids = study.ask(asked).ids
-    study.tell(ids[: asked - 1], losses_of(ids[: asked - 1]))
-    before, point = study.status(), study.point
-    study.close()
-    restored = opened(sqlite_url, restored=True)
-    status = restored.status()
-    assert (status.asked, status.told, status.remaining) == (asked, asked - 1, before.remaining)
-    assert np.array_equal(status.point, point) or status.round > before.round
-    fresh = restored.ask(60)
-    assert fresh.x.shape == (60, arguments["domain"].dimension)
-    restored.tell(fresh.ids, losses_of(fresh.ids))
-    assert restored.status().round > status.round
-    after = restored.point
-    restored.close()
-    again = opened(sqlite_url)
-    assert again.status().asked == asked + 60
-    assert np.array_equal(again.point, after)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from study_tools import Look, believing, curved, execute, loss_of, losses_of
+from study_tools import Look, believing, execute, losses_of
 
 import sottovoce as sv
 from children import at_once
@@ -23,21 +23,6 @@ def work(study, segments, told=None):
 
 
 # ---------------------------------------------------------------------- what is asked
-
-
-def test_events_of_segments_add_up_and_go_on_after_a_restart(opened, sqlite_url):
-    study = opened(sqlite_url, **segmented())
-    work(study, ["phone"] * 30 + ["desktop"] * 20 + ["phone"] * 5)
-    study.tell((one := study.ask(segment="tablet")).id, loss_of(one.id))
-    study.close()
-    again = opened(sqlite_url)
-    assert again.sizes == {"phone": 35, "desktop": 20, "tablet": 1}
-    status = again.status()
-    assert (status.asked, status.told, status.outstanding, status.remaining) == (56, 56, 0, 100_000 - 56)
-    assert status.segments == (("phone", 35), ("desktop", 20), ("tablet", 1))
-    assert again.round == len(again.export()["rounds"]) > 2
-    found = again.verify()
-    assert found.ok, str(found)
 
 
 @pytest.mark.parametrize("horizon", [48, 54, 66])
@@ -138,19 +123,6 @@ def test_segments_lean_on_what_others_have_released_in_other_processes(opened, s
     assert block.x[:, 0].mean() > 0.7
     assert one.recommend(segment="phone").x[0] == 1
     assert one.recommend().verdict == "too early to say whether segments help: nothing was released yet of 1 of 3"
-
-
-def test_convex_losses_have_segments_too(opened, sqlite_url):
-    study = opened(sqlite_url, **curved(segments={"device": ["phone", "desktop"], "day": [0, 1]}))
-    wanted = [{"device": "phone", "day": place % 2} for place in range(80)]
-    for _ in range(3):
-        block = study.ask(segment=wanted)
-        study.tell(block.ids, np.clip(((block.x - 0.3) ** 2).sum(axis=1), 0, 1))
-    assert list(study.recommend()) == [("phone", 0), ("phone", 1)]
-    assert study.recommend(segment=("desktop", 1)).rounds == 0
-    assert study.posterior(segment=("phone", 1)).rounds > 0
-    assert len(study.history(segment=("phone", 1)).means) > 0
-    assert study.verify().ok
 
 
 # ---------------------------------------------------------------------- looking

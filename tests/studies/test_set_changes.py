@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 from killing import arm
 from mutations import changed, faults_of, rows_of
-from study_tools import Backup, watch
+from study_tools import Backup
 
 import sottovoce as sv
 from children import Child
 from sampling import sampled
 from sottovoce._records import checksum, pack, unpack
 from sottovoce.errors import ConfigurationMismatch, InvalidLoss, StudyBehind
-from sottovoce.studies import Catalogue
-from sottovoce.studies.telling import TellCall
+from sottovoce.studies import Catalogue, TellCall
 from tracing import PACKAGE, cut_short, lines_of
 
 DRINKS = ["tea", "coffee", "cocoa", "milk", "water", "juice", "mate", "chai"]
@@ -133,15 +132,6 @@ def test_a_set_that_was_never_played_is_passed_over(sqlite_url, opened):
     study.change(domain=SECOND)
     assert names(work(study, 2)) <= set(SECOND.labels)
     assert study.verify().ok
-
-
-def test_what_memory_plays_a_study_plays(changing):
-    """With the same seed: noise differs, and with it all but what follows from none."""
-    memory = sv.PrivateBandit(**making())
-    work(memory, 2)
-    memory.change(domain=SECOND)
-    assert memory.ask_round().x.shape[1] == 6
-    assert memory.plan == changing.plan
 
 
 WIDER = {"domain": CHOSEN(DRINKS[:6], k=2), "segments": ["bar", "shop"]}  # which are to play six
@@ -275,63 +265,6 @@ def test_a_process_that_has_not_heard_of_a_wider_set_takes_no_rows_of_another_wi
     study.forget(study.outstanding().ids)
     work(other)
     assert other.verify().ok
-
-
-def test_whoever_has_asked_tells_without_a_look_at_sets_and_names_cost_two_looks_a_round(url, opened, monkeypatch):
-    """Not two an event; and as many whatever was clicked."""
-    study = opened(url, name="study", **making())
-    work(study)
-    study.change(domain=THIRD)
-    work(study)
-    said = []
-    watch(before=said.append, put=monkeypatch.setattr)
-
-    def looks(size, told):
-        actions = study.ask(size)
-        said.clear()
-        study.tell(actions.ids, [told(one) for one in actions.chosen])
-        return sum(one.startswith(("SELECT stream, round FROM", "SELECT first")) for one in said)
-
-    assert not looks(8, lambda _: [-1.0, 0.0, 0.0])
-    for clicks in (0, 1, 3):
-        assert looks(1, lambda chosen, n=clicks: dict.fromkeys(chosen[:n], -1.0)) == 2
-        assert looks(8, lambda chosen, n=clicks: dict.fromkeys(chosen[:n], -1.0)) == 2
-
-
-MANY = [f"item {i}" for i in range(160)]
-
-
-def test_a_large_catalogue_that_changes_often_is_stored_once_and_read_as_it_was(url, opened, monkeypatch):
-    """By references to the set before, also where another process has changed it a moment ago."""
-    study, other = (opened(url, name="study", **making(domain=CHOSEN(MANY[:100], k=3))) for _ in range(2))
-    sets, sizes = [], []
-
-    def change(whose, labels):
-        sets.append(CHOSEN(labels, k=3))
-        whose.change(domain=sets[-1])
-        sizes.append(len(pack(study._store.common)))
-
-    for turn in range(1, 6):
-        change(study, [*MANY[10 * turn : 100], *MANY[100 : 100 + 10 * turn]])
-    assert max(np.diff(sizes)) < sizes[0] / 4
-    change(study, [*MANY[:100:2], *MANY[100::2]])  # in another order, with some that return
-    amend = other._store.amend
-
-    def later(common):
-        change(study, MANY[40:140])
-        amend(common)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(other._store, "amend", later)
-        change(other, MANY[20:150])
-    sets[-2:] = sets[:-3:-1]  # the one that was meanwhile came first
-    change(other, [*MANY[30:150], "new"])
-    for whose in (study, other, opened(url, name="study")):
-        work(whose)
-        assert [one.domain.labels for one in whose._policy.problems[1:]] == [one.labels for one in sets]
-        assert whose.verify().ok
-    with Catalogue(url) as listed:
-        assert listed.entries()[0].domain == repr(sets[-1])
 
 
 def test_a_study_is_found_by_the_set_that_it_began_with_and_by_the_one_that_it_has(changing, url, opened):

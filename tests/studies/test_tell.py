@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from study_tools import Look, lease_ahead, losses_of, place, probing, set_clock, sums, watch
+from study_tools import Look, losses_of, place, probing, set_clock, sums, watch
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StorageError, UnknownAction, WrongReport
@@ -93,21 +93,6 @@ ONE = Recorded(1, 0, 0)
 _names = iter(range(10**9))
 
 
-def test_the_same_numbers_are_released_as_by_single_calls(opened, url):
-    losses = np.random.default_rng(1).random(60)
-    released = []
-    for name, together in (("alone", 1), ("together", 7)):
-        options = sums(privacy=sv.PureDP(1.0), noise=sv.SimulatedNoise(3), seed=2)
-        study = opened(url, name=name, **options)
-        asked = [study.ask(12) for _ in range(5)]
-        ids = np.concatenate([one.ids for one in asked]).tolist()
-        for start in range(0, 60, together):
-            calls = [TellCall(one, loss) for one, loss in zip(ids, losses, strict=True)][start : start + together]
-            study.tell_each(calls)
-        released.append(study.export()["rounds"])
-    assert released[0] == released[1]
-
-
 def test_a_call_that_is_refused_leaves_the_others_alone(opened, sqlite_url):
     study = opened(sqlite_url, name="s", **sums())
     ids = [study.ask().id for _ in range(7)]
@@ -176,15 +161,6 @@ def test_who_called_hears_of_it_before_rounds_are_closed(opened, url, monkeypatc
     assert study.round == 1
 
 
-def test_calls_of_one_chunk_take_one_statement(opened, url, monkeypatch):
-    study = opened(url, name="s", **sums())
-    ids = study.ask(12).ids.tolist()
-    sent = []
-    watch(sent.append, put=monkeypatch.setattr)
-    assert study.tell_each([TellCall(one, 0.5) for one in ids[4:10]]) == [ONE] * 6
-    assert [one[:23] for one in sent if "sottovoce" in one] == ["UPDATE sottovoce_chunks"]
-
-
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_batches_add_up(url, data):
@@ -221,23 +197,6 @@ def test_what_cannot_be_recorded_is_not_and_can_be_told_again(opened, url, monke
             study.tell_each(calls)
     assert study.status().told == 0
     assert study.tell_each(calls) == [ONE] * 4
-
-
-def test_slots_that_were_given_back_are_told_by_a_process_that_knew_their_chunk(opened, url, monkeypatch):
-    """What a process had in hand is given back when it closes, and asked by another; whoever told before tells on."""
-    lease_ahead(monkeypatch)
-    asking, teller = opened(url, name="s", **sums(probe_events=30)), opened(url, name="s")
-    ids = [asking.ask().id for _ in range(20)]
-    assert teller.tell_each([TellCall(one, 0.5) for one in ids]) == [ONE] * 20
-    before = Look(url, "s").counters.clock
-    assert before >= 24
-    asking.close()
-    after = opened(url, name="s")
-    more = [after.ask().id for _ in range(4)]
-    assert all(place(one)[1] < before for one in more)
-    assert teller.tell_each([TellCall(more[0], 0.5), TellCall(more[1:], [0.5] * 3)]) == [ONE, Recorded(3, 0, 0)]
-    assert teller.status().told == 24
-    assert teller.verify().ok
 
 
 def test_no_loss_is_in_print():

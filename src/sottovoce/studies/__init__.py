@@ -13,8 +13,7 @@ from sottovoce.studies.catalogue import (
 from sottovoce.studies.exporting import export_lines
 from sottovoce.studies.history import History
 from sottovoce.studies.statement import StudyStatement, state_stored
-from sottovoce.studies.study import Study
-from sottovoce.studies.telling import TellCall
+from sottovoce.studies.study import Study, TellCall
 from sottovoce.studies.verifying.verification import Verification, verify_stored
 
 __all__ = [

@@ -5,8 +5,7 @@ weights). The numbers carry their noise, the weights are public, and nothing her
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,29 +71,10 @@ class History:
 NO_HISTORY = History(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-def history_of(store: Store, policy: BanditPolicy, stream: int, earlier: History | None, most: int) -> History:
-    """Return the history of a study: `earlier` with what was released since, the newest `most` rounds of it."""
-    incarnation, closed = store.incarnation, store.closed().get(stream, 0)
-    begin = NO_HISTORY if earlier is None or earlier.incarnation != incarnation else earlier
-    found = store.releases(stream, max(begin.seen, closed - most))
-    changes, changed_at = _changes(policy, stream)
-    grown = _added(begin, found, policy, most)
-    return replace(grown, seen=closed, changes=changes, changed_at=changed_at, incarnation=incarnation)
-
-
-def _changes(policy: BanditPolicy, stream: int) -> tuple[int, int | None]:
-    """Return how often the newest epoch has forgotten all, and when it did last."""
-    newest = policy.stream(stream).current
-    belief = newest.explorer.belief
-    if belief is None or not belief.resets:
-        return 0, None
-    return belief.resets, newest.before + belief.pace.since
-
-
-def _added(before: History, found: Sequence[Release], policy: BanditPolicy, most: int) -> History:
-    """Return a history with more rounds; one whose numbers say nothing of a mean is left out, and why is said."""
-    rows, why = [], before.why
-    for release in found:
+def history_of(store: Store, policy: BanditPolicy, stream: int, most: int) -> History:
+    """Return the history of a study, the newest `most` rounds; one whose numbers say nothing of a mean is left out."""
+    closed, rows, why = store.closed().get(stream, 0), [], ""
+    for release in store.releases(stream, max(0, closed - most)):
         if release.numbers is None or not release.wanted:
             continue
         one, (numbers, weights) = release.round, release.numbers[:2]  # and not their squares
@@ -107,12 +87,28 @@ def _added(before: History, found: Sequence[Release], policy: BanditPolicy, most
             why = _SIGNED
         else:
             rows.append((one.number, one.position + one.size, *_mean(plan, policy.problem, numbers, weights)))
-    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
-    numbers, ends, means, deviations = (
-        np.concatenate([old, new.astype(old.dtype)])[-most:]
-        for old, new in zip((before.rounds, before.ends, before.means, before.deviations), columns, strict=True)
+    rounds, ends, means, deviations = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    changes, changed_at = _changes(policy, stream)
+    return History(
+        rounds.astype(np.int64),
+        ends.astype(np.int64),
+        means,
+        deviations,
+        "" if rows else why,
+        closed,
+        changes,
+        changed_at,
+        store.incarnation,
     )
-    return History(numbers, ends, means, deviations, why="" if len(numbers) else why)
+
+
+def _changes(policy: BanditPolicy, stream: int) -> tuple[int, int | None]:
+    """Return how often the newest epoch has forgotten all, and when it did last."""
+    newest = policy.stream(stream).current
+    belief = newest.explorer.belief
+    if belief is None or not belief.resets:
+        return 0, None
+    return belief.resets, newest.before + belief.pace.since
 
 
 def _mean_of_items(plan: Plan, problem: Problem, release: Release) -> tuple[float, float]:

@@ -143,15 +143,9 @@ def _is_newest(base: Database, name: str, stored: BanditConfiguration, domain: D
 
 
 def stored_configuration(made: Record, domain: Domain | None) -> BanditConfiguration:
-    """Return what a study was made with; `domain` is needed where the stored record does not hold it.
-
-    A study that was created without names may be given some by whoever opens it, for as long as it is open there.
-    """
+    """Return what a study was made with; `domain` is needed where the stored record does not hold it."""
     plain = {"patience": "auto", **part(made, "configuration")}
-    if domain is None or plain["domain"] is None:
-        return BanditConfiguration.from_record(plain, domain)
-    stored = BanditConfiguration.from_record(plain)
-    return replace(stored, domain=domain) if stored.domain.labels is None and domain.labels is not None else stored
+    return BanditConfiguration.from_record(plain, domain if plain["domain"] is None else None)
 
 
 def _source(request: OpenRequest, *, simulated: bool) -> NoiseSource:

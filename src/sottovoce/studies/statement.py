@@ -5,7 +5,8 @@ that others are using, that is at its end, or whose noise is simulated. It holds
 """
 
 import stat
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 from sottovoce._records import Record, unpack
 from sottovoce.domains import Domain
@@ -19,13 +20,13 @@ from sottovoce.privacy import NoiseSource, PrivacyStatement, SecureNoise, Simula
 from sottovoce.rounds.stored import as_stored, book_name
 from sottovoce.rounds.stores.sql._book_rows import read_counters
 from sottovoce.rounds.stores.sql.books import BookCounts, StoredBook, counts_of, prepare
-from sottovoce.rounds.stores.sql.database import Database, Row, open_database
+from sottovoce.rounds.stores.sql.database import Database, open_database
 from sottovoce.studies.opening import found_study, stored_configuration
 from sottovoce.studies.verifying.verification import Verification, verify_in
 
 
-@dataclass(frozen=True)
-class StudyStatement:
+@dataclass(frozen=True, kw_only=True)
+class StudyStatement(BookCounts):
     """What a study promises, and where it stands: public facts and counts only.
 
     Attributes
@@ -40,14 +41,6 @@ class StudyStatement:
         What losses are clipped to, and how many events there will be; None if unknown.
     mechanism
         What adds the noise, by its name.
-    asked, told, forgotten
-        Events that were handed out; losses that were told, and that were given up.
-    rounds, released, dropped, open_rounds
-        Rounds that are closed; of these released, and dropped by a restoration unreleased; and rounds that are open.
-    incarnation
-        1, unless the storage was said to be restored from a backup.
-    erasure_pending
-        Closed rounds whose losses may linger in the database's log.
     charged_as
         The entry of a ledger under which the study was charged; None if it was charged to none.
     reachable
@@ -64,15 +57,6 @@ class StudyStatement:
     loss_range: tuple[float, float]
     horizon: int | None
     mechanism: str
-    asked: int
-    told: int
-    forgotten: int
-    rounds: int
-    released: int
-    dropped: int
-    open_rounds: int
-    incarnation: int
-    erasure_pending: int
     charged_as: str | None
     reachable: bool
     verification: Verification | None = None
@@ -116,50 +100,20 @@ def state_stored(url: str, name: str, *, domain: Domain | None = None, verify: b
 def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) -> StudyStatement:
     """Return the statement of a study of a storage."""
     prepare(base)
-
-    def look() -> tuple[StoredBook, BookCounts, list[Row], list[Row], bool, Record]:
-        stored = found_study(base, name)
-        read_counters(base, stored.book)  # counts that fail their checksum are stated by nobody
-        charges = base.run(
-            "SELECT entry FROM sottovoce_ledger_tokens WHERE book = ? AND token IS NOT NULL", stored.book
-        )
-        newest = base.run(
-            "SELECT believed FROM sottovoce_streams WHERE book = ? AND believed IS NOT NULL ORDER BY stream LIMIT 1",
-            stored.book,
-        )
-        counted = bool(base.run("SELECT 1 FROM sottovoce_counting WHERE book = ?", stored.book))
-        ((common,),) = base.run("SELECT common FROM sottovoce_books WHERE book = ?", stored.book)
-        known = {} if common is None else unpack(bytes(common))
-        return stored, counts_of(base, stored.book), charges, newest, counted, known
-
-    stored, counts, charges, newest, counted, common = base.transaction(look)
-    found = _stated(base, name, stored.made, domain, counts, charges, newest, counted, common)
-    return replace(found, verification=verify_in(base, name, domain)) if verify else found
-
-
-def _stated(
-    base: Database,
-    name: str,
-    made: Record,
-    domain: Domain | None,
-    counts: BookCounts,
-    charges: list[Row],
-    newest: list[Row],
-    counted: bool,
-    common: Record,
-) -> StudyStatement:
-    configuration = stored_configuration(made, domain)
+    stored, counts, charged_as, believed, counted, common = base.transaction(lambda: _read(base, name))
+    configuration = stored_configuration(stored.made, domain)
     problems = problems_of(configuration.problem(), common)
-    problem = problems[-1]
-    source: NoiseSource = SimulatedNoise(0) if made["simulated"] else SecureNoise()  # nothing is drawn from it
-    if newest:
-        *_, number, plain = unpack(bytes(newest[0][0]))["planned"][-1]
+    problem, known = problems[-1], problems[-1].domain
+    if believed is not None:
+        *_, number, plain = unpack(bytes(believed))["planned"][-1]
         problem, plan = problems[number], Plan.from_dict(plain)
     else:
         plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
+    # Nothing is drawn from the source.
+    source: NoiseSource = SimulatedNoise(0) if stored.made["simulated"] else SecureNoise()
     privacy = describe(problem, plan, source, doubling=configuration.horizon is None, counted=counted)
-    known = problems[-1].domain
     return StudyStatement(
+        **vars(counts),
         name=name,
         storage=base.name,
         privacy=as_stored(privacy, base),
@@ -168,18 +122,26 @@ def _stated(
         loss_range=configuration.loss_range,
         horizon=configuration.horizon,
         mechanism=plan.mechanism,
-        asked=counts.asked,
-        told=counts.told,
-        forgotten=counts.forgotten,
-        rounds=counts.closed,
-        released=counts.released,
-        dropped=counts.dropped,
-        open_rounds=counts.open_rounds,
-        incarnation=counts.incarnation,
-        erasure_pending=counts.erasure_pending,
-        charged_as=charges[0][0] if charges else None,
+        charged_as=charged_as,
         reachable=_reachable(base),
+        verification=verify_in(base, name, domain) if verify else None,
     )
+
+
+def _read(base: Database, name: str) -> tuple[StoredBook, BookCounts, str | None, bytes | None, bool, Record]:
+    """Return what is stored of a study: of its making, counts, ledger entry, what is believed, people, sets."""
+    stored = found_study(base, name)
+    read_counters(base, stored.book)  # counts that fail their checksum are stated by nobody
+
+    def first(query: str) -> Any:
+        return next((value for (value,) in base.run(f"SELECT {query}", stored.book)), None)
+
+    charged_as = first("entry FROM sottovoce_ledger_tokens WHERE book = ? AND token IS NOT NULL")
+    believed = first("believed FROM sottovoce_streams WHERE book = ? AND believed IS NOT NULL ORDER BY stream LIMIT 1")
+    counted = first("1 FROM sottovoce_counting WHERE book = ?") is not None
+    common = first("common FROM sottovoce_books WHERE book = ?")
+    known = {} if common is None else unpack(bytes(common))
+    return stored, counts_of(base, stored.book), charged_as, believed, counted, known
 
 
 def _reachable(base: Database) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, NamedTuple, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,8 @@ from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spel
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.privacy.promise import spent_words, warn_of
-from sottovoce.rounds.book import Recorded, recorded_of
+from sottovoce.rounds.book import Recorded
 from sottovoce.rounds.round import TextIds
-from sottovoce.rounds.store import WAITING
 from sottovoce.rounds.stored import OpenedBook, as_stored, book_name
 from sottovoce.rounds.stores.sql.books import counts_of
 from sottovoce.rounds.stores.sql.store import SqlStore
@@ -35,8 +34,28 @@ from sottovoce.studies.exporting import exported
 from sottovoce.studies.history import History, history_of
 from sottovoce.studies.opening import OpenRequest, checked_waiting, in_words, open_study
 from sottovoce.studies.statement import StudyStatement, state_in
-from sottovoce.studies.telling import Outcomes, TellCall
 from sottovoce.studies.verifying.verification import Verification, verify_in
+
+
+class TellCall(NamedTuple):
+    """One call of tell, among others: as for `Study.tell`.
+
+    Attributes
+    ----------
+    ids, losses, report, late
+        As the arguments of `Study.tell`.
+    """
+
+    ids: Any
+    losses: Any = None
+    report: Any = None
+    late: str = "error"
+
+    def __repr__(self) -> str:
+        return f"TellCall(late={self.late!r})"  # losses are never in print
+
+
+Outcomes = list[Recorded | Exception]
 
 
 class Study(Optimizer):
@@ -195,16 +214,17 @@ class Study(Optimizer):
         if self._itemised and len({losses.shape[1] for _, losses in read.values()}) > 1:
             return self._tell_each(calls, on_record)  # one of them was the first that is heard of a wider set
         filled = self._recorded_at_once(list(read.values()))
-        if filled is not None:
-            found |= {place: Recorded(len(ids), 0, 0) for place, (ids, _) in read.items()}
-        else:
-            filled = set()
-            for place, (ids, losses) in read.items():
-                found[place] = self._recorded(ids, losses, calls[place].late, filled)
+        for place, (ids, losses) in read.items():
+            found[place] = Recorded(len(ids), 0, 0)
+            if filled is None:  # one of them is not as it should be: each by itself
+                try:
+                    found[place] = self._record_block(ids, losses, calls[place].late, "ignore")
+                except (SottovoceError, ValueError, TypeError) as refused:
+                    found[place] = refused
         outcomes = [found[place] for place in range(len(calls))]
         if on_record is not None:
             on_record(outcomes)
-        self._release(filled)
+        self._release(filled or set())
         return outcomes
 
     def _read_call(self, call: TellCall) -> tuple[Integers, NDArray[Any]]:
@@ -225,19 +245,6 @@ class Study(Optimizer):
             return self._store.record(ids, self._policy.grid.quantise(as_floats(losses)))
         except InvalidLoss:
             return None
-
-    def _recorded(self, ids: Integers, losses: NDArray[Any], late: str, filled: set[int]) -> Recorded | Exception:
-        """Record one call, or say why not; add streams that may have a complete round."""
-        try:
-            states = self._acceptable(ids, late, "ignore")
-            kept = states == WAITING
-            told = self._store.record(ids[kept], self._policy.grid.quantise(as_floats(losses[kept])))
-        except (SottovoceError, ValueError, TypeError) as refused:
-            return refused
-        if told is None:
-            return self._recorded(ids, losses, late, filled)  # another process has told some of it meanwhile
-        filled |= told
-        return recorded_of(states)
 
     # ------------------------------------------------------------------ closing rounds
 
@@ -342,7 +349,7 @@ class Study(Optimizer):
         return Status(
             self.name,
             counts.incarnation,
-            counts.closed,
+            counts.rounds,
             counts.open_rounds,
             self.asked,
             counts.told,
@@ -350,7 +357,7 @@ class Study(Optimizer):
             sum(one.waiting for one in self._store.open_rounds()),
             self.remaining,
             self.privacy.headline,
-            spent_words(mine, told=counts.told, rounds=counts.closed),
+            spent_words(mine, told=counts.told, rounds=counts.rounds),
             point,
             self._store.erase(),
             self.patience,
@@ -373,13 +380,11 @@ class Study(Optimizer):
             return FirstOpenRound(one.round.number, one.waiting, wanted, one.round.size - one.asked, left, seconds)
         return None
 
-    def history(self, earlier: History | None = None, *, most: int = 2_000, segment: Any = None) -> History:
+    def history(self, *, most: int = 2_000, segment: Any = None) -> History:
         """Return what was released, round after round, and how often the world was seen to change; see `History`.
 
         Parameters
         ----------
-        earlier
-            What was returned before, by this study: then only what was released since is read.
         most
             How many rounds at most: the newest ones.
         segment
@@ -399,11 +404,11 @@ class Study(Optimizer):
         """
         newest = whole("most", most)
         self._tend()
-        with self._lock: return self._history(segment, earlier, newest)  # noqa: E701  # fmt: skip
+        with self._lock: return self._history(segment, newest)  # noqa: E701  # fmt: skip
 
-    def _history(self, segment: Any, earlier: History | None, most: int) -> History:
+    def _history(self, segment: Any, most: int) -> History:
         self._catch_up()
-        return history_of(self._store, self._policy, self._stream_of(segment), earlier, most)
+        return history_of(self._store, self._policy, self._stream_of(segment), most)
 
     def verify(self) -> Verification:
         """Check every checksum and invariant of what is stored, and compute the point again; see `Verification`.

@@ -32,17 +32,17 @@ Histories = dict[Any, History]
 """By segment; of a study without segments, that of None."""
 
 
-def look_learned(study: Study, earlier: Histories | None = None) -> dict[str, Any]:
-    """Return what a study has learned, for `learned.html`; `earlier` is what its histories were at the last look.
+def look_learned(study: Study) -> dict[str, Any]:
+    """Return what a study has learned, for `learned.html`.
 
-    These are under `histories`, to go on from. `drawing` is the recommendation as people think of it, `sure` says how
+    `drawing` is the recommendation as people think of it, `sure` says how
     sure it is, `alarms` tell of a model that does not fit, and of a world that changed; `beliefs` are charts of
     posteriors, of the study or of its largest segments by their names; `rounds` is a chart of the released means.
     """
-    found, before = study.recommend(), earlier or {}
+    found = study.recommend()
     segmented = found if isinstance(found, SegmentedRecommendation) else None
     whose = _largest(found)
-    histories = {one: _history(study, one, before.get(one)) for one in whose}
+    histories = {one: _history(study, one) for one in whose}
     beliefs = {one: known for one in whose if (known := _belief_of(study, one)) is not None}
     shown = [
         (_called(one), show_belief(known, _best(found, one), who="this study" if one is None else _called(one)))
@@ -81,8 +81,8 @@ def _best(found: Recommendation, segment: Any) -> Floats:
     return found.x if not isinstance(found, SegmentedRecommendation) else found[segment].x
 
 
-def _history(study: Study, segment: Any, earlier: History | None) -> History:
-    return study.history(earlier) if segment is None else study.history(earlier, segment=segment)
+def _history(study: Study, segment: Any) -> History:
+    return study.history() if segment is None else study.history(segment=segment)
 
 
 def _belief_of(study: Study, segment: Any) -> Posterior | None:

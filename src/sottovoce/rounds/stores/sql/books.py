@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -169,7 +170,8 @@ def streams_of(base: Database, book: int) -> list[str]:
     return [name for (name,) in base.run("SELECT name FROM sottovoce_streams WHERE book = ? ORDER BY stream", book)]
 
 
-class BookCounts(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class BookCounts:
     """Counts of a book.
 
     Attributes
@@ -178,7 +180,7 @@ class BookCounts(NamedTuple):
         1, unless it was restored.
     asked
         Events that were handed out, or that some process has in hand.
-    closed, released, dropped, open_rounds
+    rounds, released, dropped, open_rounds
         Rounds: closed; of these released, and dropped by a restoration; and open.
     told, forgotten, waiting
         Events with their loss, without it for good, and without it so far.
@@ -190,7 +192,7 @@ class BookCounts(NamedTuple):
 
     incarnation: int
     asked: int
-    closed: int = 0
+    rounds: int = 0
     released: int = 0
     dropped: int = 0
     open_rounds: int = 0
@@ -245,16 +247,16 @@ def counts_of_all(base: Database, book: int | None = None) -> dict[int, BookCoun
         nobodys = slots // slot_bytes - reserved + given_back.get(number, 0)  # slots that wait, and were not leased
         waiting = max(0, left - nobodys)
         found[number] = BookCounts(
-            incarnation,
-            clock,
-            count,
-            with_numbers,
-            dropped,
-            open_rounds,
-            told,
-            missing,
-            waiting,
-            overdue,
-            max(0, count - erased),
+            incarnation=incarnation,
+            asked=clock,
+            rounds=count,
+            released=with_numbers,
+            dropped=dropped,
+            open_rounds=open_rounds,
+            told=told,
+            forgotten=missing,
+            waiting=waiting,
+            overdue=overdue,
+            erasure_pending=max(0, count - erased),
         )
     return found
