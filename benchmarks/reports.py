@@ -18,7 +18,7 @@ from selenium.webdriver.chrome.service import Service
 
 from benchmarks.harness import show
 from sottovoce.lab import Cell, Result, Sweep, run_cell
-from sottovoce.lab.sweeps.records import row_of, write_record
+from sottovoce.lab.sweeps.swept import row_of, write_record
 from sottovoce.report import sweep_report
 
 EPSILONS, HORIZONS, SEEDS, REPEATS = (0.1, 0.3, 1.0, 3.0, 10.0), (1_000, 2_000, 4_000), 14, 7
@@ -51,8 +51,6 @@ def large_sweep(folder):
         row = {**{name: getattr(outcome.result, name) for name in Result.__slots__}, "cell": cell}
         write_record(sweep.record_path(cell), Result(**{**row, "regret": row["regret"] * rng.uniform(0.8, 1.2)}))
         outcome.run.save(sweep.run_path(cell))
-        with open(sweep.point_path(cell), "wb") as file:
-            np.savez(file, point=outcome.point)
     return sweep.refreshed()
 
 
@@ -69,7 +67,7 @@ def picture_page(sweep, path, charts):
         content = io.BytesIO()
         figure.savefig(content)
         images.append(f'<img src="data:image/png;base64,{base64.b64encode(content.getvalue()).decode()}">')
-    rows = ("<tr>" + "".join(f"<td>{escape(text)}" for text in row_of(one).values()) for one in sweep.results)
+    rows = ("<tr>" + "".join(f"<td>{escape(str(text))}" for text in row_of(one).values()) for one in sweep.results)
     path.write_text(f"<!doctype html><title>plain</title>{''.join(images)}<table>{''.join(rows)}</table>")
     return path
 

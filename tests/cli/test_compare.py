@@ -23,7 +23,7 @@ def narrow(monkeypatch):
 def inline(monkeypatch):
     """Run cells in this process: starting others is most of the time, and has its own tests."""
     monkeypatch.setattr(
-        sweeping, "_over_processes", lambda cells, task, jobs: (sweeping.attempt(task, cell, {}) for cell in cells)
+        sweeping, "_over_processes", lambda cells, task, jobs: (sweeping.attempt(task, cell) for cell in cells)
     )
 
 

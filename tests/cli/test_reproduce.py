@@ -5,6 +5,7 @@ import pytest
 from sottovoce.cli import main
 from sottovoce.lab import Result, Sweep
 from sottovoce.lab.reproduction.extent import Base, Extent, reproduction_grid
+from sottovoce.lab.sweeps.running import Outcome
 
 TINY = Extent(
     Base(dimension=2, horizon=300, epsilon=1.0),
@@ -24,7 +25,8 @@ def command(monkeypatch, tmp_path, capsys):
         for cell in cells:
             dimension = int(cell.problem.partition("dimension=")[2].partition(",")[0] or 19)
             lost = (0.9 if cell.algorithm.startswith("paper") else 0.1) * cell.horizon * (1 + 0.01 * cell.seed)
-            yield Result(cell, "done", dimension=dimension, regret=lost, never_learning=0.5 * cell.horizon, seconds=1.0)
+            figures = {"regret": lost, "never_learning": 0.5 * cell.horizon, "seconds": 1.0}
+            yield Outcome(Result(cell, "done", dimension=dimension, **figures))
 
     monkeypatch.setattr("sottovoce.lab.sweeps.sweeping._over_processes", invented)
     monkeypatch.setattr("sottovoce.cli.reproduce.SMALL", TINY)

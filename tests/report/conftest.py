@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from sottovoce.lab import Cell, Result, Run, RunDetails, Sweep
+from sottovoce.lab.algorithms import streams
 from sottovoce.lab.problems.naming import make_problem
-from sottovoce.lab.seeding import streams
-from sottovoce.lab.sweeps.records import write_record
+from sottovoce.lab.sweeps.swept import write_record
 from sottovoce.privacy import NoPrivacy, PureDP
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 SIMULATED = "epsilon = {:g}, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)"
 
 
-def a_run(cell, regret, never, headline):
+def a_run(cell, regret, never, headline, point=()):
     """A run whose curves end at the given regrets."""
     events = np.linspace(cell.horizon / 50, cell.horizon, 50).astype(np.int64)
     shape = np.sqrt(events / cell.horizon)
@@ -37,7 +37,8 @@ def a_run(cell, regret, never, headline):
         plan_rows=(("method", "frames with probe-sums"), ("regret", "at most 0.5 per event")),
         privacy_rows=(("Private", "one event's loss."), ("Promise", headline)),
     )
-    return Run(events, events // 10, best + regret * shape, best, best + never * events / cell.horizon, details)
+    lost = best + regret * shape, best, best + never * events / cell.horizon
+    return Run(events, events // 10, *lost, details, point=np.array(point))
 
 
 def write_sweep(
@@ -59,15 +60,13 @@ def write_sweep(
         never = 0.4 * cell.horizon * (1 + 0.01 * cell.seed)
         result = Result(cell, "done", "", 9, regret, never, 2.5 * regret, 1e-9, 50, 7, 0.1 + 0.01 * number, words)
         write_record(sweep.record_path(cell), result)
-        a_run(cell, regret, never, words).save(sweep.run_path(cell))
         if cell.problem not in points:
             try:
                 domain = make_problem(cell.problem, seed=streams(cell.seed).environment).domain
                 points[cell.problem] = domain.center
             except ValueError:
                 points[cell.problem] = np.array([0.25, -0.5, 1.0])
-        with open(sweep.point_path(cell), "wb") as file:
-            np.savez(file, point=points[cell.problem])
+        a_run(cell, regret, never, words, points[cell.problem]).save(sweep.run_path(cell))
     sweep.write_results()
     return sweep.refreshed()
 

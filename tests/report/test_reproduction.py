@@ -11,7 +11,7 @@ from sampling import every
 from sottovoce.lab import Result, Sweep, make_problem
 from sottovoce.lab.reproduction.claims import WORDS, claims
 from sottovoce.lab.reproduction.extent import Base, Extent, reproduction_grid
-from sottovoce.lab.sweeps.records import write_record
+from sottovoce.lab.sweeps.swept import write_record
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.paper import paper_draft
 from sottovoce.plans.problem import Problem

@@ -92,14 +92,6 @@ def test_where_nothing_failed_nothing_is_said_to_have_failed(make_sweep, read_pa
     assert "No cell failed" in page.text
 
 
-def test_slopes_are_shown(page):
-    """Regrets here are a power of 3/4 of the horizon, times a little that depends on the cell."""
-    rows = [row for row in page.table("slopes-table") if row[0][1] == "events"]
-    assert len(rows) == 4
-    for row in rows:
-        assert float(row[4][0]) == pytest.approx(0.75, abs=0.1)
-
-
 def test_simulated_noise_has_a_banner(page):
     assert [one.attributes["id"] for one in page.tags(cls="banner")] == ["not-private"]
     assert "NOT PRIVATE" in page.tags(cls="banner")[0].text

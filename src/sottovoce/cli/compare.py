@@ -24,9 +24,8 @@ from sottovoce.cli import parsing
 from sottovoce.cli.folders import check_folder
 from sottovoce.errors import SweepStopped
 from sottovoce.lab import ALGORITHMS, Cell, Standing, Sweep, grid, sweep
-from sottovoce.lab.grouping import gather
 from sottovoce.lab.problems import PROBLEMS
-from sottovoce.lab.summary import Summary, failures, summarise
+from sottovoce.lab.summary import Summary, failures, gather, summarise
 
 NOTHING_DONE, STOPPED, INTERRUPTED = 1, 1, 130
 LONGEST = 60  # characters of a folder's name that come from problems
@@ -126,8 +125,8 @@ def _words(standing: Standing, seconds: float) -> str:
     words = f"cells: {standing.done} done, {standing.failed} failed, {standing.left} left"
     if standing.events_done and standing.left:
         words += f" · {standing.events_done / seconds:,.0f} events/s"
-    if standing.seconds_left is not None and standing.left:
-        minutes, rest = divmod(round(standing.seconds_left), 60)
+        left = (standing.events_total - standing.events_done) * seconds / standing.events_done
+        minutes, rest = divmod(round(left), 60)
         words += f" · about {f'{minutes} min ' if minutes else ''}{rest} s left"
     return words
 

@@ -33,14 +33,15 @@ from sottovoce.lab.simulation.segmented import (
 from sottovoce.lab.simulation.worlds import (
     MovingTarget as MovingTarget,
     NoisyLinear as NoisyLinear,
-    Switching as Switching,
 )
-from sottovoce.lab.sweeps import (
+from sottovoce.lab.sweeps.cell import (
     Cell as Cell,
     Result as Result,
-    Standing as Standing,
-    Sweep as Sweep,
     grid as grid,
-    run_cell as run_cell,
+)
+from sottovoce.lab.sweeps.running import run_cell as run_cell
+from sottovoce.lab.sweeps.sweeping import (
+    Standing as Standing,
     sweep as sweep,
 )
+from sottovoce.lab.sweeps.swept import Sweep as Sweep

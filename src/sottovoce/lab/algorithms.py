@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from sottovoce._written import read
 from sottovoce.lab.baselines import BASELINES, Baseline
 from sottovoce.lab.problems import DecisionProblem
-from sottovoce.lab.seeding import Streams
 from sottovoce.learning import Plan
 from sottovoce.plans.paper import paper_draft
 from sottovoce.plans.problem import Problem
@@ -17,6 +18,28 @@ from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoPrivacy, Pur
 
 DELTA = 1e-6
 """Of the algorithms that promise (epsilon, delta)-privacy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Seeds of the environment, the public coins, the simulated noise and simulated reports."""
+
+    environment: int
+    coins: int
+    noise: int
+    reports: int
+
+
+def streams(seed: int) -> Streams:
+    """Return seeds that share nothing but their origin; equal cell seeds meet the same environment.
+
+    Examples
+    --------
+    >>> streams(0) == streams(0), len({streams(0).environment, streams(0).coins, streams(1).environment})
+    (True, 3)
+    """
+    children = np.random.SeedSequence(seed).spawn(4)
+    return Streams(*(int(child.generate_state(1)[0]) for child in children))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,37 @@
 """Runs that differ in their seed alone, together: means, standard errors, and what privacy costs."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._written import read
 from sottovoce.lab.algorithms import ALGORITHMS
-from sottovoce.lab.grouping import gather
 from sottovoce.lab.sweeps.cell import Cell, Result
 
+Item = TypeVar("Item")
+Group = TypeVar("Group", bound=Hashable)
 Key = tuple[str, str, float, int]
+
+
+def gather(items: Iterable[Item], key: Callable[[Item], Group | None]) -> dict[Group, list[Item]]:
+    """Return the items by their key, in the order in which they come; what has no key (None) is left out.
+
+    Examples
+    --------
+    >>> gather([3, 4, 5], lambda number: "odd" if number % 2 else "even")
+    {'odd': [3, 5], 'even': [4]}
+    """
+    groups: dict[Group, list[Item]] = {}
+    for item in items:
+        found = key(item)
+        if found is not None:
+            groups.setdefault(found, []).append(item)
+    return groups
 
 
 @dataclass(frozen=True)
@@ -44,11 +62,6 @@ class Summary:
     horizon: int
     results: tuple[Result, ...]
 
-    @property
-    def key(self) -> Key:
-        """What they share, as one value."""
-        return self.problem, self.algorithm, self.epsilon, self.horizon
-
     @cached_property
     def done(self) -> tuple[Result, ...]:
         """Those that were finished."""
@@ -65,11 +78,6 @@ class Summary:
         return len(self.results) - len(self.done)
 
     @property
-    def errors(self) -> tuple[str, ...]:
-        """Why they failed, each reason once."""
-        return tuple(dict.fromkeys(result.error for result in self.results if result.status != "done"))
-
-    @property
     def dimension(self) -> int:
         """Of the set's affine hull; 0 if all failed."""
         return self.done[0].dimension if self.done else 0
@@ -80,34 +88,19 @@ class Summary:
         return self.done[0].privacy if self.done else ""
 
     @cached_property
-    def _regrets(self) -> Floats:
-        return np.array([result.regret_per_event for result in self.done])
-
-    @cached_property
-    def _never(self) -> Floats:
-        return np.array([result.never_learning_per_event for result in self.done])
-
-    @cached_property
     def regret(self) -> float:
         """Mean regret per event; NaN if all failed."""
-        return float(self._regrets.mean()) if self.done else math.nan
+        return float(np.mean([one.regret_per_event for one in self.done])) if self.done else math.nan
 
     @cached_property
     def regret_error(self) -> float:
         """Standard error of the regret; NaN for fewer than two runs."""
-        return standard_error(self._regrets)
+        return standard_error(np.array([one.regret_per_event for one in self.done]))
 
     @cached_property
     def never_learning(self) -> float:
         """Mean regret per event of playing the centre for ever."""
-        return float(self._never.mean()) if self.done else math.nan
-
-    @cached_property
-    def predicted(self) -> float:
-        """The plan's bound per event, on average; NaN where there is none."""
-        if not self.done:
-            return math.nan
-        return float(np.mean([result.predicted for result in self.done])) / self.horizon
+        return float(np.mean([one.never_learning_per_event for one in self.done])) if self.done else math.nan
 
     @property
     def ratio(self) -> float:
@@ -171,7 +164,7 @@ def price_of(private: Summary, others: Iterable[Summary]) -> Price | None:
 def _counterpart(one: Summary, others: Iterable[Summary]) -> Summary | None:
     """Return the same algorithm, with the same settings, over the same horizon, without privacy."""
     wanted = [(one.problem, name, math.inf, one.horizon) for name in (one.algorithm, _without_privacy(one.algorithm))]
-    return next((other for other in others if other.key in wanted), None)
+    return next((one for one in others if (one.problem, one.algorithm, one.epsilon, one.horizon) in wanted), None)
 
 
 def _without_privacy(written: str) -> str:

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sottovoce._arrays import Vector
-from sottovoce.lab.grouping import SeedTable
 from sottovoce.lab.reproduction.claims import WORDS, PaperClaim, along
 from sottovoce.lab.reproduction.evidence import Evidence
 from sottovoce.lab.reproduction.extent import Extent
+from sottovoce.lab.reproduction.tables import SeedTable
 from sottovoce.lab.summary import Summary, summarise
 from sottovoce.lab.sweeps.cell import Result
 from sottovoce.lab.sweeps.swept import Sweep

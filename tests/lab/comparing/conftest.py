@@ -19,7 +19,7 @@ def toy(monkeypatch):
 def inline(monkeypatch):
     """Run sweeps in this process: what is on disk is the same, and starting processes is most of their time."""
     monkeypatch.setattr(
-        sweeping, "_over_processes", lambda cells, task, jobs: (sweeping.attempt(task, cell, {}) for cell in cells)
+        sweeping, "_over_processes", lambda cells, task, jobs: (sweeping.attempt(task, cell) for cell in cells)
     )
 
 

@@ -34,7 +34,7 @@ def test_every_algorithm_runs_and_says_what_it_promises(name):
     assert "NOT PRIVATE" in result.privacy
     promised = "rho = 2, zero" if name.startswith("zcdp") else "epsilon = 2"  # rho = epsilon^2/2
     assert (promised in result.privacy) == ALGORITHMS[name].private
-    assert outcome.point.ndim == 1
+    assert outcome.run.point.ndim == 1
     assert outcome.run.finished
 
 
@@ -72,7 +72,7 @@ def test_reports_are_all_that_a_local_optimizer_is_told():
     """With a budget near zero reports are coins: other losses, equal points."""
     one = run_cell(Cell("toy:drift=0.1,seed=1", "local", 1e-9, 400, 0))
     two = run_cell(Cell("toy:drift=0.1,seed=2", "local", 1e-9, 400, 0))
-    assert one.point == pytest.approx(two.point, rel=1e-6)
+    assert one.run.point == pytest.approx(two.run.point, rel=1e-6)
     assert one.result.regret != two.result.regret
 
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from sampling import every
 from sottovoce._written import read, split_names
 from sottovoce.lab import grid
-from sottovoce.lab.algorithms import ALGORITHMS, algorithm_name, find_algorithm
+from sottovoce.lab.algorithms import ALGORITHMS, algorithm_name, find_algorithm, streams
 from sottovoce.lab.baselines import BASELINES
 from sottovoce.lab.problems.naming import make_problem, problem_name
-from sottovoce.lab.seeding import streams
 
 names = st.from_regex(r"[a-z][a-z\-]{0,8}", fullmatch=True)
 values = st.one_of(st.integers(-100, 100), st.floats(-5, 5).filter(lambda x: not x.is_integer()), st.booleans(), names)

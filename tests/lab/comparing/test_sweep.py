@@ -8,7 +8,9 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sottovoce import lab
-from sottovoce._disk import write_atomically
 from sottovoce.lab import Cell, Result, Sweep, grid, run_cell
-from sottovoce.lab.sweeps.records import COLUMNS, result_of, row_of
+from sottovoce.lab.sweeps.swept import read_record, row_of, write_record
 
 SMALL = tuple(
     Cell("toy", algorithm, epsilon, 500, seed)
@@ -56,20 +57,19 @@ class TestFolder:
         assert loaded.command == "redo"
         assert [result.cell for result in loaded.results] == list(SMALL)
         for result in loaded.results:
-            run, point = loaded.run_of(result.cell), loaded.point_of(result.cell)
+            run = loaded.run_of(result.cell)
             assert result.status == "done"
             assert (result.regret, result.never_learning) == (run.final_regret, run.final_no_learning)
             assert result.regret_per_event == run.regret_per_event
-            assert (result.rounds, result.oracle_calls) == (run.details.rounds, run.details.oracle_calls)
-            assert point.shape == (3,)
-            assert np.linalg.norm(point) <= 1 + 1e-9
+            assert result.rounds == run.details.rounds
+            assert run.point.shape == (3,)
+            assert np.linalg.norm(run.point) <= 1 + 1e-9
             assert result.dimension == 3
 
     def test_the_table_has_one_row_per_cell_and_says_what_is_not_private(self, finished):
         with open(finished.folder / "results.csv", newline="") as file:
             rows = list(csv.DictReader(file))
-        assert tuple(rows[0]) == tuple(COLUMNS)
-        assert [result_of(row) for row in rows] == list(finished.results)
+        assert rows == [{name: str(value) for name, value in row_of(one).items()} for one in finished.results]
         assert all("NOT PRIVATE" in row["privacy"] for row in rows)
         assert [float(row["epsilon"]) for row in rows] == [1.0, 1.0, math.inf, math.inf]
         assert float(rows[0]["predicted"]) > 0
@@ -83,11 +83,8 @@ class TestFolder:
     def test_a_folder_that_holds_no_sweep_says_so(self, tmp_path):
         with pytest.raises(FileNotFoundError, match="holds no sweep"):
             Sweep.load(tmp_path)
-        (tmp_path / "sweep.json").write_text('{"what": "else"}')
-        with pytest.raises(ValueError, match="does not describe a sweep"):
-            Sweep.load(tmp_path)
         (tmp_path / "sweep.json").write_text('{"what": "sottovoce sweep", "version": 99}')
-        with pytest.raises(ValueError, match="format version 99"):
+        with pytest.raises(ValueError, match="does not describe a sweep"):
             Sweep.load(tmp_path)
 
     def test_a_damaged_record_names_its_file(self, finished, tmp_path):
@@ -99,21 +96,6 @@ class TestFolder:
     def test_a_cell_that_was_not_run_has_no_curves(self, tmp_path):
         with pytest.raises(LookupError, match="no finished run"):
             Sweep.create(tmp_path, SMALL, command="").run_of(SMALL[0])
-
-
-def test_a_file_is_written_whole_or_not_at_all(tmp_path):
-    path = tmp_path / "record"
-    write_atomically(path, b"old")
-
-    def half(place):
-        place.write_bytes(b"ne")
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(path, half)
-    assert path.read_bytes() == b"old"
-    write_atomically(path, lambda place: place.write_bytes(b"new"))
-    assert path.read_bytes() == b"new"
 
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=12)
@@ -134,8 +116,10 @@ cells = st.builds(Cell, words, words, st.floats(min_value=0), st.integers(1, 10*
         privacy=words,
     )
 )
-def test_rows_round_trip_bit_for_bit(result):
-    assert result_of(row_of(result)) == result
+def test_records_round_trip_bit_for_bit(result):
+    with tempfile.TemporaryDirectory() as folder:
+        write_record(Path(folder) / "record", result)
+        assert read_record(Path(folder) / "record") == result
 
 
 @given(st.sets(cells, min_size=2, max_size=5))
@@ -153,7 +137,7 @@ class TestSeeds:
         here, there = run_cell(cell), finished.run_of(cell)
         for name in ("events", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss"):
             assert getattr(here.run, name).tobytes() == getattr(there, name).tobytes()
-        assert here.point.tobytes() == finished.point_of(cell).tobytes()
+        assert here.run.point.tobytes() == there.point.tobytes()
 
     def test_what_ran_before_leaves_no_trace(self):
         """Workers take cells in any order, and a resumed sweep takes them in another."""
@@ -163,7 +147,7 @@ class TestSeeds:
         for cell in cells:
             one, two = forwards[cell], backwards[cell]
             assert one.run.simulation_only_loss.tobytes() == two.run.simulation_only_loss.tobytes()
-            assert one.point.tobytes() == two.point.tobytes()
+            assert one.run.point.tobytes() == two.run.point.tobytes()
 
     def test_all_algorithms_meet_the_same_losses_and_other_seeds_meet_others(self, finished):
         default, other_seed, no_privacy, _ = finished.results
@@ -209,13 +193,6 @@ class TestResuming:
         with pytest.raises(ValueError, match=r"by sottovoce 0\.0\.0-old-.*--fresh"):
             sweep(tmp_path)
 
-    def test_cells_of_unknown_origin_are_not_taken_for_finished(self, tmp_path):
-        Sweep.create(tmp_path, SMALL, command="")
-        (tmp_path / "cells" / f"{SMALL[0].key}.json").write_text("{}")
-        (tmp_path / "sweep.json").unlink()
-        with pytest.raises(ValueError, match=r"no sweep\.json beside it"):
-            sweep(tmp_path)
-
     def test_what_a_kill_left_half_written_is_cleared_away(self, tmp_path):
         made = Sweep.create(tmp_path, SMALL[:1], command="redo")
         half = made.run_path(SMALL[0]).with_name("half.npz.partial")
@@ -254,10 +231,10 @@ class TestResuming:
         assert table_without_seconds(again) == table_without_seconds(tmp_path / "whole")
         assert (again / "sweep.json").read_bytes() == (tmp_path / "whole" / "sweep.json").read_bytes()
         for cell in cells:
-            assert resumed.point_path(cell).read_bytes() == whole.point_path(cell).read_bytes()
             one, two = resumed.run_of(cell), whole.run_of(cell)
             assert np.array_equal(one.regret, two.regret)
             assert np.array_equal(one.events, two.events)
+            assert np.array_equal(one.point, two.point)
         assert not list(again.rglob("*.partial"))
 
 
@@ -308,8 +285,3 @@ class TestFailing:
         assert seen[0] == (0, 0)
         assert seen[-1] == (2, 2)
         assert seen == sorted(seen)
-
-    def test_long_cells_come_first(self, tmp_path):
-        cells, seen = [Cell("toy", "no-privacy", math.inf, horizon, 0) for horizon in (300, 500, 400)], []
-        sweep(tmp_path, cells, progress=lambda standing: seen.append(standing.latest and standing.latest.cell.horizon))
-        assert seen == [None, 500, 400, 300]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lab_losses import losses_of
 from sampling import every, sampled
 from sottovoce import domains, lab
-from sottovoce.lab import Distances, Environment, FiniteEnvironment, MovingTarget, SegmentedEnvironment, Switching
+from sottovoce.lab import Distances, Environment, FiniteEnvironment, MovingTarget, SegmentedEnvironment
 from sottovoce.lab.problems import PROBLEMS
 
 FAMILIES = [
@@ -50,7 +50,7 @@ def a_line(domain, rng):
 
 
 def test_every_family_offers_examples():
-    assert {"MovingTarget", "NoisyLinear", "Switching"} <= {family.__name__ for family in FAMILIES}
+    assert {"MovingTarget", "NoisyLinear"} <= {family.__name__ for family in FAMILIES}
     assert all(family.examples() for family in FAMILIES)
 
 
@@ -200,20 +200,6 @@ def test_the_target_walks_its_loop_once_per_period():
     assert np.linalg.norm(targets[0] - targets[320]) > 0.1
 
 
-def test_the_adversary_switches_once_in_every_stretch_at_a_drawn_moment():
-    environment = Switching(domains.Ball(3), every=50, moods=3, seed=4)
-    moods = environment.moods_of(0, 200_000)
-    changes = np.flatnonzero(moods[1:] != moods[:-1]) + 1
-    order = moods[changes]
-    np.testing.assert_array_equal(order, (moods[0] + 1 + np.arange(len(order))) % 3)
-    assert len(set(np.diff(changes)[:1000] - np.diff(changes)[1024:2024])) > 10  # no pattern that repeats
-    if moods[0] == 1:  # the first switch came before the first event
-        changes = np.concatenate([[0], changes])
-    np.testing.assert_array_equal(changes // 50, np.arange(4000))
-    assert len(np.unique(changes % 50)) == 50
-    np.testing.assert_array_equal(environment.moods_of(777, 5000), moods[777:5777])
-
-
 @every(
     "make, words",
     [
@@ -222,7 +208,6 @@ def test_the_adversary_switches_once_in_every_stretch_at_a_drawn_moment():
         (lambda: MovingTarget(domains.Ball(2), period=0), "period"),
         (lambda: MovingTarget(domains.Ball(2), seed=-1), "seed"),
         (lambda: lab.NoisyLinear(domains.Ball(2), gap=0.6), "gap"),
-        (lambda: Switching(domains.Ball(2), moods=1), "moods"),
         (lambda: MovingTarget(domains.Ball(2)).comparator(0), "horizon"),
         (lambda: MovingTarget(domains.Ball(2)).kinds(-1, 3), "start"),
     ],

@@ -7,7 +7,7 @@ import sottovoce as sv
 from lab_losses import losses_of
 from sampling import every, sampled
 from sottovoce.domains import Ball, Hypersimplex
-from sottovoce.lab import MovingTarget, NoisyLinear, Switching, simulate
+from sottovoce.lab import MovingTarget, NoisyLinear, simulate
 from sottovoce.minimizing import minimize
 
 
@@ -122,9 +122,7 @@ def test_what_cannot_be_simulated_is_refused_with_what_to_call(environment, stea
             simulate(*swapped)
 
 
-@every(
-    "environment", [MovingTarget(Ball(3)), NoisyLinear(Hypersimplex(6, 2)), Switching(Hypersimplex(6, 2), every=3000)]
-)
+@every("environment", [MovingTarget(Ball(3)), NoisyLinear(Hypersimplex(6, 2))])
 def test_without_privacy_learning_beats_never_learning(environment):
     optimizer = private_bandit(environment, 100_000, sv.NoPrivacy(), seed=1)
     run = simulate(optimizer, environment)

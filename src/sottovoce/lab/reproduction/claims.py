@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce.lab.algorithms import DELTA
-from sottovoce.lab.grouping import SeedTable, seed_table
 from sottovoce.lab.reproduction.evidence import Evidence, judge_calls, judge_match, judge_power
 from sottovoce.lab.reproduction.extent import NEEDED, OPEN_LOOP, PAPER, POLYTOPE, THEIRS, Base
-from sottovoce.lab.slopes import fit
+from sottovoce.lab.reproduction.tables import SeedTable, fit, seed_table
 from sottovoce.lab.sweeps.cell import Result
 
 WORDS = {

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Vector
-from sottovoce.lab.grouping import SeedTable, gather, seed_table
-from sottovoce.lab.slopes import Fit, fit, mean_fit
-from sottovoce.lab.summary import standard_error
+from sottovoce.lab.reproduction.tables import Fit, SeedTable, fit, mean_fit, seed_table
+from sottovoce.lab.summary import gather, standard_error
 from sottovoce.lab.sweeps.cell import Result
 
 HOLDS = "holds here"

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sottovoce.lab.algorithms import DELTA
-from sottovoce.lab.sweeps.cell import Cell
-from sottovoce.lab.sweeps.grids import grid
+from sottovoce.lab.sweeps.cell import Cell, grid
 
 PAPER = ("paper-laplace", "paper-gaussian")
 """Algorithm 1 with the noise of the paper's lemmas."""

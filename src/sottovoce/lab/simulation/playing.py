@@ -166,7 +166,8 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
     events = np.array([score.events for score in scores], dtype=np.int64)
     best = environment.best(events) if scores else np.zeros(0)
     privacy, fit_check = optimizer.privacy, getattr(optimizer, "fit_check", lambda: None)()
-    point = None if optimizer.domain.labels is None else decision_of(optimizer)
+    point = decision_of(optimizer)
+    named = point is not None and optimizer.domain.labels is not None
     segments = None
     if isinstance(environment, SegmentedEnvironment) and scores:
         segments = environment.scores(int(events[-1]), scores[-1].by_segment)
@@ -192,7 +193,8 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             privacy_rows=tuple(getattr(privacy, "rows", ())),
             caution="" if fit_check is None else fit_check.caution,
             setup_oracle_calls=int(getattr(optimizer, "setup_oracle_calls", 0)),
-            decision="" if point is None else in_words(optimizer.domain.chosen(point)),
+            decision=in_words(optimizer.domain.chosen(point)) if named else "",
         ),
         segments=segments,
+        point=np.zeros(0) if point is None else np.array(point, dtype=np.float64),
     )

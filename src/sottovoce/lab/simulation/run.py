@@ -4,7 +4,7 @@ import io
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -80,7 +80,7 @@ class RunDetails:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the details as plain data, for JSON."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
         return {**plain, "guarantee": None if self.guarantee is None else self.guarantee.to_dict()}
 
     @classmethod
@@ -92,7 +92,7 @@ class RunDetails:
         stored
             Plain data, as for JSON.
         """
-        plain = {field.name: stored[field.name] for field in fields(cls)}
+        plain = {one.name: stored[one.name] for one in fields(cls)}
         rows = {name: tuple(map(tuple, plain[name])) for name in ("plan_rows", "privacy_rows")}
         guarantee = None if plain["guarantee"] is None else guarantee_from_dict(plain["guarantee"])
         return cls(**{**plain, **rows, "guarantee": guarantee})
@@ -122,6 +122,8 @@ class Run:
     segments : SegmentScores or None
         What was lost in each segment, where the environment has any: then the best loss is that of the decision that
         is best for each segment, not of one for all.
+    point : array of shape (n,)
+        The last decision; empty if there was none.
 
     Examples
     --------
@@ -144,6 +146,7 @@ class Run:
     simulation_only_center_loss: Vector
     details: RunDetails
     segments: SegmentScores | None = None
+    point: Vector = field(default_factory=lambda: np.zeros(0))
 
     @property
     def regret(self) -> Vector:
@@ -207,7 +210,7 @@ class Run:
             Of the file.
         """
         about: dict[str, Any] = {"format": _FORMAT, "details": self.details.to_dict()}
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in (*_ARRAYS, "point")}
         if self.segments is not None:
             about["segments"] = self.segments.names
             arrays |= {f"segments.{name}": getattr(self.segments, name) for name in SegmentScores.arrays}
@@ -233,7 +236,7 @@ class Run:
                     if "segments" in about:
                         names = tuple(tuple(one) if isinstance(one, list) else one for one in about["segments"])
                         scores = SegmentScores(names, *(stored[f"segments.{name}"] for name in SegmentScores.arrays))
-                    curves = {name: stored[name] for name in _ARRAYS}
+                    curves = {name: stored[name] for name in (*_ARRAYS, "point")}
                     return cls(**curves, details=RunDetails.from_dict(about["details"]), segments=scores)
             except Exception as problem:  # whatever reading a file that is none, or is damaged, may raise
                 words = "is not a run saved by this version of sottovoce, or is damaged"

@@ -1,9 +1,14 @@
-"""One cell of a grid of runs, and what came of it: the row of a tidy table."""
+"""The cells of a grid of runs, with what came of each: a row of a tidy table."""
 
 import hashlib
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from sottovoce._checks import number, whole
+from sottovoce.lab.algorithms import algorithm_name, find_algorithm
+from sottovoce.lab.problems.naming import problem_name
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -64,7 +69,7 @@ class Result:
     certificate
         Per event, no fixed point is better than the comparator by more.
     rounds, oracle_calls, seconds
-        Rounds released, linear oracle calls, and time.
+        Rounds released, linear oracle calls once it was set up, and time.
     privacy
         The guarantee's headline, and NOT PRIVATE if the noise was simulated.
 
@@ -96,3 +101,52 @@ class Result:
     def never_learning_per_event(self) -> float:
         """Regret of never learning divided by the horizon."""
         return self.never_learning / self.cell.horizon
+
+
+def grid(
+    problems: Iterable[str],
+    algorithms: Iterable[str],
+    *,
+    epsilons: Iterable[float],
+    horizons: Iterable[int],
+    seeds: Iterable[int],
+) -> tuple[Cell, ...]:
+    """Return the cells of a grid, in order, each once.
+
+    An algorithm that is not private has one cell for each horizon and seed, with an epsilon of infinity.
+
+    Parameters
+    ----------
+    problems
+        Names of problems, with settings as on the command line: "slate", "ball:dimension=8".
+    algorithms
+        Names of `ALGORITHMS`, or of baselines.
+    epsilons
+        Guarantees of private algorithms, as `PureDP` takes them.
+    horizons
+        Events of a run.
+    seeds
+        Of the world and of the coins.
+
+    Examples
+    --------
+    >>> cells = grid(["ball"], ["default", "no-privacy"], epsilons=[0.1, 1.0], horizons=[1_000], seeds=range(2))
+    >>> [(cell.algorithm, cell.epsilon, cell.seed) for cell in cells][:3]
+    [('default', 0.1, 0), ('default', 0.1, 1), ('default', 1.0, 0)]
+    >>> len(cells)
+    6
+    """
+    budgets = [number("epsilon", epsilon, above=0.0) for epsilon in epsilons]
+    lengths = [whole("horizon", horizon) for horizon in horizons]
+    draws = [whole("seed", seed, least=0) for seed in seeds]
+    cells = [
+        Cell(problem, algorithm, epsilon, horizon, seed)
+        for problem in map(problem_name, problems)
+        for algorithm in map(algorithm_name, algorithms)
+        for epsilon in (budgets if find_algorithm(algorithm)[0].private else [math.inf])
+        for horizon in lengths
+        for seed in draws
+    ]
+    if not cells:
+        raise ValueError("a grid needs at least one problem, algorithm, epsilon, horizon and seed")
+    return tuple(dict.fromkeys(cells))

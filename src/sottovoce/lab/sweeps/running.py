@@ -2,30 +2,20 @@
 
 import math
 import time
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-import numpy as np
-
-from sottovoce._arrays import Vector
-from sottovoce._disk import write_atomically
-from sottovoce.lab.algorithms import AlgorithmSetting, find_algorithm
+from sottovoce.lab.algorithms import AlgorithmSetting, find_algorithm, streams
 from sottovoce.lab.problems.naming import make_problem
-from sottovoce.lab.seeding import streams
-from sottovoce.lab.simulation.playing import decision_of, simulate
+from sottovoce.lab.simulation.playing import simulate
 from sottovoce.lab.simulation.run import Run
 from sottovoce.lab.sweeps.cell import Cell, Result
-from sottovoce.lab.sweeps.records import write_record
-from sottovoce.lab.sweeps.swept import Sweep
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What running a cell gave: its row, its curves, its final decision."""
+class Outcome(NamedTuple):
+    """What running a cell gave: its row; and its curves, unless it failed."""
 
     result: Result
-    run: Run
-    point: Vector
+    run: Run | None = None
 
 
 def run_cell(cell: Cell) -> Outcome:
@@ -39,7 +29,7 @@ def run_cell(cell: Cell) -> Outcome:
     Examples
     --------
     >>> outcome = run_cell(Cell("ball:dimension=2", "default", 1.0, 500, seed=0))
-    >>> outcome.result.status, outcome.result.dimension, outcome.point.shape
+    >>> outcome.result.status, outcome.result.dimension, outcome.run.point.shape
     ('done', 2, (2,))
     """
     started = time.perf_counter()
@@ -59,21 +49,8 @@ def run_cell(cell: Cell) -> Outcome:
         predicted=float(getattr(getattr(optimizer, "plan", None), "bound", math.nan)),
         certificate=run.details.certificate,
         rounds=run.details.rounds,
-        oracle_calls=run.details.oracle_calls,
+        oracle_calls=run.details.oracle_calls - run.details.setup_oracle_calls,
         seconds=time.perf_counter() - started,
         privacy=run.details.privacy_headline,
     )
-    return Outcome(result, run, np.asarray(decision_of(optimizer), dtype=np.float64))
-
-
-def keep(sweep: Sweep, outcome: Outcome) -> None:
-    """Write what came of a cell into the sweep's folder."""
-    cell = outcome.result.cell
-    write_atomically(sweep.run_path(cell), outcome.run.save)
-    write_atomically(sweep.point_path(cell), lambda path: _save_point(path, outcome.point))
-    write_record(sweep.record_path(cell), outcome.result)  # last: a cell that has its record is complete
-
-
-def _save_point(path: Any, point: Vector) -> None:
-    with open(path, "wb") as file:
-        np.savez(file, point=point)
+    return Outcome(result, run)

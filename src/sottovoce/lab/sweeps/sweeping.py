@@ -26,14 +26,11 @@ from sottovoce._checks import whole
 from sottovoce._extras import load
 from sottovoce._threads import single_threaded
 from sottovoce.errors import SweepStopped
-from sottovoce.lab.sweeps import _versions
 from sottovoce.lab.sweeps.cell import Cell, Result
-from sottovoce.lab.sweeps.records import write_record
-from sottovoce.lab.sweeps.running import Outcome, keep, run_cell
-from sottovoce.lab.sweeps.swept import Sweep, read_about
+from sottovoce.lab.sweeps.running import Outcome, run_cell
+from sottovoce.lab.sweeps.swept import Sweep, read_about, write_record
 
 Task = Callable[[Cell], Outcome]
-_TABLE_PAUSE = 10.0  # seconds between two writings of the table while a sweep runs
 _AHEAD = 1000  # cells handed over and not back: more than any engine has hands, so that none of them waits
 
 
@@ -47,8 +44,6 @@ class Standing:
         Cells in all, finished ones (those of earlier times too), and failed ones.
     events_done, events_total
         Of the cells that this call runs.
-    seconds_left
-        A guess, from what the events so far took.
     latest
         The result that came last, if any.
 
@@ -63,7 +58,6 @@ class Standing:
     failed: int = 0
     events_done: int = 0
     events_total: int = 0
-    seconds_left: float | None = None
     latest: Result | None = None
 
     @property
@@ -102,7 +96,7 @@ def sweep(
     executor
         Any engine with the interface of `concurrent.futures`, such as `ThreadPoolExecutor(4)`,
         `loky.get_reusable_executor()`, or `distributed.Client(address).get_executor(pure=False)` for a Dask cluster.
-        Processes there with other versions are refused.
+        Processes there need the same versions, or figures may differ.
     fresh
         Forget what is in the folder.
     progress
@@ -143,29 +137,19 @@ def sweep(
     return found.refreshed()
 
 
-def _collect(
-    sweep: Sweep, left: list[Cell], work: Iterator[Outcome | Result], progress: Callable[[Standing], None]
-) -> None:
+def _collect(sweep: Sweep, left: list[Cell], work: Iterator[Outcome], progress: Callable[[Standing], None]) -> None:
     """Keep what comes of the cells, as it comes."""
     standing = Standing(len(sweep.cells), len(sweep.cells) - len(left), events_total=sum(c.horizon for c in left))
-    written = begun = time.monotonic()
     progress(standing)
     try:
-        for came in work:
-            result = came.result if isinstance(came, Outcome) else came
-            if isinstance(came, Outcome):
-                keep(sweep, came)
-            else:
-                write_record(sweep.record_path(result.cell), result)
+        for result, run in work:
+            if run is not None:
+                run.save(sweep.run_path(result.cell))
+            write_record(sweep.record_path(result.cell), result)  # last: a cell that has its record is complete
             standing.latest = result
             standing.done += result.status == "done"
             standing.failed += result.status != "done"
             standing.events_done += result.cell.horizon
-            pace = (time.monotonic() - begun) / standing.events_done
-            standing.seconds_left = pace * (standing.events_total - standing.events_done)
-            if time.monotonic() > written + _TABLE_PAUSE:
-                sweep.write_results()
-                written = time.monotonic()
             progress(standing)
     except (BrokenExecutor, CancelledError, OSError) as problem:
         raise SweepStopped(
@@ -178,29 +162,31 @@ def _collect(
 # Who works on the cells.
 
 
-def attempt(task: Task, cell: Cell, expected: dict[str, str]) -> Outcome | Result:
+def attempt(task: Task, cell: Cell) -> Outcome:
     """Work on a cell, in the process of an executor; nothing is written there."""
-    _versions.check(expected)
     started = time.perf_counter()
     try:
         with single_threaded():  # threads would change the last bits of sums
             return task(cell)
     except Exception as problem:
-        return Result(cell, "failed", error=one_line(problem), seconds=time.perf_counter() - started)
+        return _failed(cell, one_line(problem), time.perf_counter() - started)
 
 
-def _by(executor: Executor, cells: Iterable[Cell], task: Task, ahead: int = _AHEAD) -> Iterator[Outcome | Result]:
+def _failed(cell: Cell, error: str, seconds: float = 0.0) -> Outcome:
+    return Outcome(Result(cell, "failed", error=error, seconds=seconds))
+
+
+def _by(executor: Executor, cells: Iterable[Cell], task: Task, ahead: int = _AHEAD) -> Iterator[Outcome]:
     """Yield what comes of cells; what has not begun is cancelled if nobody wants more."""
-    expected, waiting, handed = _versions.versions(), iter(cells), dict[Future[Any], Cell]()
+    waiting, handed = iter(cells), dict[Future[Any], Cell]()
     try:
         while True:
             while len(handed) < ahead and (cell := next(waiting, None)) is not None:
-                handed[_submit(executor, task, cell, expected)] = cell
+                handed[_submit(executor, task, cell)] = cell
             if not handed:
                 return
             for future in wait(handed, return_when=FIRST_COMPLETED).done:
-                yield _outcome(future, handed[future])
-                del handed[future]
+                yield _outcome(future, handed.pop(future))
     finally:
         for future in handed:
             future.cancel()
@@ -213,22 +199,22 @@ def _submit(executor: Executor, *call: Any) -> Future[Any]:
         raise BrokenExecutor(f"it takes no more work: {one_line(problem)}") from problem
 
 
-def _outcome(future: Future[Any], cell: Cell) -> Outcome | Result:
+def _outcome(future: Future[Any], cell: Cell) -> Outcome:
     try:
         return future.result()  # type: ignore[no-any-return]
-    except (BrokenExecutor, CancelledError, OSError, _versions.OtherVersions):
+    except (BrokenExecutor, CancelledError, OSError):
         raise
     except Exception as problem:  # what came of the cell could not be sent, or its process died too often
-        return Result(cell, "failed", error=one_line(problem), seconds=0.0)
+        return _failed(cell, one_line(problem))
 
 
-def _over_processes(cells: list[Cell], task: Task, jobs: int) -> Iterator[Outcome | Result]:
+def _over_processes(cells: list[Cell], task: Task, jobs: int) -> Iterator[Outcome]:
     """Yield what comes of cells. A process that dies breaks its pool: what it had is run again, each cell alone."""
     left = list(cells)
     while left:
         try:
             for came in _by_pool(left, task, jobs):
-                left.remove(came.result.cell if isinstance(came, Outcome) else came.cell)
+                left.remove(came.result.cell)
                 yield came
         except BrokenExecutor:
             for cell in left[:jobs]:  # handed over in this order, no more than there are processes
@@ -236,10 +222,10 @@ def _over_processes(cells: list[Cell], task: Task, jobs: int) -> Iterator[Outcom
                 try:
                     yield from _by_pool([cell], task, 1)
                 except BrokenExecutor:
-                    yield Result(cell, "failed", error="its process died: killed, or out of memory", seconds=0.0)
+                    yield _failed(cell, "its process died: killed, or out of memory")
 
 
-def _by_pool(cells: list[Cell], task: Task, jobs: int) -> Iterator[Outcome | Result]:
+def _by_pool(cells: list[Cell], task: Task, jobs: int) -> Iterator[Outcome]:
     before = set(multiprocessing.active_children())
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _end_with_parent) as pool:
         try:
@@ -288,8 +274,6 @@ def begin(folder: Path, cells: tuple[Cell, ...], command: str, fresh: bool) -> S
             _clear(folder)
         else:
             _check_continues(folder, cells)
-    elif (folder / "cells").exists() and any((folder / "cells").iterdir()):
-        raise ValueError(f"{folder}/cells holds files, and there is no sweep.json beside it: choose another folder")
     for partial in (folder / "cells").glob("*.partial"):
         partial.unlink()  # what was being written when a process was killed
     return Sweep.create(folder, cells, command=command)

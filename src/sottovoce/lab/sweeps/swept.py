@@ -1,21 +1,22 @@
 """A grid of runs as a folder on disk, which can be interrupted and resumed."""
 
+import csv
+import io
 import json
+import platform
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import scipy
 
 import sottovoce
-from sottovoce._arrays import Vector
 from sottovoce._disk import write_atomically
 from sottovoce.lab.simulation.run import Run
-from sottovoce.lab.sweeps._versions import versions
 from sottovoce.lab.sweeps.cell import Cell, Result
-from sottovoce.lab.sweeps.records import read_record, write_table
 
 VERSION = 1  # of the folder's layout
 
@@ -25,7 +26,7 @@ class Sweep:
     """A grid of runs, and what came of it so far.
 
     The folder holds `sweep.json` (what was asked for, and by which versions), `results.csv` (one row per cell that was
-    run), and for each finished cell `cells/KEY.npz` (its curves) and `cells/KEY.point.npz` (its final decision).
+    run), and for each finished cell `cells/KEY.npz` (its curves and final decision).
 
     Parameters
     ----------
@@ -70,8 +71,13 @@ class Sweep:
             "version": VERSION,
             "sottovoce": sottovoce.__version__,
             "command": command,
-            "environment": versions(),
-            "cells": [_as_plain(cell) for cell in sweep.cells],
+            "environment": {
+                "python": platform.python_version(),
+                "numpy": np.__version__,
+                "scipy": scipy.__version__,
+                "machine": platform.machine(),
+            },
+            "cells": [astuple(cell) for cell in sweep.cells],
         }
         write_atomically(sweep.folder / "sweep.json", (json.dumps(about, indent=1) + "\n").encode())
         return sweep
@@ -86,7 +92,7 @@ class Sweep:
             Where `create` has put it.
         """
         about = read_about(Path(folder))
-        return cls(Path(folder), tuple(_from_plain(cell) for cell in about["cells"]), str(about["command"]))
+        return cls(Path(folder), tuple(Cell(*cell) for cell in about["cells"]), str(about["command"]))
 
     @cached_property
     def results(self) -> tuple[Result, ...]:
@@ -108,18 +114,9 @@ class Sweep:
         cell
             One of the sweep's cells.
         """
-        return Run.load(self._existing(self.run_path(cell), cell))
-
-    def point_of(self, cell: Cell) -> Vector:
-        """Return the final decision of a finished cell.
-
-        Parameters
-        ----------
-        cell
-            One of the sweep's cells.
-        """
-        with np.load(self._existing(self.point_path(cell), cell), allow_pickle=False) as stored:
-            return np.asarray(stored["point"], dtype=np.float64)
+        if not self.run_path(cell).exists():
+            raise LookupError(f"{self.folder} holds no finished run of {cell}")
+        return Run.load(self.run_path(cell))
 
     def refreshed(self) -> Self:
         """Return the same sweep with the results as they are on disk now."""
@@ -127,9 +124,12 @@ class Sweep:
 
     def write_results(self) -> Path:
         """Write `results.csv` from the records on disk, and return its path."""
-        path = self.folder / "results.csv"
-        write_table(path, self.refreshed().results)
-        return path
+        rows = [row_of(result) for result in self.refreshed().results]
+        text = io.StringIO()
+        table = csv.DictWriter(text, row_of(Result(Cell("", "", 1.0, 1, 0), "")), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        return write_atomically(self.folder / "results.csv", text.getvalue().encode())
 
     def record_path(self, cell: Cell) -> Path:
         """Return where a cell's row is kept; it is written last, so a cell that has it is complete.
@@ -151,20 +151,36 @@ class Sweep:
         """
         return self.folder / "cells" / f"{cell.key}.npz"
 
-    def point_path(self, cell: Cell) -> Path:
-        """Return where a cell's final decision is kept.
 
-        Parameters
-        ----------
-        cell
-            One of the sweep's cells.
-        """
-        return self.folder / "cells" / f"{cell.key}.point.npz"
+def row_of(result: Result) -> dict[str, Any]:
+    """Return a result by column, with what follows from it per event.
 
-    def _existing(self, path: Path, cell: Cell) -> Path:
-        if not path.exists():
-            raise LookupError(f"{self.folder} holds no finished run of {cell}")
-        return path
+    Examples
+    --------
+    >>> row_of(Result(Cell("ball", "default", 0.1, 1_000, 0), "done", regret=50.0))["regret_per_event"]
+    0.05
+    """
+    per_event = {name: getattr(result, name) for name in ("regret_per_event", "never_learning_per_event")}
+    plain = asdict(result)
+    return {**plain.pop("cell"), **plain, **per_event}
+
+
+def write_record(path: Path, result: Result) -> None:
+    """Write one cell's result."""
+    write_atomically(path, json.dumps(asdict(result), indent=1).encode())
+
+
+def read_record(path: Path) -> Result | None:
+    """Return what `write_record` wrote, or None if there is no such file."""
+    try:
+        plain = json.loads(path.read_bytes())
+        return Result(**{**plain, "cell": Cell(**plain["cell"])})
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError) as problem:
+        raise ValueError(
+            f"{path} is not a cell's record, or is damaged ({problem}): delete it to run it again"
+        ) from None
 
 
 def read_about(folder: Path) -> dict[str, Any]:
@@ -172,25 +188,10 @@ def read_about(folder: Path) -> dict[str, Any]:
     path = folder / "sweep.json"
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
-        if about["what"] != "sottovoce sweep":
-            raise ValueError("another kind of file")
-        version = about["version"]
+        if (about["what"], about["version"]) != ("sottovoce sweep", VERSION):
+            raise ValueError("another kind of file, or another version of it")
     except FileNotFoundError:
         raise FileNotFoundError(f"{folder} holds no sweep: there is no sweep.json in it") from None
     except (KeyError, TypeError, ValueError) as problem:
         raise ValueError(f"{path} does not describe a sweep, or is damaged: {problem}") from None
-    if version != VERSION:
-        raise ValueError(
-            f"{path} has format version {version}; this sottovoce reads {VERSION}: use the one that wrote it"
-        )
     return dict(about)
-
-
-def _as_plain(cell: Cell) -> list[Any]:
-    problem, algorithm, epsilon, horizon, seed = astuple(cell)
-    return [problem, algorithm, repr(epsilon), horizon, seed]  # JSON knows no infinity
-
-
-def _from_plain(stored: list[Any]) -> Cell:
-    problem, algorithm, epsilon, horizon, seed = stored
-    return Cell(problem, algorithm, float(epsilon), int(horizon), int(seed))

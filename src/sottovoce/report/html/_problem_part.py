@@ -9,11 +9,10 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._written import read
 from sottovoce.lab import Cell, Run, Sweep
-from sottovoce.lab.grouping import gather
+from sottovoce.lab.algorithms import streams
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.lab.problems.naming import make_problem
-from sottovoce.lab.seeding import streams
-from sottovoce.lab.summary import Price, Summary, price_of
+from sottovoce.lab.summary import Price, Summary, gather, price_of
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
 from sottovoce.report.html._drawings import decide
@@ -221,7 +220,7 @@ def _decision(sweep: Sweep, featured: Summary, problem: DecisionProblem | None) 
     if problem is None:
         return None
     try:
-        point = sweep.point_of(cell)
+        point = sweep.run_of(cell).point
     except (LookupError, ValueError, OSError):
         return None
     who = f"{cell.algorithm}, {epsilon_name(cell.epsilon)}, {cell.horizon:,} events, seed {cell.seed}"

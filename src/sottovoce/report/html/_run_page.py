@@ -11,8 +11,8 @@ import numpy as np
 
 from sottovoce._arrays import Vector
 from sottovoce.lab import Run
-from sottovoce.lab.grouping import gather
 from sottovoce.lab.problems import DecisionProblem
+from sottovoce.lab.summary import gather
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
 from sottovoce.report._promises import Promise, Rows, budget_words, promise_of_run

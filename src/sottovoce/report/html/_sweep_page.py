@@ -3,21 +3,17 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from sottovoce._written import bare_name
 from sottovoce.lab import Sweep
-from sottovoce.lab.grouping import gather
-from sottovoce.lab.slopes import Fit, Slope, slopes
-from sottovoce.lab.summary import Summary, failures, summarise
+from sottovoce.lab.summary import Summary, failures, gather, summarise
 from sottovoce.lab.sweeps.cell import Result
 from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run
 from sottovoce.report.html._problem_part import problem_part
 from sottovoce.report.html.page import write_page
-from sottovoce.report.html.pieces import table, text
-from sottovoce.report.numbers import epsilon_name, joined, short
+from sottovoce.report.numbers import epsilon_name, joined
 
 
 def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
@@ -54,17 +50,15 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
         for i, mine in enumerate(gather(groups, lambda one: one.problem).values())
     ]
     promises = _promises(sweep, groups)
-    sloped = _slopes(results)
     content = {
         "title": _title(sweep, parts),
         "lead": [_lead(sweep, results)],
         "banner": _banner(promises),
         "tiles": [part["tile"] for part in parts][:6],
-        "contents": _contents(parts, bool(sloped)),
+        "contents": _contents(parts),
         "reading": _reading(groups),
         "problems": parts,
         "promises": promises,
-        "slopes": sloped,
         "failed": failures(results),
         "missing": _missing(sweep, results),
         "command": sweep.command,
@@ -102,11 +96,10 @@ def _banner(promises: list[tuple[str, Promise, Rows]]) -> str:
     return ""
 
 
-def _contents(parts: list[dict[str, Any]], sloped: bool) -> list[tuple[str, str]]:
+def _contents(parts: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [
         *((part["anchor"], part["title"]) for part in parts),
         ("privacy", "What is promised"),
-        *([("slopes", "Slopes")] if sloped else []),
         ("failed", "Failures"),
         ("again", "Do it again"),
     ]
@@ -140,39 +133,6 @@ def _promise(sweep: Sweep, one: Summary) -> tuple[Promise, Rows]:
     except (LookupError, ValueError, OSError):  # the noise of a sweep is simulated wherever there is any
         return promise_of(None, headline=one.privacy, simulated=math.isfinite(one.epsilon)), ()
     return promise_of_run(details), details.privacy_rows
-
-
-def _slopes(results: Sequence[Result]) -> dict[str, Any] | None:
-    """Return words and a table; None if nothing was varied."""
-    found = slopes(results)
-    if not found:
-        return None
-    words = (
-        "Regret grows as the quantity to the power of the slope: over the events, 1 is not learning, 0.75 is the order "
-        "of the paper's theorem, 0.5 is the best order that any algorithm can promise. Every seed has a slope of its "
-        "own; the interval is Student's, at 95%, over the seeds."
-    )
-    fitted = [(one, one.fit or Fit(*[math.nan] * 4)) for one in found]
-    columns: dict[str, Callable[[tuple[Slope, Fit]], Any]] = {
-        "regret grows with": lambda one: "events" if one[0].against == "horizon" else one[0].against,
-        "problem": lambda one: one[0].problem,
-        "algorithm": lambda one: one[0].algorithm,
-        "at": lambda one: _fixed(one[0]),
-        "slope": lambda one: one[1].slope,
-        "from": lambda one: one[1].low,
-        "to": lambda one: one[1].high,
-        "seeds": lambda one: one[0].seeds,
-        "remark": lambda one: text(one[0].reason, long=True),
-    }
-    return {
-        "words": words,
-        "table": table("slopes-table", "Slopes on logarithmic scales", fitted, columns, sortable=True),
-    }
-
-
-def _fixed(one: Slope) -> str:
-    fixed = [] if one.epsilon is None else [epsilon_name(one.epsilon)]
-    return ", ".join(fixed if one.horizon is None else [*fixed, f"{short(one.horizon)} events"])
 
 
 def _missing(sweep: Sweep, results: tuple[Result, ...]) -> str:

@@ -1,32 +1,21 @@
-"""Results put together: by what they share, and in tables with a row for each seed."""
+"""Results along one quantity, a row for each seed, and how fast they grow.
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+Every seed gives a slope of its own on logarithmic scales, by least squares over its points. Seeds are independent,
+whatever the points of one seed have in common, so the mean of these slopes has a Student interval.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
+from scipy.special import stdtrit
 
-from sottovoce._arrays import Floats
+from sottovoce._arrays import Floats, Vector
+from sottovoce.lab.summary import gather, standard_error
 from sottovoce.lab.sweeps.cell import Result
 
-Item = TypeVar("Item")
-Key = TypeVar("Key", bound=Hashable)
-
-
-def gather(items: Iterable[Item], key: Callable[[Item], Key | None]) -> dict[Key, list[Item]]:
-    """Return the items by their key, in the order in which they come; what has no key (None) is left out.
-
-    Examples
-    --------
-    >>> gather([3, 4, 5], lambda number: "odd" if number % 2 else "even")
-    {'odd': [3, 5], 'even': [4]}
-    """
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        found = key(item)
-        if found is not None:
-            groups.setdefault(found, []).append(item)
-    return groups
+_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +68,41 @@ def seed_table(results: Iterable[Result], value: Callable[[Result], float]) -> S
     return SeedTable(
         tuple(values), tuple(seeds), tuple(tuple(by_seed[place][seed] for place in values) for seed in seeds)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A slope, its standard error, and its confidence interval (NaN for fewer than two seeds).
+
+    Examples
+    --------
+    >>> print(Fit(0.75, 0.01, 0.72, 0.78))
+    0.75 [0.72, 0.78]
+    """
+
+    slope: float
+    error: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.slope:.2f}" + ("" if math.isnan(self.low) else f" [{self.low:.2f}, {self.high:.2f}]")
+
+
+def fit(values: Vector, regrets: Vector) -> Fit:
+    """Fit log regret against log value, one row of `regrets` per seed and one column per value.
+
+    Examples
+    --------
+    >>> str(fit(np.array([1.0, 10.0]), np.array([[1.0, 10.0], [1.0, 12.0], [1.0, 8.0]])))
+    '0.99 [0.78, 1.21]'
+    """
+    x = np.log(values) - np.log(values).mean()
+    return mean_fit(np.log(regrets) @ x / (x @ x))
+
+
+def mean_fit(each: Vector) -> Fit:
+    """Return the mean of what each seed gave, with its Student interval."""
+    slope, error = float(each.mean()), standard_error(each)
+    reach = float(stdtrit(len(each) - 1, (1 + _CONFIDENCE) / 2)) * error if len(each) > 1 else math.nan
+    return Fit(slope, error, slope - reach, slope + reach)
