@@ -55,7 +55,8 @@ def joint(segments, precisions, parts, item):
 def test_others_say_what_the_joint_gaussian_says(monkeypatch, name):
     segments, (precisions, pulls) = SEGMENTS[name], drawn()
     hierarchy = hierarchy_of(segments, [Said(*one) for one in zip(precisions, pulls, strict=True)], monkeypatch)
-    parts = hierarchy._parts(hierarchy._refreshed(), hierarchy.variance_shares)
+    hierarchy._refreshed()
+    parts = hierarchy._parts(hierarchy.variance_shares)
     for place in range(4):
         found = hierarchy.prior(place)
         for item in range(ITEMS):
@@ -75,8 +76,8 @@ def test_evidence_is_that_of_the_joint_gaussian(monkeypatch, name):
     hierarchy = hierarchy_of(segments, [Said(*one) for one in zip(precisions, pulls, strict=True)], monkeypatch)
     found, expected = [], []
     for shares in (hierarchy.variance_shares, VarianceShares(8, 9, hierarchy.variance_shares.effects)):
-        parts = hierarchy._parts(hierarchy._refreshed(), shares)
         found.append(hierarchy.log_evidence(shares))
+        parts = hierarchy._parts(shares)
         total = 0.0
         for item in range(ITEMS):
             _, seen, measured = joint(segments, precisions, parts, item)

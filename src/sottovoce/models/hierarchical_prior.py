@@ -12,10 +12,9 @@ All of it is a function of released numbers.
 Tests: tests/models/test_hierarchical_prior.py compares it with the joint Gaussian, written out.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from operator import attrgetter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,25 +22,16 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.models.belief import GaussianBelief
 from sottovoce.models.segments import Segments
-from sottovoce.models.sufficient_statistics import Prior, SegmentStatistics
+from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 from sottovoce.models.variance_shares import SHARES, VarianceShares
 
-__all__ = ["HierarchicalPrior", "check_room", "resets_of_most"]
+__all__ = ["HierarchicalPrior", "check_room"]
 
 _MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that segments have in common: cubes of these
 _WORTH_A_TRY = 10.0  # nats by which a place may be worse, and is still climbed from
 _SOME = 5  # numbers of a segment, on average, before it is tried elsewhere at all
 _AGAIN = 1.5  # as many numbers as at the last time, and shares are learned again
 _DOUBT = 2.0  # nats by which what segments have of their own, at least or at most, is less likely
-_KNOWN = attrgetter("known")
-
-
-class _Variances(NamedTuple):
-    """Prior variances of common parts, and of what a segment has of its own, in units of the prior."""
-
-    variance_shares: VarianceShares
-    common: Floats
-    own: Floats
 
 
 class _Integrated(NamedTuple):
@@ -53,12 +43,29 @@ class _Integrated(NamedTuple):
     inner: Floats  # whose determinant counts, times the variances of what segments have of their own
 
 
-class _Members(NamedTuple):
-    """The segments: what each shares with others, and what it has to say. Replaced as a whole."""
+class _Member(NamedTuple):
+    """A segment: what it shares with others, and what has to say something for it."""
 
-    rows: Floats
-    members: tuple[Any, ...]  # beliefs, or what speaks for them: they have `known` and `sufficient_statistics`
-    parts: Floats  # of the variance of what one segment has of its own: 1, and less for a mean of several
+    row: Floats
+    speaker: Any  # a belief, or what speaks for one: it has `known` and `sufficient_statistics`
+    part: float = 1.0  # of the variance of what one segment has of its own: less for a mean of several
+
+
+class _Heard(NamedTuple):
+    """What was released of a segment, in units of the prior, and what it follows from."""
+
+    known: object
+    said: SufficientStatistics
+
+
+class _Reduced(NamedTuple):
+    """What a segment says of common parts, residuals integrated out, and what it follows from."""
+
+    heard: _Heard
+    part: float
+    variance_shares: VarianceShares
+    informs: Floats
+    says: Floats
 
 
 class HierarchicalPrior:
@@ -77,17 +84,17 @@ class HierarchicalPrior:
         self._root, self._mean, self._level = like.prior_root, like.prior_mean, like.level_place
         self._inverse = np.linalg.inv(self._root)
         self._size = len(self._mean)
-        self._statistics = SegmentStatistics.of(0, self._size)
-        self._variances: _Variances | None = None
+        self._reduced: dict[int, _Reduced] = {}
 
     def _begin(self, segments: Segments) -> None:
         self._groups = segments.groups
         self.variance_shares = VarianceShares.first(len(self._groups) - 1)
-        self._members = _Members(np.empty((0, sum(size for _, size in self._groups))), (), np.empty(0))
+        self._members: tuple[_Member, ...] = ()
+        self._heard: dict[int, _Heard] = {}
         # What segments have of their own at least and at most, as places in `SHARES`: what was released speaks against
         # less, and more.
         self.apart = 0, len(SHARES) - 1
-        self.learned = 0  # numbers that there were when the shares was learned
+        self.learned = 0  # numbers that there were when the shares were learned
 
     def join(self, row: Floats, member: Any, place: int | None = None) -> None:
         """Take in a segment.
@@ -101,10 +108,7 @@ class HierarchicalPrior:
         place
             Of the segment, if a call that was cut short may have put one there; the next one by default.
         """
-        rows, members, parts = self._members
-        place = len(members) if place is None else place
-        parts = np.append(parts[:place], 1.0)
-        self._members = _Members(np.vstack([rows[:place], row]), (*members[:place], member), parts)
+        self._members = (*self._members[:place], _Member(row, member))
 
     def mix(self, place: int, shares: Floats) -> None:
         """Let a member speak for several segments: what they have of their own is averaged, and so varies less.
@@ -116,12 +120,7 @@ class HierarchicalPrior:
         shares
             Which share of its events each of the members has.
         """
-        rows, members, parts = self._members
-        mixed, parts = rows.copy(), parts.copy()
-        mixed[place], parts[place] = shares @ rows, float(shares @ shares)
-        if place < len(self._statistics.stale):
-            self._statistics.stale[place] = True  # first: what is cut short below is computed again for nothing
-        self._members = _Members(mixed, members, parts)
+        self._put(place, row=shares @ self._rows(range(self.count)), part=float(shares @ shares))
 
     def replace(self, place: int, member: Any) -> None:
         """Let another speak for a segment.
@@ -133,9 +132,15 @@ class HierarchicalPrior:
         member
             What it has to say.
         """
-        rows, members, parts = self._members
-        if members[place] is not member:
-            self._members = _Members(rows, (*members[:place], member, *members[place + 1 :]), parts)
+        if self._members[place].speaker is not member:
+            self._put(place, speaker=member)
+
+    def _put(self, place: int, **changes: Any) -> None:
+        changed = self._members[place]._replace(**changes)
+        self._members = (*self._members[:place], changed, *self._members[place + 1 :])
+
+    def _rows(self, places: Iterable[int]) -> Floats:
+        return np.array([self._members[place].row for place in places])
 
     def in_later_set(self, segments: Segments, like: Any, members: Iterable[Any]) -> Self:
         """Return the same of a set that has taken the place of this one.
@@ -148,14 +153,14 @@ class HierarchicalPrior:
             What speaks for each segment there.
         """
         other = type(self)(segments, like)
-        other._members = self._members._replace(members=tuple(members))
+        other._members = tuple(mine._replace(speaker=one) for mine, one in zip(self._members, members, strict=True))
         other.variance_shares, other.learned, other.apart = self.variance_shares, self.learned, self.apart
         return other
 
     @property
     def count(self) -> int:
         """How many segments there are."""
-        return len(self._members.members)
+        return len(self._members)
 
     def shares(self) -> dict[str, float]:
         """Return how alike segments are: what each part of their coefficients has of the prior variance."""
@@ -192,35 +197,37 @@ class HierarchicalPrior:
         return self._said_of(place, None, sizes, replace(self.variance_shares, residual=apart))
 
     def _said_of(self, place: int, row: Floats | None, sizes: Floats | None, mine: VarianceShares) -> Prior:
-        statistics = self._refreshed()
-        self._reduce(statistics)
-        counts = statistics.reset_counts
-        most = resets_of_most(counts, np.ones(len(counts)) if sizes is None else sizes)
-        resets = max(int(counts[place]), most) if place >= 0 else most
-        others = ((counts == resets) & (statistics.numbers > 0)).astype(np.float64)
-        if place >= 0:
-            others[place] = 0.0
-        its, part = (self._members.rows[place], self._members.parts[place]) if row is None else (row, 1.0)
-        precision, pull = self._expected(statistics, others, its, part * self._own_shares(mine))
+        others, most = self._others(place, sizes)
+        its = _Member(row, None) if row is not None else self._members[place]
+        precision, pull = self._expected(others, its.row, its.part * self._own_shares(mine))
         precision = self._inverse.T @ precision @ self._inverse
         precision = (precision + precision.T) / 2
         pull = precision @ self._mean + self._inverse.T @ pull
-        scatter, scores = others @ statistics.scatter, statistics.summed_scores(others)
+        said = [self._heard[one].said for one in others]
+        scatter = np.sum([one.scatter for one in said], axis=0) if said else np.zeros(4)
+        scores = tuple(np.sum(choice, axis=0) for choice in zip(*(one.scores for one in said), strict=True))
         return Prior(precision, pull, scatter, resets=most, scores=scores)
 
-    def _expected(
-        self, statistics: SegmentStatistics, others: Floats, row: Floats, variances: Floats
-    ) -> tuple[Floats, Floats]:
+    def _others(self, place: int, sizes: Floats | None) -> tuple[list[int], int]:
+        """Return who has something to say to a segment, and how often most events of all segments were reset."""
+        heard = self._refreshed()
+        resets = np.array([one.resets for one in heard], dtype=np.int64)
+        most = _resets_of_most(resets, np.ones(len(heard)) if sizes is None else sizes)
+        its = most if place < 0 else max(heard[place].resets, most)
+        others = [one for one, said in enumerate(heard) if one != place and said.numbers and said.resets == its]
+        return others, most
+
+    def _expected(self, others: Sequence[int], row: Floats, variances: Floats) -> tuple[Floats, Floats]:
         """Return precision and pull of what some segments say of one, in units of the prior: common parts, and its own.
 
         With P and p those of the common part, and D the variances of what it has of its own, (P^-1 + D)^-1 is
         D^-1 - D^-1 (P + D^-1)^-1 D^-1, and the pull is D^-1 (P + D^-1)^-1 p: one inverse.
         """
-        said = np.flatnonzero(others)
+        said = [self._reduce(one) for one in others]
         precision, pull = self._added_up(
-            self._members.rows[said], statistics.informs[said], statistics.says[said], others[said]
+            self._rows(others), np.array([one.informs for one in said]), np.array([one.says for one in said])
         )
-        precision.flat[:: len(precision) + 1] += 1 / self._variances_of(self.variance_shares).common
+        precision.flat[:: len(precision) + 1] += 1 / self._common_variances(self.variance_shares)
         own = 1 / variances
         if len(row) > 1:
             across = np.kron(row, np.eye(self._size))
@@ -233,26 +240,16 @@ class HierarchicalPrior:
         expected.flat[:: self._size + 1] += own
         return expected, own * (inverse @ pull)
 
-    def _added_up(self, rows: Floats, informs: Floats, says: Floats, others: Floats) -> tuple[Floats, Floats]:
-        """What segments, each so many times, say of all common parts together: a precision and a pull."""
-        size = self._size
-        if rows.shape[1] == 1:
-            return (others @ informs.reshape(len(rows), size * size)).reshape(size, size), others @ says
-        width, weighed = rows.shape[1], others[:, None] * rows
-        pairs = (weighed[:, :, None] * rows[:, None, :]).reshape(len(rows), width * width)
+    def _added_up(self, rows: Floats, informs: Floats, says: Floats) -> tuple[Floats, Floats]:
+        """What segments say of all common parts together: a precision and a pull."""
+        width, size = sum(columns for _, columns in self._groups), self._size
+        if not len(rows):
+            return np.zeros((width * size, width * size)), np.zeros(width * size)
+        if width == 1:
+            return informs.sum(axis=0), says.sum(axis=0)
+        pairs = (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), width * width)
         summed = (pairs.T @ informs.reshape(len(rows), size * size)).reshape(width, width, size, size)
-        return summed.swapaxes(1, 2).reshape(width * size, width * size), (weighed.T @ says).ravel()
-
-    def _variances_of(self, variance_shares: VarianceShares) -> "_Variances":
-        """Prior variances under the shares; those that are in use are kept."""
-        if self._variances is None or self._variances.variance_shares != variance_shares:
-            found = _Variances(
-                variance_shares, self._common_variances(variance_shares), self._own_shares(variance_shares)
-            )
-            if variance_shares != self.variance_shares:
-                return found
-            self._variances = found
-        return self._variances
+        return summed.swapaxes(1, 2).reshape(width * size, width * size), (rows.T @ says).ravel()
 
     def _common_variances(self, variance_shares: VarianceShares) -> Floats:
         """Prior variances of the common parts, in units of the prior; levels have one part in common, and no more."""
@@ -270,23 +267,20 @@ class HierarchicalPrior:
         shares[self._level] = SHARES[variance_shares.level]
         return shares
 
-    def _reduce(self, statistics: SegmentStatistics) -> None:
-        """See to it that what each segment says of its common parts is up to date."""
-        if statistics.variance_shares != self.variance_shares:
-            statistics.stale[:] = True
-            statistics.variance_shares = self.variance_shares
-        stale = np.flatnonzero(statistics.stale & (statistics.numbers > 0))
-        if len(stale):
-            found = self._integrated(statistics, stale, self.variance_shares)
-            statistics.informs[stale], statistics.says[stale] = found.informs, found.says
-            statistics.stale[stale] = False
+    def _reduce(self, place: int) -> _Reduced:
+        """Return what a segment says of its common parts; computed anew where it follows from something else."""
+        heard, part, found = self._heard[place], self._members[place].part, self._reduced.get(place)
+        now = heard, part, self.variance_shares
+        if found is None or found[0] is not heard or found[1:3] != now[1:]:
+            made = self._integrated([place], self.variance_shares)
+            found = self._reduced[place] = _Reduced(*now, made.informs[0], made.says[0])
+        return found
 
-    def _integrated(
-        self, statistics: SegmentStatistics, places: Integers, variance_shares: VarianceShares
-    ) -> "_Integrated":
+    def _integrated(self, places: Sequence[int], variance_shares: VarianceShares) -> _Integrated:
         """What segments say of their common parts, residuals integrated out: (A^-1 + own)^-1, as in `_expected`."""
-        precisions, pulls = statistics.precisions[places], statistics.pulls[places]
-        own = 1 / (self._members.parts[places, None] * self._variances_of(variance_shares).own)
+        precisions = np.array([self._heard[place].said.precision for place in places])
+        pulls = np.array([self._heard[place].said.pull for place in places])
+        own = 1 / (self._parts_of(places)[:, None] * self._own_shares(variance_shares))
         diagonal = own[:, :, None] * np.eye(self._size)
         inner = precisions + diagonal
         inverse = np.linalg.inv(inner)
@@ -294,6 +288,9 @@ class HierarchicalPrior:
         return _Integrated(
             diagonal - own[:, :, None] * inverse * own[:, None, :], own * solved, float((pulls * solved).sum()), inner
         )
+
+    def _parts_of(self, places: Sequence[int]) -> Floats:
+        return np.array([self._members[place].part for place in places])
 
     # ------------------------------------------------------------------ how alike they are
 
@@ -305,17 +302,16 @@ class HierarchicalPrior:
         variance_shares
             How alike segments are taken to be.
         """
-        return self._evidence_of(np.flatnonzero(self._refreshed().numbers), variance_shares)  # others add nothing
+        said = [place for place, one in enumerate(self._refreshed()) if one.numbers]  # others add nothing
+        return self._evidence_of(said, variance_shares)
 
-    def _evidence_of(self, said: Integers, variance_shares: VarianceShares) -> float:
-        statistics = self._refreshed()
-        found = self._integrated(statistics, said, variance_shares)
+    def _evidence_of(self, said: Sequence[int], variance_shares: VarianceShares) -> float:
+        found = self._integrated(said, variance_shares)
         roots = np.diagonal(np.linalg.cholesky(found.inner), axis1=1, axis2=2)
-        owns = self._members.parts[said, None] * self._variances_of(variance_shares).own
-        scale = float(np.log(owns).sum())
-        own = (found.quadratic - scale) / 2 - float(np.log(roots).sum())
-        precision, pull = self._added_up(self._members.rows[said], found.informs, found.says, np.ones(len(said)))
-        root = np.sqrt(self._variances_of(variance_shares).common)
+        owns = self._parts_of(said)[:, None] * self._own_shares(variance_shares)
+        own = (found.quadratic - float(np.log(owns).sum())) / 2 - float(np.log(roots).sum())
+        precision, pull = self._added_up(self._rows(said), found.informs, found.says)
+        root = np.sqrt(self._common_variances(variance_shares))
         inner = root[:, None] * precision * root + np.eye(len(root))
         pull = root * pull
         quadratic = float(pull @ np.linalg.solve(inner, pull))
@@ -330,10 +326,10 @@ class HierarchicalPrior:
             The place of a member whose numbers are taken as given, if there is one that speaks for many: how well
             others are predicted by it tells how alike they are, and how much it has to say itself does not.
         """
-        numbers = self._refreshed().numbers
-        total = int(numbers.sum() - (0 if given is None else numbers[given]))
+        numbers = [one.numbers for one in self._refreshed()]
+        total = sum(numbers) - (0 if given is None else numbers[given])
         least = max(2.0 if given is None else 1.0, _AGAIN * self.learned)
-        if len(self._members.members) < 2 or total < least:
+        if self.count < 2 or total < least:
             return
         here, *elsewhere = self.variance_shares.starts()
         judge = cache(partial(self._posterior_of, given=given))  # a step back leads to where it was
@@ -357,39 +353,27 @@ class HierarchicalPrior:
         place
             Of the segment.
         """
-        return float(np.delete(np.diagonal(self._refreshed().precisions[place]), self._level).mean())
+        return float(np.delete(np.diagonal(self._refreshed()[place].precision), self._level).mean())
 
     def _posterior_of(self, variance_shares: VarianceShares, given: int | None = None) -> float:
         found = self.log_evidence(variance_shares) + variance_shares.log_prior()
-        return found if given is None else found - self._evidence_of(np.array([given]), variance_shares)
+        return found if given is None else found - self._evidence_of([given], variance_shares)
 
     # ------------------------------------------------------------------ in units of the prior
 
-    def _refreshed(self) -> SegmentStatistics:
-        """Return the statistics of all segments; only those of segments that learned are computed anew."""
-        known = list(map(_KNOWN, self._members.members))
-        statistics = self._statistics
-        if len(statistics.known) != len(known):
-            statistics = self._statistics = statistics.of_length(len(known))
-        if statistics.known == known:  # the same objects
-            return statistics
-        for place, (before, now) in enumerate(zip(statistics.known, known, strict=True)):
-            if before is not now:
-                self._update(statistics, place, now)
-        return statistics
+    def _refreshed(self) -> list[SufficientStatistics]:
+        """Return what all segments have to say; only those that learned since are asked again."""
+        said = []
+        for place, member in enumerate(self._members):
+            known, heard = member.speaker.known, self._heard.get(place)
+            if heard is None or heard.known is not known:
+                heard = self._heard[place] = _Heard(known, self._in_units(member.speaker.sufficient_statistics()))
+            said.append(heard.said)
+        return said
 
-    def _update(self, statistics: SegmentStatistics, place: int, known: object) -> None:
-        said = self._members.members[place].sufficient_statistics()
-        statistics.precisions[place] = self._root.T @ said.precision @ self._root
-        statistics.pulls[place] = self._root.T @ (said.pull - said.precision @ self._mean)
-        statistics.scatter[place] = said.scatter
-        statistics.numbers[place], statistics.reset_counts[place], statistics.stale[place] = (
-            said.numbers,
-            said.resets,
-            True,
-        )
-        statistics.scores[place] = said.scores
-        statistics.known[place] = known  # last: what is cut short before is done again
+    def _in_units(self, said: SufficientStatistics) -> SufficientStatistics:
+        precision = self._root.T @ said.precision @ self._root
+        return replace(said, precision=precision, pull=self._root.T @ (said.pull - said.precision @ self._mean))
 
 
 def _climbed(start: VarianceShares, judge: Callable[[VarianceShares], float]) -> tuple[VarianceShares, float]:
@@ -402,15 +386,10 @@ def _climbed(start: VarianceShares, judge: Callable[[VarianceShares], float]) ->
     return best, value
 
 
-def resets_of_most(reset_counts: Integers, sizes: Floats) -> int:
+def _resets_of_most(resets: Integers, sizes: Floats) -> int:
     """Return the highest number of resets that segments with more than half of all events have reached."""
-    half, first = float(sizes.sum()) / 2, int(reset_counts[0]) if len(reset_counts) else 0
-    if (reset_counts == first).all():
-        return first if half > 0 else 0
-    return max(
-        (int(resets) for resets in np.unique(reset_counts) if float(sizes[reset_counts >= resets].sum()) > half),
-        default=0,
-    )
+    half = float(sizes.sum()) / 2
+    return max((one for one in set(resets.tolist()) if float(sizes[resets >= one].sum()) > half), default=0)
 
 
 def check_room(segments: Segments, dimension: int) -> None:

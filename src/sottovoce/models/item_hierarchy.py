@@ -12,15 +12,15 @@ what was released is most likely. All of it is a function of released numbers.
 Tests: tests/models/test_item_hierarchy.py compares it with the joint Gaussian, written out.
 """
 
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sottovoce._arrays import Floats, Integers
-from sottovoce.models.hierarchical_prior import HierarchicalPrior, resets_of_most
+from sottovoce._arrays import Floats
+from sottovoce.models.hierarchical_prior import HierarchicalPrior
 from sottovoce.models.segments import Segments
-from sottovoce.models.sufficient_statistics import Prior
+from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 from sottovoce.models.variance_shares import VarianceShares
 
 __all__ = ["ItemHierarchy", "check_item_room"]
@@ -28,22 +28,6 @@ __all__ = ["ItemHierarchy", "check_item_room"]
 _FLAT = 1e-6  # precision of what everybody has in common, in 1/B^2: nothing is known of it beforehand
 _LEAST_APART = 1e-5  # variance between items, in B^2
 _MOST_COLUMNS, _MOST_NUMBERS = 50, 20_000_000  # that segments have in common; and of all that is kept of items
-_KNOWN = attrgetter("known")
-
-
-class _Said(NamedTuple):
-    """What was released of the items of all segments, as precisions and pulls, and the objects that it follows from."""
-
-    known: list[object]
-    precisions: Floats  # (S, n)
-    pulls: Floats
-    numbers: Integers
-    reset_counts: Integers
-
-    @classmethod
-    def of(cls, count: int, items: int) -> "_Said":
-        none = np.zeros(count, dtype=np.int64)
-        return cls([None] * count, np.zeros((count, items)), np.zeros((count, items)), none, none.copy())
 
 
 class _Parts(NamedTuple):
@@ -77,7 +61,7 @@ class ItemHierarchy(HierarchicalPrior):
 
     def __init__(self, segments: Segments, like: Any) -> None:
         self._begin(segments)
-        self._said = _Said.of(0, like.dimension)
+        self._items = like.dimension
 
     def prior(self, place: int, row: Floats | None = None, sizes: Floats | None = None) -> Prior:
         """Return what all other segments say of the items of one: a precision and a pull for each.
@@ -87,15 +71,12 @@ class ItemHierarchy(HierarchicalPrior):
         place, row, sizes
             As for `HierarchicalPrior.prior`.
         """
-        said = self._refreshed()
-        counts = said.reset_counts
-        most = resets_of_most(counts, np.ones(len(counts)) if sizes is None else sizes)
-        others = counts == (max(int(counts[place]), most) if place >= 0 else most)
-        level = float(self._pooled(said, others, self.variance_shares).levels[place]) if place >= 0 else 0.0
-        if place >= 0:
-            others[place] = False
-        common = self._pooled(said, others, self.variance_shares)
-        mine = self._members.rows[place] if row is None else row
+        others, most = self._others(place, sizes)
+        level = 0.0
+        if place >= 0 and self._heard[place].said.resets >= most:
+            level = float(self._pooled([*others, place], self.variance_shares).levels[-1])
+        common = self._pooled(others, self.variance_shares)
+        mine = self._members[place].row if row is None else row
         heard = np.asarray(common.weights.any(axis=0))
         precision, pull = np.zeros((2, len(heard)))
         solved = np.linalg.solve(
@@ -103,7 +84,7 @@ class ItemHierarchy(HierarchicalPrior):
             np.stack([np.broadcast_to(mine, common.pull[heard].shape), common.pull[heard]], axis=-1),
         )
         variance, mean = np.moveaxis(mine @ solved, -1, 0)
-        precision[heard] = 1 / (variance + self._parts(said, self.variance_shares).own)
+        precision[heard] = 1 / (variance + self._parts(self.variance_shares).own)
         pull[heard] = precision[heard] * (mean + level)
         return Prior(precision, pull, resets=most)
 
@@ -115,62 +96,51 @@ class ItemHierarchy(HierarchicalPrior):
         variance_shares
             How alike segments are taken to be.
         """
-        said = self._refreshed()
-        common = self._pooled(said, said.numbers > 0, variance_shares)
+        said = [place for place, one in enumerate(self._refreshed()) if one.numbers]
+        common = self._pooled(said, variance_shares)
         weights = common.weights[common.weights > 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             squares = np.nansum(common.pulls**2 / common.weights)
-        effects = self._parts(said, variance_shares).common
+        effects = self._parts(variance_shares).common
         heard = common.weights.any(axis=0)
         precision, pull = common.precision[heard], common.pull[heard]
         explained = (pull * np.linalg.solve(precision, pull[:, :, None])[:, :, 0]).sum()
         sizes = float(np.linalg.slogdet(precision)[1].sum()) - len(precision) * float(np.log(effects).sum())
         return float(np.log(weights).sum() - squares + explained - sizes) / 2
 
-    def _parts(self, said: _Said, variance_shares: VarianceShares) -> "_Parts":
+    def _told(self, places: Sequence[int]) -> Floats:
+        """Return precisions and pulls of the items of some segments: (2, S, n)."""
+        said = [self._heard[place].said for place in places]
+        return np.array([[one.precision for one in said], [one.pull for one in said]]).reshape(2, -1, self._items)
+
+    def _parts(self, variance_shares: VarianceShares) -> "_Parts":
         """Return what values are made of, under the shares."""
-        total = said.precisions.sum(axis=0)
+        total, pulls = self._told(range(self.count)).sum(axis=1)
         heard, apart = total > 0, 0.0
         if heard.sum() > 1:
-            means = said.pulls.sum(axis=0)[heard] / total[heard]
-            apart = float(means.var() - (1 / total[heard]).mean())
+            apart = float((pulls[heard] / total[heard]).var() - (1 / total[heard]).mean())
         own, shares = variance_shares.shares()
         unit = max(_LEAST_APART, apart)
         groups = zip(shares[1:], self._groups[1:], strict=True)
         effects = [1 / (unit * share) for share, (_, size) in groups for _ in range(size)]
         return _Parts(unit, unit * own, np.array([_FLAT, *effects]))
 
-    def _pooled(self, said: _Said, others: Any, variance_shares: VarianceShares) -> _Common:
+    def _pooled(self, places: Sequence[int], variance_shares: VarianceShares) -> _Common:
         """Return what some segments say of all common parts, and their levels, which are no matter of items."""
-        parts = self._parts(said, variance_shares)
-        shrunk = 1 + parts.own * said.precisions
-        weights, pulls = np.where(others[:, None], np.stack([said.precisions, said.pulls]) / shrunk, 0.0)
-        rows, levels = self._members.rows, np.zeros(len(said.known))
+        parts, told = self._parts(variance_shares), self._told(places)
+        weights, pulls = told / (1 + parts.own * told[0])
+        width = sum(size for _, size in self._groups)
+        rows, levels = self._rows(places).reshape(-1, width), np.zeros(len(places))
         total = weights.sum(axis=0)
-        for _ in range(2 * (others.sum() > 1)):
+        for _ in range(2 * (len(places) > 1)):
             mean = (pulls - levels[:, None] * weights).sum(axis=0) / np.where(total > 0, total, 1.0)
             levels = (pulls - weights * mean).sum(axis=1) / (weights.sum(axis=1) + 1 / parts.level)
         pulls = pulls - levels[:, None] * weights
         precision = np.einsum("si,sa,sb->iab", weights, rows, rows, optimize=True)
-        precision[:, range(rows.shape[1]), range(rows.shape[1])] += parts.common
+        precision[:, range(width), range(width)] += parts.common
         return _Common(precision, np.einsum("si,sa->ia", pulls, rows), levels, weights, pulls)
 
-    def _refreshed(self) -> Any:
-        """Return what was released of all segments; only what segments have learned since is looked at."""
-        members = self._members.members
-        known, said = list(map(_KNOWN, members)), self._said
-        if len(said.known) != len(known):
-            kept = min(len(known), len(said.known))
-            grown = _Said.of(len(known), said.precisions.shape[1])
-            for name in _Said._fields:
-                getattr(grown, name)[:kept] = getattr(said, name)[:kept]
-            said = self._said = grown
-        for place, now in enumerate(known):
-            if said.known[place] is not now:
-                found = members[place].sufficient_statistics()
-                said.precisions[place], said.pulls[place] = found.precision, found.pull
-                said.numbers[place], said.reset_counts[place] = found.numbers, found.resets
-                said.known[place] = now  # last: what is cut short before is done again
+    def _in_units(self, said: SufficientStatistics) -> SufficientStatistics:
         return said
 
 

@@ -2,14 +2,10 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sottovoce._arrays import Floats, Integers
+from sottovoce._arrays import Floats
 from sottovoce.models.scatter import NO_SCATTER
-from sottovoce.models.variance_shares import VarianceShares
 
-__all__ = ["Prior", "SegmentStatistics", "SufficientStatistics"]
+__all__ = ["Prior", "SufficientStatistics"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,69 +41,3 @@ class Prior(SufficientStatistics):
     are summed over the others. `resets` is that of most events of all segments: who has
     fewer has not noticed that the world has changed.
     """
-
-
-@dataclass(eq=False)
-class SegmentStatistics:
-    """What was released of all segments, in units of the prior; and, residuals integrated out, what it says."""
-
-    known: list[object]  # that it follows from
-    precisions: Floats  # (S, p, p)
-    pulls: Floats  # (S, p)
-    scatter: Floats  # (S, 4)
-    numbers: Integers
-    reset_counts: Integers
-    stale: NDArray[np.bool_]  # where the following are out of date
-    informs: Floats  # (S, p, p)
-    says: Floats  # (S, p)
-    scores: list[tuple[Floats, ...]]
-    variance_shares: VarianceShares | None = None  # of the last two
-
-    def summed_scores(self, others: Floats) -> tuple[Floats, ...]:
-        """What has predicted best in some segments, all of them together; nothing, if they choose nothing so."""
-        if not any(self.scores):
-            return ()
-        mine = [one for one, other in zip(self.scores, others, strict=True) if other and one]
-        return tuple(np.sum(choice, axis=0) for choice in zip(*mine, strict=True))
-
-    @classmethod
-    def of(cls, count: int, size: int) -> "SegmentStatistics":
-        """Return the statistics of segments of which nothing was released.
-
-        Parameters
-        ----------
-        count, size
-            Of the segments, and of the coefficients of one.
-        """
-        square, row, none = (count, size, size), (count, size), np.zeros(count, dtype=np.int64)
-        return cls(
-            [None] * count,
-            np.zeros(square),
-            np.zeros(row),
-            np.zeros((count, len(NO_SCATTER))),
-            none,
-            none.copy(),
-            np.ones(count, dtype=bool),
-            np.zeros(square),
-            np.zeros(row),
-            [()] * count,
-        )
-
-    def of_length(self, count: int) -> "SegmentStatistics":
-        """Return the same for more segments, or for fewer; segments that come one by one find room that is there."""
-        rooms, kept = {one: getattr(self, one).base for one in _ARRAYS}, min(count, len(self.known))
-        if kept == count or not all(isinstance(one, np.ndarray) and len(one) >= count for one in rooms.values()):
-            fresh = SegmentStatistics.of(2 * count, self.pulls.shape[1])
-            rooms = {one: getattr(fresh, one) for one in _ARRAYS}
-            for one, room in rooms.items():
-                room[:kept] = getattr(self, one)[:kept]
-        known, scores = [None] * (count - kept), [()] * (count - kept)
-        return SegmentStatistics(
-            **{one: room[:count] for one, room in rooms.items()},
-            known=[*self.known[:kept], *known],
-            scores=[*self.scores[:kept], *scores],
-            variance_shares=self.variance_shares,
-        )
-
-
-_ARRAYS = ("precisions", "pulls", "scatter", "numbers", "reset_counts", "stale", "informs", "says")
