@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every, sampled
-from sottovoce.plans.forecast import Curve, Forecast, Spread
+from sottovoce.plans.forecast import Forecast, Spread
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.rehearsal import Rehearsal, _scope
@@ -75,13 +75,12 @@ def test_more_budget_is_forecast_to_learn_more():
     assert shares[0].central > shares[1].central > shares[2].central
 
 
-def test_longer_runs_are_forecast_to_learn_more_and_the_lengths_say_when(usual):
+def test_the_lengths_say_when_as_much_is_learned(usual):
     said = usual.forecast
-    shares = [one.central for one in said.curve.shares]
-    assert shares == sorted(shares, reverse=True)
     assert said.half.central < said.most.central
     shorter, longer = (planned(round(one), rehearse=0.05).forecast.share for one in (said.half.low, said.half.high))
     assert shorter.high > 0.5 > longer.low
+    assert shorter.central > longer.central
 
 
 def test_without_hints_it_says_what_each_contrast_would_bring(usual):
@@ -166,7 +165,7 @@ class TestKinds:
     def test_a_ready_plan_is_rehearsed_at_its_own_horizon(self):
         ready = planned(400, rehearse=False)
         made = planned(400, plan=ready)
-        assert made.forecast.curve.horizons == (400,)
+        assert made.forecast.longest == 400
         long = planned(10**6, rehearse=False)
         assert "own horizon" in planned(10**6, plan=long).notes[-1]
 
@@ -250,10 +249,9 @@ def test_a_forecast_goes_through_json_and_a_plan_without_one_says_how_to_get_one
 
 def test_the_words_are_those_of_the_numbers():
     spread = Spread(0.2, 0.1, 0.4)
-    curve = Curve((1000,), (spread,))
     said = Forecast(
         1000, spread, Spread(0.1, 0.05, 0.2), Spread(2.0, 1.5, 3.0), Spread(210, 100, 450), Spread(4100, 2000, 9000),
-        (0.1, 0.3), curve, curve, 4, 1000, 8000,
+        (0.1, 0.3), 4, 1000, 8000,
     )  # fmt: skip
     words = str(said)
     assert "80% (60% to 90%) of what a fixed decision can gain" in words

@@ -50,11 +50,9 @@ class Segments:
     'a page that nobody has heard of'
     """
 
-    __slots__ = ("_known", "factors", "features", "limit", "names")
-    names: tuple[Segment, ...]
     factors: dict[str, tuple[str | int, ...]]
+    names: tuple[Segment, ...]
     features: Floats | None
-    limit: int | None
 
     def __init__(
         self,
@@ -64,21 +62,12 @@ class Segments:
         features: Any = None,
         limit: int | None = None,
     ) -> None:
-        if names is not None and factors is not None:
-            raise ValueError("segments have names or factors, not both: the product of the factors gives the names")
-        if isinstance(names, str):
-            raise TypeError(f"names must be a list of segments, got the text {names!r}")
-        self.factors = {} if factors is None else {_word(name): _levels(name, one) for name, one in factors.items()}
-        if factors is not None and not self.factors:
-            raise ValueError("factors must name at least one factor with its levels")
+        self.factors = {_word(name): _levels(name, one) for name, one in (factors or {}).items()}
         self.names = tuple(itertools.product(*self.factors.values())) if self.factors else _levels("names", names or ())
         self.limit = None if limit is None else whole("limit", limit, most=MOST_SEGMENTS)
-        self._check()
-        self._known = frozenset(self.names)
-        self.features = None if features is None else _rows(features, self.names)
-
-    def _check(self) -> None:
-        count, limit = len(self.names), self.limit
+        count = len(self.names)
+        if names is not None and factors is not None:
+            raise ValueError("segments have names or factors, not both: the product of the factors gives the names")
         if not count and limit is None:
             raise ValueError("segments are empty: name them, or say how many may be opened on first use, limit=200")
         if count > MOST_SEGMENTS:
@@ -87,6 +76,8 @@ class Segments:
             raise ValueError("limit is for segments without factors: name the levels of the factors, all of them")
         if limit is not None and limit < count:
             raise ValueError(f"limit={limit} is less than the {count} segments that are named")
+        self._places = {name: place for place, name in enumerate(self.names)}
+        self.features = None if features is None else _rows(features, self.names)
 
     @classmethod
     def of(cls, given: Any) -> "Segments":
@@ -99,14 +90,7 @@ class Segments:
         """
         if isinstance(given, Segments):
             return given
-        if isinstance(given, Mapping):
-            return cls(factors=given)
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise TypeError(
-                "segments must be a list of names, a mapping of factors to their levels, or sv.Segments(...); got "
-                f"{given!r}"
-            )
-        return cls(given)
+        return cls(factors=given) if isinstance(given, Mapping) else cls(_levels("segments", given))
 
     @property
     def most(self) -> int:
@@ -121,45 +105,28 @@ class Segments:
         segment
             A name; where there are factors, a level of each, in their order or by name.
         """
-        kind = type(segment)
-        if (kind is str or kind is int) and segment in self._known:
-            named: Segment = segment
-            return named
         if self.factors:
             return self._of_factors(segment)
-        if isinstance(segment, np.generic):
-            segment = segment.item()
-        if not isinstance(segment, str | int) or isinstance(segment, bool):
+        segment = _plain(segment)
+        if not _is_name(segment):
             raise UnknownSegment(f"segment must be a text or a whole number, got {_short(segment)}")
-        if segment not in self._known and self.limit is None:
-            raise self._unknown(segment, self.names)
-        return segment
+        if segment not in self._places and self.limit is None:
+            raise _unknown("segment", segment, self.names)
+        named: Segment = segment
+        return named
 
     def _of_factors(self, segment: Any) -> Segment:
+        levels = [segment] if isinstance(segment, str) or not isinstance(segment, Iterable) else list(segment)
         if isinstance(segment, Mapping):
-            if set(segment) != set(self.factors):
-                wanted = ", ".join(map(repr, self.factors))
-                raise UnknownSegment(f"segment must say a level of each of {wanted}, got {_short(dict(segment))}")
-            levels = [segment[name] for name in self.factors]
-        elif isinstance(segment, Sequence) and not isinstance(segment, str) and len(segment) == len(self.factors):
-            levels = list(segment)
-        elif len(self.factors) == 1:
-            levels = [segment]
-        else:
+            levels = [segment[name] for name in self.factors] if set(segment) == set(self.factors) else []
+        if len(levels) != len(self.factors):
             wanted = ", ".join(map(repr, self.factors))
             raise UnknownSegment(f"segment must be a level of each of {wanted}, got {_short(segment)}")
-        plain = [one.item() if isinstance(one, np.generic) else one for one in levels]
+        plain = tuple(map(_plain, levels))
         for (name, known), level in zip(self.factors.items(), plain, strict=True):
-            if not isinstance(level, str | int) or isinstance(level, bool) or level not in known:
-                raise self._unknown(level, known, f"the level of {name!r} in segment")
-        return tuple(plain)
-
-    @staticmethod
-    def _unknown(given: Any, known: Sequence[Any], what: str = "segment") -> UnknownSegment:
-        shown = ", ".join(repr(one) for one in known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
-        close = difflib.get_close_matches(str(given), [str(one) for one in known], n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        return UnknownSegment(f"{what} must be one of {shown}, got {_short(given)}{hint}")
+            if not _is_name(level) or level not in known:
+                raise _unknown(f"the level of {name!r} in segment", level, known)
+        return plain
 
     # ------------------------------------------------------------------ how they may be alike
 
@@ -188,7 +155,7 @@ class Segments:
             ]
         if self.features is not None:
             none = np.zeros(self.features.shape[1])
-            parts.append(self.features[self.names.index(segment)] if segment in self._known else none)
+            parts.append(self.features[self._places[segment]] if segment in self._places else none)
         return np.concatenate(parts)
 
     # ------------------------------------------------------------------ keeping
@@ -226,9 +193,6 @@ class Segments:
     def __hash__(self) -> int:
         return hash(self._says)
 
-    def __reduce__(self) -> Any:
-        return Segments.from_record, (self.to_record(),)
-
     def __repr__(self) -> str:
         parts = []
         if self.factors:
@@ -259,6 +223,21 @@ def segment_text(segment: Segment) -> str:
     return ", ".join(map(str, segment)) if isinstance(segment, tuple) else str(segment)
 
 
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _unknown(what: str, given: Any, known: Sequence[Any]) -> UnknownSegment:
+    shown = ", ".join(repr(one) for one in known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
+    close = difflib.get_close_matches(str(given), [str(one) for one in known], n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return UnknownSegment(f"{what} must be one of {shown}, got {_short(given)}{hint}")
+
+
 def _word(name: Any) -> str:
     if not isinstance(name, str) or not name:
         raise TypeError(f"the name of a factor must be a text, got {name!r}")
@@ -266,15 +245,13 @@ def _word(name: Any) -> str:
 
 
 def _levels(what: str, given: Any) -> tuple[str | int, ...]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(f"{what} must be a list of texts or whole numbers, got {given!r}")
-    levels = tuple(one.item() if isinstance(one, np.generic) else one for one in given)
-    for one in levels:
-        if not isinstance(one, str | int) or isinstance(one, bool):
-            raise TypeError(f"{what} must be texts or whole numbers, got {one!r}")
-    if len(set(levels)) < len(levels):
-        twice = next(one for place, one in enumerate(levels) if one in levels[:place])
-        raise ValueError(f"{what} of segments must all be different, and {twice!r} is there twice")
+    levels = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(map(_plain, given))
+    wrong = [one for one in levels if not _is_name(one)]
+    if wrong or isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(f"{what} must be a list of texts or whole numbers, got {_short(wrong[0] if wrong else given)}")
+    twice = [one for place, one in enumerate(levels) if one in levels[:place]] if len(set(levels)) < len(levels) else []
+    if twice:
+        raise ValueError(f"{what} of segments must all be different, and {twice[0]!r} is there twice")
     return levels
 
 
@@ -283,8 +260,8 @@ def _rows(features: Any, names: tuple[Segment, ...]) -> Floats:
     if not names:
         raise ValueError("features are of segments that are named: pass names or factors as well")
     if isinstance(features, Mapping):
-        missing = [one for one in names if one not in features]
-        if missing or len(features) != len(names):
+        if set(features) != set(names):
+            missing = [one for one in names if one not in features]
             raise ValueError(f"features must have a row for each segment; there is none for {_short(missing[:_SHOWN])}")
         features = [features[one] for one in names]
     try:

@@ -48,27 +48,6 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """Regret over that of never learning, at several lengths of a run: what to expect, and its spread.
-
-    Attributes
-    ----------
-    horizons
-        Lengths of runs, ascending.
-    shares
-        One for each.
-    """
-
-    horizons: tuple[int, ...]
-    shares: tuple[Spread, ...]
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Return the curve that was written down."""
-        return cls(tuple(map(int, data["horizons"])), tuple(Spread(**one) for one in data["shares"]))
-
-
-@dataclass(frozen=True)
 class Case:
     """What is learned if good and bad decisions differ by so much.
 
@@ -120,8 +99,6 @@ class Forecast(Printed):
     contrasts
         Least and largest of the rehearsed worlds: how much better the best decision is than never learning, as a share
         of the loss range.
-    curve, curve_without_privacy
-        How the share falls with the length of the run.
     worlds, longest, events
         How many worlds were played, the longest run, and the events of all runs.
     notes
@@ -137,8 +114,6 @@ class Forecast(Printed):
     half: Spread
     most: Spread
     contrasts: tuple[float, float]
-    curve: Curve
-    curve_without_privacy: Curve | None
     worlds: int
     longest: int
     events: int
@@ -159,36 +134,25 @@ class Forecast(Printed):
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What it says: names and texts."""
-        if self.cases:
-            return self._rows_of_cases()
-        return (
-            ("learned", self._learning()),
-            *((("privacy", self._pricing()),) if self.price is not None else ()),
-            ("length", f"half of it takes {_events(self.half)}, 90% of it {_events(self.most)}"),
-            ("from", self._rehearsal()),
-            *(("note", note) for note in self.notes),
-        )
-
-    def _rows_of_cases(self) -> tuple[tuple[str, str], ...]:
-        contrast = f"{self.contrasts[0]:.0%}"
+        priced, last = self.price is not None, (("from", self._rehearsal()), *(("note", note) for note in self.notes))
+        if not self.cases:
+            length = f"half of it takes {_events(self.half)}, 90% of it {_events(self.most)}"
+            price = (("privacy", self._pricing()),) if priced else ()
+            return ("learned", self._learning()), *price, ("length", length), *last
         hopeless = "expect little or nothing to be learned in so few events, whatever your world is like"
         return (
             *((("learned", hopeless),) if self.hopeless else ()),
             *((f"if {one.contrast:.0%}", f"{one}, where losses scatter by {one.scatter:.0%}") for one in self.cases),
-            *((("privacy", f"{self._pricing()} (if {contrast})"),) if self.price is not None else ()),
+            *((("privacy", f"{self._pricing()} (if {self.contrasts[0]:.0%})"),) if priced else ()),
             ("which", _WHICH),
-            ("from", self._rehearsal()),
-            *(("note", note) for note in self.notes),
+            *last,
         )
 
     def _parts(self) -> list[Part]:
-        head = f"Forecast for {self.horizon:,} events (and where four worlds of five should lie)"
+        head = "(and where four worlds of five should lie)"
         if self.cases:
-            head = (
-                f"Forecast for {self.horizon:,} events, if the best decision is better than an average one by so much"
-            )
-            head += " of the loss range"
-        return [(head, self.rows)]
+            head = "if the best decision is better than an average one by so much of the loss range"
+        return [(f"Forecast for {self.horizon:,} events{',' if self.cases else ''} {head}", self.rows)]
 
     def _learning(self) -> str:
         regret = f"regret is {self.share.words(percent)} of that of never learning"
@@ -218,26 +182,20 @@ class Forecast(Printed):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the forecast that `to_dict` wrote down."""
-        plain = dict(data)
-        plain |= _spreads(plain, ("share", "share_without_privacy", "price", "half", "most"))
-        for name in ("curve", "curve_without_privacy"):
-            if plain[name] is not None:
-                plain[name] = Curve.from_dict(plain[name])
-        cases = tuple(Case(**{**one, **_spreads(one, ("share", "half"))}) for one in plain["cases"])
-        tuples = {"contrasts": tuple(plain["contrasts"]), "notes": tuple(plain["notes"]), "cases": cases}
-        return cls(**{**plain, **tuples})
+        cases = tuple(Case(**_with_spreads(one)) for one in data["cases"])
+        ends = {"contrasts": tuple(data["contrasts"]), "notes": tuple(data["notes"]), "cases": cases}
+        return cls(**_with_spreads(data) | ends)
 
 
 def _learned(share: Spread) -> Spread:
     return Spread(*(max(0.0, 1 - one) for one in (share.central, share.high, share.low)))
 
 
-def _spreads(plain: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Spread]:
-    """Return those that are there, None in them being infinity."""
+def _with_spreads(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain data with its spreads as such, None in them being infinity."""
     return {
-        name: Spread(**{end: math.inf if one is None else one for end, one in plain[name].items()})
-        for name in names
-        if plain[name] is not None
+        name: Spread(*(math.inf if end is None else end for end in one.values())) if isinstance(one, Mapping) else one
+        for name, one in plain.items()
     }
 
 
@@ -246,7 +204,7 @@ def _finite(value: Any) -> Any:
         return {name: _finite(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(one) for one in value]
-    return None if isinstance(value, float) and math.isinf(value) else value
+    return None if value == math.inf else value
 
 
 def percent(share: float) -> str:

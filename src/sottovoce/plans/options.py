@@ -17,8 +17,6 @@ from sottovoce._checks import boolean, choice, number
 from sottovoce.models import Features, Posterior, Segments
 from sottovoce.plans.plan import PLANS, Plan
 
-_ALIKE = 0.9  # names that differ by a letter: one is meant though the other was passed as well
-
 # What people call a budget, and where it goes:
 _BUDGETS = {
     "epsilon": "sv.PureDP(epsilon={})",
@@ -230,7 +228,7 @@ def spelled_out(function: Function) -> Function:
     def spelled(*given: Any, **passed: Any) -> Any:
         for name, value in passed.items():
             if name not in own and name not in types:
-                _point_to(name, value, own, passed)
+                _point_to(name, value, own)
         return function(*given, **passed)
 
     shown_to_all: Any = spelled
@@ -238,15 +236,13 @@ def spelled_out(function: Function) -> Function:
     return cast(Function, spelled)
 
 
-def _point_to(name: str, value: Any, own: Sequence[str], passed: Mapping[str, Any]) -> None:
+def _point_to(name: str, value: Any, own: Sequence[str]) -> None:
     """Refuse a name that is another way to say one of the arguments that come first; single choices come later."""
+    meant_by_it = difflib.get_close_matches(name, [*own, *OptimizerOptions.__annotations__], n=1, cutoff=0.75)
     if name in _BUDGETS:
-        shown = f"{value!r}" if isinstance(value, int | float) else "..."
-        raise TypeError(f"unknown argument {name}; did you mean privacy={_BUDGETS[name].format(shown)}?")
-    close = difflib.get_close_matches(name, [*own, *OptimizerOptions.__annotations__], n=1, cutoff=0.75)
-    likely = bool(close) and difflib.SequenceMatcher(None, name, close[0]).ratio() > _ALIKE
-    if close and close[0] in own and (likely or close[0] not in passed):
-        raise TypeError(f"unknown argument {name}; did you mean {close[0]}?")
+        meant_by_it = own = [f"privacy={_BUDGETS[name].format(repr(value))}"]
+    if meant_by_it and meant_by_it[0] in own:
+        raise TypeError(f"unknown argument {name}; did you mean {meant_by_it[0]}?")
 
 
 _ARGUMENTS: dict[str, Any] = {"plan": "auto", **{one.name: one.default for one in fields(DecisionFacts)}}

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from sottovoce._arrays import Floats
-from sottovoce.plans.forecast import Curve, Spread
+from sottovoce.plans.forecast import Spread
 
 FOUR_OF_FIVE = 1.28  # standard deviations to either side
 FOREVER = 1e12  # events that nobody has
@@ -83,11 +83,6 @@ class Shares:
         """Return the share of a run of some length."""
         mean, deviation = self.logarithm_at(length)
         return _spread(mean, FOUR_OF_FIVE * deviation)
-
-    def curve(self, *more: int) -> Curve:
-        """Return the shares at all lengths that were played, and at others."""
-        lengths = tuple(sorted({*self.lengths, *more}))
-        return Curve(lengths, tuple(self.at(length) for length in lengths))
 
     def length_for(self, share: float) -> Spread:
         """Return how long a run must be for a share as small as this.

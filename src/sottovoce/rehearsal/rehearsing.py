@@ -280,8 +280,6 @@ class Rehearsal:
             half=private.length_for(0.5),
             most=private.length_for(0.1),
             contrasts=(min(contrasts), max(contrasts)),
-            curve=private.curve(horizon),
-            curve_without_privacy=None if free is None else free.curve(horizon),
             worlds=len(self.worlds),
             longest=max(length for length in self.private if length <= horizon),
             events=self.events,
