@@ -7,7 +7,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.main import get_command
 
@@ -125,46 +124,12 @@ assert not missing, missing
 
 
 @_compiled.compiled
-def halved(values):
-    for i in range(len(values)):
-        values[i] = half(values[i])
-    return values
-
-
-@_compiled.compiled
-def half(value):
-    return value / 2 if value > 1e-3 else eighth(value)
-
-
-@_compiled.compiled
-def eighth(value):
-    return value / 8
-
-
-@_compiled.compiled
-def endless(value):
-    return endless(value)
-
-
-def test_kernels_call_kernels_wherever_they_stand():
-    assert halved(np.array([4.0, 8e-4])).tolist() == [2.0, 1e-4]
-    assert half(3.0) == 1.5
-
-
-def test_kernels_that_call_themselves_are_refused():
-    """Numba compiles them, and crashes the process that takes them from the cache."""
-    with pytest.raises(TypeError, match="endless calls itself"):
-        endless(1.0)
+def tripled(value):
+    return 3 * value
 
 
 def test_kernels_are_pickled_by_name():
-    halved(np.ones(2))
-    assert pickle.loads(pickle.dumps(half)) is half
-
-
-@_compiled.compiled
-def tripled(value):
-    return 3 * value
+    assert pickle.loads(pickle.dumps(tripled)) is tripled
 
 
 def test_threads_may_be_the_first_to_call_together():
@@ -172,27 +137,3 @@ def test_threads_may_be_the_first_to_call_together():
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: start.wait() < 0 or tripled(5.0), range(4)))
     assert answers == [15.0] * 4
-
-
-def test_using_a_set_once_compiles_the_kernels_of_its_family():
-    """Every module with kernels has some that were called; what they call is compiled with them."""
-    program = """
-import sys
-from sottovoce import _compiled
-import numpy as np
-import sottovoce as sv
-for family in sv.domains.all_domains():
-    for domain in family.examples():
-        domain.round(domain.extreme_point(np.ones(domain.dimension)), np.random.default_rng(0), 2)
-        domain.round(domain.center, np.random.default_rng(0), 2)
-code = next(iter(_compiled._kernels)).__code__
-kernels = {
-    value
-    for name, module in sys.modules.items() if name.startswith("sottovoce.")
-    for value in vars(module).values() if getattr(value, "__code__", None) is code
-}
-print(*sorted(one.__name__ for one in kernels - set(_compiled._kernels)))
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    allowed = {"even_flow", "without_negative_cycles", "_newton_step", "permutations_by_transfers"}
-    assert set(done.stdout.split()) <= allowed

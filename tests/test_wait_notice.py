@@ -1,25 +1,23 @@
-"""What takes long is said at a terminal, by whoever is at work or by whoever watches it."""
+"""What takes long is said at a terminal, by whoever watches it."""
 
 import io
 import threading
-import time
 
 import pytest
 
 import sottovoce as sv
-from sampling import every
 from sottovoce import _wait_notice
 
 
 class Terminal(io.StringIO):
     """A screen, which tells when something is written to it."""
 
-    def __init__(self, tty=True):
+    def __init__(self):
         super().__init__()
-        self.tty, self.written = tty, threading.Event()
+        self.written = threading.Event()
 
     def isatty(self):
-        return self.tty
+        return True
 
     def write(self, text):
         self.written.set()
@@ -32,19 +30,6 @@ def sit_down(monkeypatch):
     monkeypatch.setattr(_wait_notice.sys, "stderr", terminal)
     monkeypatch.setattr(_wait_notice, "_SOON", 0.01)
     return terminal
-
-
-@every("tty, late", [(True, True), (True, False), (False, True)])
-def test_what_takes_long_is_said_at_a_terminal_alone(tty, late, monkeypatch):
-    screen, clock = Terminal(tty), iter([0.0, 5.0 if late else 0.5, 6.0 if late else 0.6])
-    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(_wait_notice.sys, "stderr", screen)
-    waiting = _wait_notice.WaitNotice("searching")
-    waiting.say("1 of 2")
-    waiting.say("2 of 2")
-    waiting.over()
-    said = "\rsottovoce: searching (1 of 2)\rsottovoce: searching (2 of 2)\n"
-    assert screen.getvalue() == (said if tty and late else "")
 
 
 def test_work_without_words_is_spoken_for(monkeypatch):

@@ -108,7 +108,7 @@ class Domain(HasLabels, ABC):
 
     @cached_property
     def _hull(self) -> Hull:
-        with single_threaded():
+        with single_threaded(), watched_calls(f"finding the dimension of {self!r}"):
             return affine_hull(self.extreme_point, self.dimension)
 
     @cached_property

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Matrix, Vector
 from sottovoce._threads import single_threaded
-from sottovoce._wait_notice import WaitNotice
 from sottovoce.domains._geometry.hull import SEED, both_ways
 from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains.base import Domain
+from sottovoce.domains.oracles import watched_calls
 from sottovoce.errors import DomainError
 
 _ROUNDS = 40  # of solving and climbing
@@ -118,7 +118,7 @@ def d_optimal_design(domain: Domain) -> Design:
     """
     if domain not in _known:
         orbit = domain.orbit()
-        with single_threaded():
+        with single_threaded(), watched_calls(f"searching a D-optimal design over {domain!r}"):
             by_formula = orbit is not None and len(orbit.axes) > _SEARCHED
             _known[domain] = _of_orbit(domain, orbit) if orbit is not None and by_formula else _search(domain)
     return _known[domain]
@@ -143,9 +143,8 @@ def _search(domain: Domain) -> Design:
     directions = rng.standard_normal((2 * size, size)) @ basis
     pool = np.unique(np.vstack((domain._hull.vertices, both_ways(domain.extreme_point, directions))), axis=0)
     calls, quiet, excess, budget = 4 * size, 0, 0.1, _WORK
-    weights, progress = np.full(len(pool), 1 / len(pool)), WaitNotice(f"searching a D-optimal design over {domain!r}")
-    for number in range(_ROUNDS):
-        progress.say(f"round {number + 1} of at most {_ROUNDS}, {100 * max(0.0, 1 - budget / _WORK):.0f}% of its time")
+    weights = np.full(len(pool), 1 / len(pool))
+    for _ in range(_ROUNDS):
         weights, spent = _weigh((pool - pool[0]) @ basis.T, weights, max(excess / 10, _EXACT), budget)
         budget -= spent
         design = _design(pool, weights, basis, calls)
@@ -158,7 +157,6 @@ def _search(domain: Domain) -> Design:
         if quiet == _QUIET or len(pool) + len(better) > _POOL or budget <= 0:
             break
         pool, weights = _joined(pool, weights, better)
-    progress.over()
     return _design(np.vstack((pool, found)), np.concatenate((weights, np.zeros(len(found)))), basis, calls)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from sottovoce._checks import number
-from sottovoce._wait_notice import WaitNotice
+from sottovoce._wait_notice import watched
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 from sottovoce.learning import plan as unrehearsed
@@ -76,16 +76,12 @@ def plan(
     arguments, choices = separate(options)
     wanted: Any = arguments.pop("plan", "auto")
     problem = Problem(domain, OPEN_ENDED if horizon is None else horizon, loss_range, privacy, **arguments)
-    waiting = WaitNotice("rehearsing the plan in invented worlds; rehearse=False leaves it out")
     known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
     try:
-        found = rehearsed(
-            problem, wanted, choices, **known, progress=lambda done: waiting.say(f"{done:,} events simulated")
-        )
+        with watched("rehearsing the plan in invented worlds; rehearse=False leaves it out"):
+            found = rehearsed(problem, wanted, choices, **known)
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why)))
-    finally:
-        waiting.over()
     return replace(made, forecast=found)
 
 

@@ -1,7 +1,6 @@
 """Rehearse a plan: play it, and the same without privacy, in generic worlds, and say what to expect of it."""
 
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -21,7 +20,6 @@ from sottovoce.rehearsal._reading import BARELY, Shares, price_between
 from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, lengths, oracle_work, scope_of, work_of
 from sottovoce.rehearsal._worlds import worlds_of
 
-Progress = Callable[[int], None]
 OPEN_ENDED = 100_000
 """Events that are forecast where no horizon is given."""
 
@@ -52,7 +50,6 @@ def rehearsed(
     scatter: float | None = None,
     endless: bool = False,
     times: float = 1.0,
-    progress: Progress | None = None,
 ) -> Forecast:
     """Play a plan in generic worlds, and return what to expect of it.
 
@@ -70,8 +67,6 @@ def rehearsed(
         Whether the optimizer is not told the horizon.
     times
         What the work that it may take is multiplied by.
-    progress
-        Called with the events that are simulated so far.
 
     Raises
     ------
@@ -93,7 +88,7 @@ def rehearsed(
     def played(contrast: float, share: float, *, free: bool) -> Rehearsal:
         worlds = contrast, _implied(contrast) if scatter is None else scatter
         one = Rehearsal(problem, plan, choices or {}, *worlds, endless=endless, times=share * times, free=free)
-        one.play(progress)
+        one.play()
         return one
 
     if contrast is not None:
@@ -193,14 +188,8 @@ class Rehearsal:
             why += " and the set's oracle is slow"
         return f"{NOT_REHEARSED}: {why}, so that runs would take long; {_MORE}"
 
-    def play(self, progress: Progress | None = None) -> None:
-        """Play runs up to the horizon; and longer ones, while there is room and most is not learned.
-
-        Parameters
-        ----------
-        progress
-            Told how many events are simulated; None for silence.
-        """
+    def play(self) -> None:
+        """Play runs up to the horizon; and longer ones, while there is room and most is not learned."""
         steps = list(self.lengths)
         sides = {self.problem.privacy: self.private}
         if self._free and self.problem.privacy.private:
@@ -211,8 +200,6 @@ class Rehearsal:
                 found[length] = []
                 for world in range(len(self.worlds)):
                     found[length].append(self.run(world, length, guarantee))
-                    if progress is not None:
-                        progress(self.events)
             self._left -= len(self.worlds) * self._work(length)
             steps = steps or self._further()
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Matrix, Vector
-from sottovoce._wait_notice import WaitNotice
 
 Oracle = Callable[[Vector], Vector]
 
@@ -39,9 +38,7 @@ def affine_hull(oracle: Oracle, dimension: int) -> Hull:
     vertices: list[Vector] = []
     extent = magnitude = 0.0
     flat = 0
-    waiting = WaitNotice("finding the dimension of a set by its oracle")
     while len(basis) < dimension and flat < 2:  # a second look costs little
-        waiting.say(f"{len(basis)} so far, {dimension} at most")
         normal = _orthogonal(rng.standard_normal(dimension), basis)
         pair = oracle(normal), oracle(-normal)
         vertices.extend(pair)
@@ -53,7 +50,6 @@ def affine_hull(oracle: Oracle, dimension: int) -> Hull:
             continue
         flat = 0
         basis = np.vstack((basis, _orthogonal(across, basis)))
-    waiting.over()
     return Hull(basis, np.unique(np.array(vertices), axis=0))
 
 

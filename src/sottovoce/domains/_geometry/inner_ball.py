@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Matrix, Vector
-from sottovoce._wait_notice import WaitNotice
 from sottovoce.domains._geometry.hull import SEED, Hull, Oracle, both_ways
 from sottovoce.projection import project
 
@@ -46,17 +45,13 @@ def inner_ball(oracle: Oracle, hull: Hull) -> InnerBall:
     pool = np.unique(np.vstack((hull.vertices, both_ways(oracle, directions))), axis=0)
     weights = np.full(len(pool), 1 / len(pool))
     best = _ball_at(pool[0], 0.0)
-    waiting = WaitNotice("proving that a ball is in a set, by its oracle")
     for number in range(_ROUNDS):
-        waiting.say(f"round {number + 1} of {_ROUNDS}")
         if number:
             pool, weights = _climb(oracle, hull, pool, weights)
         origin = pool.mean(axis=0)
         weights, radius = _a_optimal((pool - origin) @ hull.basis.T, weights)
         if radius > best.radius:
             best = _ball_at(weights @ pool, radius)
-    waiting.say("the last look")
-    waiting.over()
     mirrored = _reflection(oracle, hull, pool, weights, best.radius)
     return mirrored if mirrored.radius > best.radius else best
 

@@ -30,15 +30,6 @@ def nested(order: Integers, owners: Integers, parents: Integers, capacities: Int
 
 
 @compiled
-def find_root(leaders: Integers, node: int) -> int:
-    """Return the leader of a node, and shorten the way to it."""
-    while leaders[node] != node:
-        leaders[node] = leaders[leaders[node]]
-        node = leaders[node]
-    return node
-
-
-@compiled
 def forest(order: Integers, tails: Integers, heads: Integers, nodes: int) -> Mask:
     """Keep edges that close no cycle (Kruskal)."""
     kept = np.zeros(tails.size, dtype=np.bool_)
@@ -47,7 +38,13 @@ def forest(order: Integers, tails: Integers, heads: Integers, nodes: int) -> Mas
     for edge in order:
         if missing == 0:
             break
-        tail, head = find_root(leaders, tails[edge]), find_root(leaders, heads[edge])
+        tail, head = tails[edge], heads[edge]
+        while leaders[tail] != tail:  # shorten the way to the leader, too
+            leaders[tail] = leaders[leaders[tail]]
+            tail = leaders[tail]
+        while leaders[head] != head:
+            leaders[head] = leaders[leaders[head]]
+            head = leaders[head]
         if tail != head:
             leaders[tail] = head
             kept[edge] = True
