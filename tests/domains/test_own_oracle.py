@@ -48,10 +48,6 @@ def test_a_linear_program_is_a_set(seed):
     assert (around @ weights <= weights.sum() / 3 + 1e-9).all()
 
 
-def test_a_subclass_with_one_method_passes_the_check():
-    check_domain(Subclass(1, integer=True))
-
-
 def test_answers_within_a_millionth_of_the_extent_pass_and_others_say_what_to_set():
     slate = Hypersimplex(8, 3)
 
@@ -131,17 +127,6 @@ def test_every_call_is_counted_set_up_included():
         optimizer.recommend()
     assert first.oracle_calls + second.oracle_calls == len(asked) - made  # and the slate's own are not
     assert first.oracle_calls > first.setup_oracle_calls
-
-
-def test_a_run_says_what_setting_up_has_cost():
-    domain = Custom(Hypersimplex(5, 2).extreme_point, 5)
-    environment = sv.lab.NoisyLinear(domain, seed=1)
-    optimizer = sv.PrivateBandit(
-        domain, horizon=100, loss_range=environment.loss_range, privacy=sv.NoPrivacy(), losses="linear", seed=1
-    )
-    run = sv.lab.simulate(optimizer, environment)
-    assert f", {optimizer.setup_oracle_calls:,} of them to set up" in str(run)
-    assert run.details.oracle_calls == optimizer.oracle_calls > optimizer.setup_oracle_calls > 0
 
 
 def test_a_solver_that_finds_nothing_is_told_apart():

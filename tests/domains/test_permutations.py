@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sottovoce as sv
 from sampling import every
 from sottovoce.domains import Permutahedron
 from sottovoce.domains._geometry.permutations import swapped, transfers
 from sottovoce.domains._solvers.assignment import permutation_mixture
-from sottovoce.projection import project
 
 
 def drawn_weights(rng, n, kind):
@@ -70,16 +68,6 @@ def test_the_coins_have_exactly_that_mean(seed, n, weights, point):
     np.testing.assert_allclose(probabilities @ rows, x, rtol=0, atol=1e-9 * np.abs(domain.weights).max())
 
 
-def test_one_ranking_none_and_several_blocks_of_them(monkeypatch):
-    domain = Permutahedron(6)
-    x = drawn_point(np.random.default_rng(0), domain, "inside")
-    assert domain.round(x, np.random.default_rng(0)).shape == (6,)
-    assert domain.round(x, np.random.default_rng(0), size=0).shape == (0, 6)
-    whole = domain.round(x, np.random.default_rng(0), size=50)
-    monkeypatch.setitem(sv.domains._geometry.permutations.draw.__globals__, "_UNIFORMS", 30)
-    np.testing.assert_array_equal(domain.round(x, np.random.default_rng(0), size=50), whole)
-
-
 def test_a_hundred_thousand_items_are_ranked_without_a_table_of_rankings():
     n = 100_000
     domain = Permutahedron(n)
@@ -108,29 +96,3 @@ def test_mixtures_of_permutations_are_the_matrix(n, kind):
         assert (weights > 1e-13).all()  # nothing that only rounding made
         assert (np.sort(orders, axis=1) == np.arange(n)).all()
         np.testing.assert_allclose(np.tensordot(weights, np.eye(n)[orders], axes=1), matrix, atol=1e-9)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(2, 12), spread=st.sampled_from([0.1, 3.0, 100.0]), ties=st.booleans()
-)
-def test_the_formula_for_the_projection_agrees_with_the_oracle_and_has_a_certificate(seed, n, spread, ties):
-    rng = np.random.default_rng(seed)
-    weights = rng.integers(0, 4, n).astype(float) if ties else rng.standard_normal(n)
-    weights[0] += 1.0 - (np.ptp(weights) > 0)
-    target = spread * (rng.integers(-2, 3, n) if ties else rng.standard_normal(n))
-    domain = Permutahedron(weights)
-    wanted, found = domain.nearest(target), project(domain, target)
-    np.testing.assert_allclose(found.point, wanted, atol=2e-5 * max(domain.diameter, 1e-3 * np.linalg.norm(target)))
-    # The universal certificate at the formula's point: no vertex is any better in the direction of the target.
-    away = wanted - target
-    assert abs(away @ (wanted - domain.extreme_point(away))) <= 1e-12 * (1 + np.linalg.norm(target)) ** 2
-    apart = float(np.linalg.norm(away))
-    if apart > 1e-6:
-        assert domain.contains(target, tolerance=apart * (1 + 1e-9))
-        assert not domain.contains(target, tolerance=apart * (1 - 1e-9))
-
-
-def test_a_number_stands_for_the_ranks():
-    assert repr(Permutahedron(3)) == "Permutahedron([1.0, 2.0, 3.0])"
-    np.testing.assert_array_equal(Permutahedron(3).extreme_point([2.0, 1.0, 3.0]), [2.0, 3.0, 1.0])

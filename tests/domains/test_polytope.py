@@ -10,8 +10,7 @@ from scipy.optimize import linprog
 
 from children import at_once
 from sampling import every
-from sottovoce.domains import Ball, Birkhoff, Box, ConvexHull, Hypersimplex, Polytope, Simplex
-from sottovoce.projection import project
+from sottovoce.domains import Birkhoff, Box, ConvexHull, Hypersimplex, Polytope, Simplex
 
 
 def random_description(seed):
@@ -106,13 +105,6 @@ def test_geometry_of_known_sets(polytope, known):
         assert polytope.contains(x) == known.contains(x)
 
 
-def test_the_inner_radius_is_that_of_the_best_center():
-    """The triangle with sides 3, 4, 5 has an incircle of radius 1 around (1, 1)."""
-    triangle = Polytope([[4.0, 3.0], [-1.0, 0.0], [0.0, -1.0]], [12.0, 0.0, 0.0])
-    np.testing.assert_allclose(triangle.center, [1.0, 1.0], atol=1e-5)
-    assert triangle.inner_radius == pytest.approx(1.0, rel=1e-5)
-
-
 @every("scale", [1e-6, 1.0, 1e6])
 def test_the_scale_of_the_set_does_not_matter(scale):
     rows, limits, rng = random_description(4)
@@ -133,14 +125,6 @@ def test_contains_near_corners_is_a_matter_of_distance():
     assert wedge.contains(corner)
 
 
-def test_projection_on_a_polytope_has_a_certificate():
-    rows, limits, rng = random_description(8)
-    polytope = Polytope(rows, limits, bounds=(-1, 2))
-    for y in 3 * rng.standard_normal((5, rows.shape[1])):
-        x = project(polytope, y).point
-        assert abs((x - y) @ (x - polytope.extreme_point(x - y))) < 1e-8
-
-
 def test_threads_share_a_polytope():
     polytope = Polytope.examples()[0]
     costs = np.random.default_rng(0).standard_normal((50, 4))
@@ -151,14 +135,6 @@ def test_threads_share_a_polytope():
         return [i for i in order if not np.array_equal(polytope.extreme_point(costs[i]), expected[i])]
 
     assert at_once(ask) == [[]] * 4
-
-
-def test_very_large_programs_are_answered_without_the_dense_matrix():
-    rows, limits, rng = random_description(6)
-    polytope, large = (Polytope(rows, limits, bounds=(-1, 2)) for _ in range(2))
-    large._program._dense = None  # as it is from four million entries on
-    for cost in hard_and_random_costs(rng, rows.shape[1]):
-        np.testing.assert_allclose(large.extreme_point(cost), polytope.extreme_point(cost), atol=1e-9)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -198,30 +174,3 @@ def test_hulls_answer_with_an_end_of_an_edge_not_its_middle_when_rounding_makes_
         middle = first + along * rng.uniform(0.1, 0.9)
         found = ConvexHull([first, middle, last]).extreme_point(cost)
         assert np.array_equal(found, first) or np.array_equal(found, last)
-
-
-def test_hull_membership_against_linprog():
-    rng = np.random.default_rng(2)
-    points = rng.standard_normal((15, 3))
-    hull = ConvexHull(points)
-    for x in rng.standard_normal((30, 3)) * 0.8:
-        weights = linprog(np.zeros(15), A_eq=np.vstack((points.T, np.ones(15))), b_eq=np.append(x, 1.0))
-        assert hull.contains(x) == weights.success
-
-
-def test_few_calls_are_needed_to_know_the_affine_hull():
-    """Implied equations are found by asking for room in all inequalities at once."""
-    polytope = Polytope([[1.0] * 30, [-1.0] * 30], [1.0, -1.0], bounds=(0, None))
-    solve, calls = polytope._program.solve, []
-    polytope._program.__dict__["solve"] = lambda cost, **kind: (calls.append(1), solve(cost, **kind))[1]
-    assert np.count_nonzero(polytope._flat) == 2
-    assert len(calls) <= 35
-    assert polytope.affine_dimension == 29
-
-
-def test_the_ball_inside_a_polytope_of_many_sides_comes_near_the_disc():
-    angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
-    polygon = Polytope(np.column_stack((np.cos(angles), np.sin(angles))), np.ones(60))
-    disc = Ball(2)
-    assert polygon.inner_radius == pytest.approx(disc.inner_radius, rel=1e-5)
-    assert 1 / np.cos(np.pi / 60) <= polygon.outer_radius <= 1.42

@@ -60,8 +60,8 @@ class DomainCheck:
 def check_domain(domain: Domain) -> DomainCheck:
     """Look for contradictions between what a domain's methods say; return what was compared if there are none.
 
-    The oracle must return finite points of the right shape, leave its argument alone, give one cost one answer, and
-    never an answer that is dearer than another of its own. The geometry must agree with it: `center`, `inner_radius`,
+    The oracle must return finite points of the right shape, give one cost one answer, and never an answer that is
+    dearer than another of its own. The geometry must agree with it: `center`, `inner_radius`,
     `outer_radius`, `diameter`, `affine_dimension` and `tangent`, and so must `contains` and `round`. It is a test by
     examples, with a fixed seed: it proves nothing, but few lies survive it. Answers
     may be off by a millionth of the extent of the set. At a terminal it says, after a second, how often it has asked.
@@ -86,7 +86,7 @@ def check_domain(domain: Domain) -> DomainCheck:
     >>> class Wrong(Simplex):
     ...     inner_radius = 0.5
     >>> print(check_domain(Simplex(4)))
-    Simplex(4): no contradiction in 304 calls of its oracle; answers are optimal to 0 of the extent of the set ...
+    Simplex(4): no contradiction in 291 calls of its oracle; answers are optimal to 0 of the extent of the set ...
     >>> check_domain(Wrong(4))
     Traceback (most recent call last):
     ...
@@ -98,19 +98,15 @@ def check_domain(domain: Domain) -> DomainCheck:
         raise DomainError(f"dimension must be a whole number of at least 1, got {domain.dimension!r}")
     before = calls_of_this_thread()
     with watched_calls(f"checking {domain!r}"):
-        answers = _checked(domain, np.random.default_rng(1))
+        rng = np.random.default_rng(1)
+        answers = probe_oracle(domain.extreme_point, domain.dimension, probes=12)
+        _ask_hard_costs(domain, answers)
+        _check_tangent(domain, answers, rng)
+        _check_inner(domain, answers, rng)
+        _check_outer(domain, answers)
+        _check_contains(domain, answers)
+        _check_round(domain, answers, rng)
     return DomainCheck(repr(domain), calls_of_this_thread() - before, _refuse_dearer(answers))
-
-
-def _checked(domain: Domain, rng: np.random.Generator) -> Answers:
-    """Compare all that there is; return what the oracle has answered."""
-    answers = _ask_hard_costs(domain, probe_oracle(domain.extreme_point, domain.dimension, probes=12))
-    _check_tangent(domain, answers, rng)
-    _check_inner(domain, answers, rng)
-    _check_outer(domain, answers)
-    _check_contains(domain, answers)
-    _check_round(domain, answers, rng)
-    return answers
 
 
 def probe_oracle(oracle: Oracle, dimension: int, probes: int = 4) -> Answers:
@@ -145,11 +141,8 @@ def _asked(oracle: Oracle, costs: Floats) -> Answers:
 
 
 def _ask(oracle: Oracle, cost: Vector) -> Vector:
-    """Return a copy of the answer; refuse one that is not a point, or that cost the caller his argument."""
-    given = cost.copy()
-    answer = np.array(oracle(given), dtype=np.float64)
-    if not np.array_equal(given, cost):
-        raise DomainError("the oracle must leave its argument alone: it wrote into the cost")
+    """Return a copy of the answer; refuse one that is not a point."""
+    answer = np.array(oracle(cost.copy()), dtype=np.float64)
     if answer.shape != cost.shape:
         raise DomainError(f"the oracle must return an array of shape {cost.shape}, got {answer.shape}")
     if not np.isfinite(answer).all():
@@ -171,23 +164,13 @@ def _refuse_dearer(answers: Answers) -> float:
     return worst / extent if extent else 0.0
 
 
-def _ask_hard_costs(domain: Domain, answers: Answers) -> Answers:
-    """Ask at zero, along the axes, and at other scales; and again later, when the oracle has seen other costs."""
+def _ask_hard_costs(domain: Domain, answers: Answers) -> None:
+    """Ask at zero and along the axes; and again later, when the oracle has seen other costs."""
     axes = np.eye(domain.dimension)[:20]
     hard = _asked(domain.extreme_point, np.vstack((np.zeros_like(axes[:1]), axes, -axes)))
     _refuse_dearer(Answers(np.vstack((answers.costs, hard.costs)), np.vstack((answers.points, hard.points))))
-    for cost, point in zip(answers.costs[:6], answers.points[:6], strict=True):
-        for factor in (1e-6, 1e6):
-            scaled = _ask(domain.extreme_point, factor * cost)
-            if cost @ (scaled - point) > answers.slack * np.linalg.norm(cost):
-                raise DomainError(f"the oracle does not minimise <cost, x> when the cost is multiplied by {factor:g}")
-    first = domain.extreme_point(answers.costs[0])
-    kept = np.array(first)
     for seen, cost in zip(hard.points[::-1], hard.costs[::-1], strict=True):
         _refuse_drift(_ask(domain.extreme_point, cost), seen, answers.slack)
-    if not np.array_equal(first, kept):
-        raise DomainError("the oracle must return a new array every time: it wrote over an earlier answer")
-    return answers
 
 
 def _check_tangent(domain: Domain, answers: Answers, rng: np.random.Generator) -> None:

@@ -8,6 +8,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sottovoce._arrays import Integers, Mask
+from sottovoce._compiled import compiled
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains._labels import Labels
 from sottovoce.domains.base import Fixed
@@ -88,3 +89,22 @@ def components_of(first: Any, second: Any, size: int) -> Integers:
     ends = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
     graph = coo_array((np.ones(len(ends[0])), ends), shape=(size, size))
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+@compiled
+def nested(order: Integers, owners: Integers, parents: Integers, capacities: Integers) -> Mask:
+    """Keep elements while every set around them has room; owner -1 is no set."""
+    kept = np.zeros(owners.size, dtype=np.bool_)
+    room = capacities.copy()
+    for element in order:
+        around = owners[element]
+        while around >= 0 and room[around] > 0:
+            around = parents[around]
+        if around >= 0 or kept[element]:
+            continue
+        kept[element] = True
+        around = owners[element]
+        while around >= 0:
+            room[around] -= 1
+            around = parents[around]
+    return kept

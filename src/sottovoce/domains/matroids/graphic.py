@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from sottovoce._arrays import Integers, Mask
+from sottovoce._compiled import compiled
 from sottovoce.domains._solvers.graph import read_graph
-from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid, components_of
 
 
@@ -40,7 +40,7 @@ class Graphic(AbstractMatroid):
         return f"Graphic({self.ground_size} edges, {self.nodes} nodes)"
 
     def _scan(self, order: Integers) -> Mask:
-        return _kernels.forest(order, self.tails, self.heads, self.nodes)
+        return _forest(order, self.tails, self.heads, self.nodes)
 
     def components(self) -> Integers:
         """Return the block (biconnected component) of each edge.
@@ -74,3 +74,26 @@ def _rooted(
         depths[node] = depths[parents[node]] + 1
     both = zip(forest.tolist(), tails[forest].tolist(), heads[forest].tolist(), strict=True)
     return parents.tolist(), depths, {(a if depths[a] > depths[b] else b): edge for edge, a, b in both}
+
+
+@compiled
+def _forest(order: Integers, tails: Integers, heads: Integers, nodes: int) -> Mask:
+    """Keep edges that close no cycle (Kruskal)."""
+    kept = np.zeros(tails.size, dtype=np.bool_)
+    leaders = np.arange(nodes)
+    missing = nodes - 1
+    for edge in order:
+        if missing == 0:
+            break
+        tail, head = tails[edge], heads[edge]
+        while leaders[tail] != tail:  # shorten the way to the leader, too
+            leaders[tail] = leaders[leaders[tail]]
+            tail = leaders[tail]
+        while leaders[head] != head:
+            leaders[head] = leaders[leaders[head]]
+            head = leaders[head]
+        if tail != head:
+            leaders[tail] = head
+            kept[edge] = True
+            missing -= 1
+    return kept

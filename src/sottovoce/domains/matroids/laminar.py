@@ -8,8 +8,7 @@ import numpy as np
 from sottovoce._arrays import Integers, Mask, Vector
 from sottovoce._checks import whole
 from sottovoce.domains._labels import Count, count_or_names
-from sottovoce.domains.matroids import _kernels
-from sottovoce.domains.matroids.base import AbstractMatroid, components_of
+from sottovoce.domains.matroids.base import AbstractMatroid, components_of, nested
 from sottovoce.errors import DomainError
 
 
@@ -67,7 +66,7 @@ class Laminar(AbstractMatroid):
         return f"Laminar({self.ground_size} elements, {len(self.capacities)} sets, rank {self.rank()})"
 
     def _scan(self, order: Integers) -> Mask:
-        return _kernels.nested(order, self._owners, self._parents, self.capacities)
+        return nested(order, self._owners, self._parents, self.capacities)
 
     def _around(self, element: int) -> list[int]:
         """Return the sets that hold an element, the smallest first."""

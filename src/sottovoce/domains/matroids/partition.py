@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Integers, Mask
 from sottovoce._checks import whole
 from sottovoce.domains._labels import read_labels
-from sottovoce.domains.matroids import _kernels
-from sottovoce.domains.matroids.base import AbstractMatroid
+from sottovoce.domains.matroids.base import AbstractMatroid, nested
 
 
 class Partition(AbstractMatroid):
@@ -64,7 +63,7 @@ class Partition(AbstractMatroid):
         return f"Partition({self.ground_size} elements in {len(self.capacities)} groups, rank {self.rank()})"
 
     def _scan(self, order: Integers) -> Mask:
-        return _kernels.nested(order, self.labels, np.full(len(self.capacities), -1), self.capacities)
+        return nested(order, self.labels, np.full(len(self.capacities), -1), self.capacities)
 
     def groups(self) -> list[Integers]:
         """Return the elements of each group, in increasing order."""
