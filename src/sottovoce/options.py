@@ -62,7 +62,7 @@ OPTIONS: dict[str, Option] = {
     "most": Option(_DECISION, "With --feedback items: what one person's items count for in all.", float),
     "lipschitz": Option(_DECISION, "Lipschitz constant of the losses, if known.", float),
     "features": Option(
-        _DECISION, "A .csv or .npy file with a row of numbers for each coordinate: like rows, like losses.", Path
+        _DECISION, "A .csv file with a row of numbers for each coordinate: like rows, like losses.", Path
     ),
     "prior": Option(_DECISION, "What an earlier study believed, a file of `study export --posterior`.", Path),
     "accept_prior": Option(

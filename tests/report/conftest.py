@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from sottovoce.lab import Cell, Result, Run, RunDetails, Sweep
-from sottovoce.lab.algorithms import streams
-from sottovoce.lab.problems.naming import make_problem
 from sottovoce.lab.sweeps.swept import write_record
 from sottovoce.privacy import NoPrivacy, PureDP
 
@@ -46,7 +44,6 @@ def write_sweep(
 ):
     """Write a sweep to disk as `sweep` would, with regrets that a formula gives."""
     sweep = Sweep.create(folder, cells, command=command)
-    points = {}
     for number, cell in enumerate(sweep.cells):
         if number in missing:
             continue
@@ -60,13 +57,7 @@ def write_sweep(
         never = 0.4 * cell.horizon * (1 + 0.01 * cell.seed)
         result = Result(cell, "done", "", 9, regret, never, 2.5 * regret, 1e-9, 50, 7, 0.1 + 0.01 * number, words)
         write_record(sweep.record_path(cell), result)
-        if cell.problem not in points:
-            try:
-                domain = make_problem(cell.problem, seed=streams(cell.seed).environment).domain
-                points[cell.problem] = domain.center
-            except ValueError:
-                points[cell.problem] = np.array([0.25, -0.5, 1.0])
-        a_run(cell, regret, never, words, points[cell.problem]).save(sweep.run_path(cell))
+        a_run(cell, regret, never, words).save(sweep.run_path(cell))
     sweep.write_results()
     return sweep.refreshed()
 

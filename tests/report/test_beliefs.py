@@ -78,11 +78,6 @@ def test_many_coordinates_are_cut_to_the_ends():
     assert chart.svg.count('class="mark') == 40
 
 
-def test_convex_losses_have_their_picture_too():
-    optimizer = played(lambda x: 0.2 + 0.2 * ((x - 0.3) ** 2).sum(axis=1), domain=sv.domains.Ball(3))
-    assert len(show_belief(optimizer.posterior(), optimizer.point, who="one")["charts"]) == 1
-
-
 def test_every_point_is_read_out_by_the_name_of_its_coordinate():
     names = [f"drink {i}|<b>" for i in range(8)]
     for labels in (names, None):
@@ -99,7 +94,7 @@ def test_every_point_is_read_out_by_the_name_of_its_coordinate():
         assert "<b>" not in chart
 
 
-def test_of_feedback_by_item_each_item_is_listed_with_its_loss_and_how_sure_that_is(tmp_path):
+def test_of_feedback_by_item_each_item_has_a_loss_of_its_own(tmp_path):
     drinks = ["tea", "coffee", "cocoa", "milk", "water", "juice"]
     settings = {"horizon": 3000, "privacy": sv.NoPrivacy(), "integral": True, "feedback": "items", "seed": 1}
     domain = sv.domains.Hypersimplex(drinks, k=2)
@@ -109,17 +104,9 @@ def test_of_feedback_by_item_each_item_is_listed_with_its_loss_and_how_sure_that
         while study.remaining:
             actions = study.ask_round()
             study.tell(actions.ids, np.linspace(0.1, 0.6, 6)[np.array(actions.indices)])
-        learned, posterior, stated = look_learned(study), study.posterior(), str(statement(study))
+        learned, stated = look_learned(study), str(statement(study))
     assert "one number for each item that an event chose, its loss, clipped to [0, 1]" in " ".join(stated.split())
     assert "middle of the range" not in stated
     ((_, belief),) = learned["beliefs"]
     assert belief["charts"][0].title == "What an item adds to the loss"
     assert belief["words"][0].startswith("Each item has a loss of its own (this study), from released numbers")
-    rows = {row[0].words: row[1:] for row in belief["table"].rows}
-    assert list(rows)[:3] == ["tea", "coffee", "cocoa"]
-    assert [rows[name][0].words for name in drinks[:3]] == ["yes", "yes", "no"]
-    for item, name in enumerate(drinks):
-        assert float(rows[name][1].value) == posterior.slopes[item]
-        assert rows[name][1].aside.startswith("±")
-    assert int(rows["tea"][2].value) > 2000 > int(rows["juice"][2].value) > 0
-    assert sum(int(row[2].value) for row in rows.values()) == int(posterior.events.sum())

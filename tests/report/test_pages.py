@@ -34,14 +34,6 @@ def test_nothing_is_loaded_from_anywhere(page):
     assert not re.search(r"https?://|url\(|@import|//[a-z]+\.[a-z]", page.source)
 
 
-def test_what_was_learned_is_drawn_beside_what_is_best(page):
-    figures = [one for box in page.tags("div", "pictures") for one in box.all("figure")]
-    assert len(figures) == 2
-    drawn = [[bar.text for bar in one.all("li")] for one in figures]
-    assert all(drawn)
-    assert drawn[0] != drawn[1]
-
-
 def test_no_script_may_run_but_the_pages_own(page):
     (policy,) = (one.attributes["content"] for one in page.tags("meta") if "http-equiv" in one.attributes)
     (script,) = page.tags("script")
@@ -75,10 +67,6 @@ def test_every_number_in_a_table_has_its_exact_value(page):
             assert not np.isfinite(float(exact))
         else:
             assert float(shown) == pytest.approx(float(exact), rel=0.006)
-
-
-def test_the_command_is_there(page):
-    assert "sottovoce" in page.tags("pre", "command")[0].text
 
 
 def test_a_page_is_the_same_when_it_is_written_again(make_sweep, tmp_path):

@@ -1,16 +1,14 @@
 """Segments in the page of a run: a verdict, a picture and a table, escaped, and few enough to see."""
 
-import re
 from html import unescape
 
 import numpy as np
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.lab.problems import Editions
 from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, SegmentGain
 from sottovoce.report import run_report
-from sottovoce.report.html._segments import shares_words, show_segments
+from sottovoce.report.html._segments import show_segments
 
 
 def recommendation(decisions, gains, whole=(1.0, 1.0, 0.0, 0.0), **options):
@@ -23,7 +21,6 @@ def recommendation(decisions, gains, whole=(1.0, 1.0, 0.0, 0.0), **options):
         name: SegmentGain(*gain, differs=bool(np.abs(each[name].x - whole).max() > 0)) for name, gain in gains.items()
     }
     options.setdefault("gain", SegmentGain(0.1, 0.05, 0.2, True))
-    options.setdefault("variance_shares", {"everybody": 0.9, "own": 0.1})
     sizes = {name: 100 * (place + 1) for place, name in enumerate(decisions)}
     return SegmentedRecommendation(whole, "", 5, segments=each, gains=made, sizes=sizes, **options)
 
@@ -61,26 +58,6 @@ def test_where_segments_do_not_help_the_page_says_so():
     assert show_segments(SegmentedRecommendation(np.zeros(2), "", 0)) is None
 
 
-@every(
-    "variance_shares, words",
-    [
-        ({"everybody": 0.9993, "own": 0.0007}, "all but identical: less than 1% of how"),
-        (
-            {"everybody": 0.87, "device": 0.1, "own": 0.03},
-            "much alike: 10% of how their losses may vary goes with the dev",
-        ),
-        (
-            {"everybody": 0.6, "features": 0.1, "own": 0.3},
-            "alike in part: 10% of how their losses may vary goes with their",
-        ),
-        ({"everybody": 0.0003, "own": 0.9997}, "hardly alike: 100% of how"),
-        ({}, "is not known"),
-    ],
-)
-def test_how_alike_segments_are_is_said_in_plain_words(variance_shares, words):
-    assert words in shares_words(SegmentedRecommendation(np.zeros(2), "", 0, variance_shares=variance_shares))
-
-
 def test_decisions_between_corners_differ_by_a_distance():
     found = recommendation({"a": (0.6, 0.8)}, {"a": (0.1, 0.0, 0.2)}, whole=(0.6, 0.0))
     assert cells(show_segments(found))["a"][2] == "a distance of 0.800"
@@ -102,14 +79,5 @@ def test_two_hundred_segments_fit_a_page_and_names_that_are_markup_stay_words(tm
     table = page[page.index('<table id="segments"') :]
     assert table[: table.index("</table>")].count("<tr>") == 201
     assert "best in hindsight, one for each segment" in page
-    assert "regret per event (simulation)" in page
     assert "<script>alert" not in page
     assert nasty in unescape(page)
-
-
-def test_what_is_shown_for_all_does_not_claim_to_know_no_model():
-    problem = Editions(items=6, slots=2, segments=2)
-    optimizer = problem.optimizer(horizon=500, privacy=sv.NoPrivacy(), seed=1)
-    sv.lab.simulate(optimizer, problem.environment)
-    assert "no model" not in str(optimizer.recommend())
-    assert re.search(r"verdict   (segments|too early)", str(optimizer.recommend()))

@@ -97,13 +97,6 @@ def test_simulated_noise_has_a_banner(page):
     assert "NOT PRIVATE" in page.tags(cls="banner")[0].text
 
 
-def test_real_noise_has_no_banner(make_sweep, read_page, tmp_path):
-    sweep = make_sweep(headline="epsilon = {:g}, pure differential privacy")
-    page = read_page(sweep_report(sweep, tmp_path / "report.html"))
-    assert not page.tags(cls="banner")
-    assert "from 50% to at most 73%" in page.text
-
-
 def test_markup_in_names_commands_and_errors_is_text(make_sweep, read_page, tmp_path):
     cells = [
         Cell(EVIL, EVIL_ATTRIBUTE, epsilon, horizon, seed)

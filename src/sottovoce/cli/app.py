@@ -23,7 +23,7 @@ COMMANDS = {
     ),
     "domains": (
         "showing:show_domains",
-        "Show the feasible sets that can be optimised over, with the geometry of an example.",
+        "Show the feasible sets that can be optimised over, and how they are written.",
     ),
     "run": (
         "running:run_command",

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from sottovoce import __version__
-from sottovoce.auditing import Audit, Check, Findings, audit_all, findings_record, summary
+from sottovoce.auditing import Audit, Findings, audit_all, findings_record, summary
 from sottovoce.cli import parsing
 from sottovoce.cli.folders import check_folder
 
@@ -80,11 +80,9 @@ def _services(epsilon: float) -> list[Any]:
 
 
 def show_and_write(console: Console, out: Path, found: Findings) -> None:
-    """Print tables and words, and write what was found."""
+    """Print a table and words, and write what was found."""
     if not (found.audits or found.checks):
         return
-    if found.checks:
-        console.print(check_table(found.checks))
     if found.audits:
         console.print(audit_table(found.audits))
     for paragraph in summary(found):
@@ -95,18 +93,6 @@ def show_and_write(console: Console, out: Path, found: Findings) -> None:
     plain = findings_record(found, sottovoce=__version__)
     findings.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
     console.print(f"wrote {findings}", soft_wrap=True, highlight=False)
-
-
-def check_table(checks: tuple[Check, ...]) -> Table:
-    """Return a table: one row per alignment, and per stream of noise."""
-    table = Table(title="The proof executed, and the noise itself", title_justify="left", box=SIMPLE_HEAD)
-    table.title_style = "bold"
-    table.add_column("")
-    table.add_column("found", overflow="fold")
-    table.add_column("", no_wrap=True)
-    for one in checks:
-        table.add_row(one.label, one.words, "[green]holds[/]" if one.passed else "[bold red]REFUTED[/]")
-    return table
 
 
 def audit_table(audits: tuple[Audit, ...]) -> Table:

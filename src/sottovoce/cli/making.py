@@ -4,8 +4,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from sottovoce._parsing import written_domain
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
@@ -56,29 +54,14 @@ def labels_of(given: str | Sequence[str]) -> list[str]:
 
 
 def features_of(file: Path) -> Features:
-    """Return the features in a file: numpy's own, or a table with commas, whose first line may name the columns."""
+    """Return the features in a file: a row of numbers for each coordinate, with commas between them."""
     try:
-        if file.suffix == ".npy":
-            return Features(np.load(file, allow_pickle=False))
-        lines = [line for line in file.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-        if lines and _names(lines[0]):
-            del lines[0]
-        return Features([[float(entry) for entry in line.split(",")] for line in lines])
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        return Features([[float(entry) for entry in line.split(",")] for line in lines if line.strip()])
     except FileNotFoundError:
         raise ValueError(f"there is no file {file}") from None
-    except (OSError, EOFError, ValueError) as problem:
+    except (OSError, ValueError) as problem:
         raise ValueError(f"{file} does not hold features, a row of numbers for each coordinate: {problem}") from None
-
-
-def _names(line: str) -> bool:
-    """Whether a line of a table names its columns: nothing in it is a number."""
-    for entry in line.split(","):
-        try:
-            float(entry)
-        except ValueError:
-            continue
-        return False
-    return True
 
 
 def prior_of(file: Path) -> Posterior:

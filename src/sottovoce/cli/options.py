@@ -168,9 +168,22 @@ def with_options(*, without: tuple[str, ...] = ()) -> Callable[[Command], Callab
             options = Options(**{one.name: given.pop(one.name) for one in shared})
             return function(options=options, **given)
 
-        spelled: Any = command
-        spelled.__signature__ = inspect.Signature(shown)
-        spelled.__annotations__ = {one.name: one.annotation for one in shown}
-        return command
+        return spelled(command, shown)
 
     return decorate
+
+
+def spelled(command: Callable[..., Any], parameters: list[inspect.Parameter]) -> Callable[..., Any]:
+    """Give a command the parameters that its help is to show.
+
+    Parameters
+    ----------
+    command
+        A function that takes all of them as keywords.
+    parameters
+        In the order of the help.
+    """
+    known: Any = command
+    known.__signature__ = inspect.Signature(parameters)
+    known.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command

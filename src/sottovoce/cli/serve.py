@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from sottovoce._extras import naming_the_extra
+from sottovoce.cli.options import spelled
 from sottovoce.cli.shared import AsJson, Url, show, storage_url
 from sottovoce.privacy import NoiseSource
 from sottovoce.service.keys import ROLES, Key, KeyStore, id_and_secret
@@ -54,8 +55,8 @@ def create(
     roles = [role.strip() for role in may.split(",") if role.strip()]
     with _opened(context, storage) as ring:
         key, text = ring.create(roles, study, seconds_of(expires), note)
-    words = f"{text}\n\nThis is shown once: keep it where secrets are kept. {_words(key, key.created)}"
-    show(as_json, {"key": text, **_facts(key, key.created)}, words)
+    words = f"{text}\n\nThis is shown once: keep it where secrets are kept. {_words(key)}"
+    show(as_json, {"key": text, **_facts(key)}, words)
 
 
 @key_app.command("list")
@@ -63,9 +64,8 @@ def list_all(context: typer.Context, storage: Url = None, as_json: AsJson = None
     """List the keys: what each may do, for how long, and whether it is still good. Secrets are stored nowhere."""
     with _opened(context, storage) as ring:
         keys = ring.list()
-    now = datetime.now(UTC).timestamp()
-    words = "\n".join(_words(key, now) for key in keys) or "There are no keys yet; see `sottovoce serve key create`."
-    show(as_json, {"keys": [_facts(key, now) for key in keys]}, words)
+    words = "\n".join(map(_words, keys)) or "There are no keys yet; see `sottovoce serve key create`."
+    show(as_json, {"keys": [_facts(key) for key in keys]}, words)
 
 
 @key_app.command("revoke")
@@ -79,8 +79,7 @@ def revoke(
     public, _ = id_and_secret(id)  # the whole key, by somebody who has only that
     with _opened(context, storage) as ring:
         key = ring.revoke(public or id)
-    now = datetime.now(UTC).timestamp()
-    show(as_json, _facts(key, now), _words(key, now))
+    show(as_json, _facts(key), _words(key))
 
 
 def seconds_of(text: str) -> float | None:
@@ -113,18 +112,13 @@ def _opened(context: typer.Context, storage: str | None) -> Iterator[KeyStore]:
         ring.close()
 
 
-def _state(key: Key, now: float) -> str:
-    if key.revoked is not None:
-        return "revoked"
-    return "good" if key.lives(now) else "expired"
-
-
-def _facts(key: Key, now: float) -> dict[str, Any]:
+def _facts(key: Key) -> dict[str, Any]:
+    lives = key.lives(datetime.now(UTC).timestamp())
     return {
         "id": key.id,
         "may": [role for role in ROLES if role in key.roles],
         "study": key.study,
-        "state": _state(key, now),
+        "state": "revoked" if key.revoked is not None else "good" if lives else "expired",
         "created": _when(key.created),
         "expires": _when(key.expires),
         "revoked": _when(key.revoked),
@@ -132,12 +126,13 @@ def _facts(key: Key, now: float) -> dict[str, Any]:
     }
 
 
-def _words(key: Key, now: float) -> str:
-    roles = ", ".join(role for role in ROLES if role in key.roles)
+def _words(key: Key) -> str:
+    facts = _facts(key)
     where = "all studies" if key.study is None else f"study {key.study!r}"
-    until = "without end" if key.expires is None else f"until {_when(key.expires)}"
-    state = {"good": "", "expired": "  EXPIRED", "revoked": f"  REVOKED {_when(key.revoked)}"}[_state(key, now)]
-    return f"{key.id}  may {roles} for {where}, {until}{f'  ({key.note})' if key.note else ''}{state}"
+    until = "without end" if key.expires is None else f"until {facts['expires']}"
+    state = "" if facts["state"] == "good" else f"  {facts['state'].upper()} {facts['revoked'] or ''}".rstrip()
+    note = f"  ({key.note})" if key.note else ""
+    return f"{key.id}  may {', '.join(facts['may'])} for {where}, {until}{note}{state}"
 
 
 def _when(at: float | None) -> str | None:
@@ -189,11 +184,8 @@ def serve_command(context: typer.Context, storage: Url = None, **given: Any) -> 
     serve(settings)
 
 
-_spelled: Any = serve_command
 _named = list(inspect.signature(serve_command, eval_str=True).parameters.values())[:-1]
-_spelled.__signature__ = inspect.Signature([*_named, *_options()])
-_spelled.__annotations__ = {one.name: one.annotation for one in _spelled.__signature__.parameters.values()}
-serve_app.callback()(_spelled)
+serve_app.callback()(spelled(serve_command, [*_named, *_options()]))
 
 
 def _free_port(host: str) -> int:

@@ -19,7 +19,6 @@ from sottovoce.plans.options import DecisionFacts
 from sottovoce.studies import (
     Study,
     delete_study,
-    export_lines,
     list_studies,
     rename_study,
     verify_stored,
@@ -55,20 +54,11 @@ def create(
 ) -> None:
     """Create a study; if it exists and was created alike, nothing changes."""
     url = storage_url(storage)
-    making: dict[str, Any] = {
-        "domain": options.feasible_set,
-        "horizon": options.events,
-        "loss_range": options.clipping or (0.0, 1.0),
-        "privacy": options.guarantee,
-        # What is not given is as usual, and is compared with a study that exists.
-        "plan": "auto",
-        "exploration": None,
-        "mechanism": None,
-        **DecisionFacts().facts(),
-        **options.arguments,
-        **options.waiting,
-        "segments": segments_of(segments, factor, segment_limit),
-    }
+    # What is not given is as usual, and is compared with a study that exists.
+    making: dict[str, Any] = {"plan": "auto", "exploration": None, "mechanism": None, **DecisionFacts().facts()}
+    making |= {**options.arguments, **options.waiting, "segments": segments_of(segments, factor, segment_limit)}
+    making |= {"domain": options.feasible_set, "horizon": options.events, "privacy": options.guarantee}
+    making["loss_range"] = options.clipping or (0.0, 1.0)
     created = not _exists(url, name)
     if deadline is not None:
         making["deadline"] = deadline_of(deadline)
@@ -159,8 +149,7 @@ def forecast(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
 def export(
     name: Name,
     storage: Url = None,
-    out: Annotated[Path | None, typer.Option(help="A file; JSON lines if it ends in .jsonl.")] = None,
-    lines: Annotated[bool, typer.Option("--lines", help="JSON lines: a head, then a line for each round.")] = False,
+    out: Annotated[Path | None, typer.Option(help="A file; the standard output by default.")] = None,
     posterior: Annotated[
         Path | None,
         typer.Option(help="A file for what is believed of the losses, and nothing else: for --prior of another study."),
@@ -169,19 +158,16 @@ def export(
     as_json: AsJson = None,
 ) -> None:
     """Write all released and public values as JSON; no loss is among them."""
+    if (segment is not None and posterior is None) or (posterior is not None and out is not None):
+        raise ValueError("--posterior writes a file of its own, of one --segment if there are any: leave --out out")
     with look_at(storage, name) as study:
         if posterior is not None:
-            if out is not None or lines:
-                raise ValueError("--posterior writes a file of its own: leave --out and --lines out")
             believed = study.posterior(segment=segment_of(study, segment))
             facts = {"study": name, "written": str(believed.save(posterior)), "rounds": believed.rounds}
             show(as_json, facts, f"wrote {posterior}\n{believed}")
             return
-        if segment is not None:
-            raise ValueError("--segment says whose posterior is written: it needs --posterior")
         found = study.export()
-    lines = lines or (out is not None and out.suffix == ".jsonl")
-    text = "\n".join(export_lines(found)) if lines else json.dumps(found, indent=2, allow_nan=False)
+    text = json.dumps(found, indent=2, allow_nan=False)
     if out is None:
         print(text)
         return
@@ -206,12 +192,7 @@ def verify(
 
 
 @study_app.command("restore")
-def restore(
-    name: Name,
-    storage: Url = None,
-    yes: Yes = False,
-    as_json: AsJson = None,
-) -> None:
+def restore(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson = None) -> None:
     """Say that the storage was restored from a backup, or copied: do this before anything else is asked or told.
 
     Losses that are not released are dropped, since they may have been released after the backup was made; the study
@@ -228,12 +209,7 @@ def restore(
 
 
 @study_app.command("erase-people")
-def erase_people(
-    name: Name,
-    storage: Url = None,
-    yes: Yes = False,
-    as_json: AsJson = None,
-) -> None:
+def erase_people(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson = None) -> None:
     """Erase all that is kept of people who were counted, once a study has ended: it asks nobody any more."""
     if not yes:
         raise ValueError(f"erase-people erases whom {name!r} has counted, and it asks nobody any more: pass --yes")
@@ -255,12 +231,7 @@ def rename(
 
 
 @study_app.command("delete")
-def delete(
-    name: Name,
-    storage: Url = None,
-    yes: Yes = False,
-    as_json: AsJson = None,
-) -> None:
+def delete(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson = None) -> None:
     """Delete a study with all that is stored of it; what it has released stays spent, and charged."""
     if not yes:
         raise ValueError(f"delete removes {name!r} for good, with losses that were never released: pass --yes")

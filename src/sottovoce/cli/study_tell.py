@@ -1,15 +1,12 @@
 """`sottovoce study tell`: one loss, or a stream of them. An error names the line, never what it holds."""
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.progress import track
 
 from sottovoce._checks import choice
 from sottovoce.cli.rows import LineError, is_empty, number_in, read_rows
@@ -58,7 +55,7 @@ def tell_command(
             else:
                 with opened(file) as source:
                     lines = read_lines(source, column, counts, items=study.plan.exploration == "items")
-                    for block in _with_progress(_blocks(lines)):
+                    for block in _blocks(lines):
                         _tell(study, block, column, counts, skip=skip)
         except LineError as problem:
             raise ValueError(f"{problem}. Of what was passed, {counts['accepted']} losses are on record") from None
@@ -132,11 +129,6 @@ def _blocks(lines: Iterator[Line]) -> Iterator[list[Line]]:
         yield block
         raise
     yield block
-
-
-def _with_progress(blocks: Iterable[list[Line]]) -> Iterable[list[Line]]:
-    silent = not sys.stderr.isatty()
-    return track(blocks, "telling", console=Console(stderr=True), transient=True, disable=silent)
 
 
 def _tell(study: Study, lines: list[Line], column: str, counts: Counter[str], *, skip: bool) -> None:

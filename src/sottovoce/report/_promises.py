@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from sottovoce.lab import RunDetails
 from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, PureDP, compose
-from sottovoce.privacy.promise import budget_of
 
 Rows = tuple[tuple[str, str], ...]
 _DELTA = 1e-6  # at which Gaussian promises are put into an epsilon
@@ -89,14 +88,3 @@ def _sureness(epsilon: float) -> str:
     low, high = math.tanh(epsilon / 2) / 2, math.exp(-epsilon) / (1 + math.exp(-epsilon))
     digits = max(0, -math.floor(math.log10(100 * max(min(low, high), 1e-12)))) if min(low, high) < 0.01 else 0
     return f"{100 - 100 * high:.{digits}f}%" if digits <= 8 else ("100%" if epsilon > 1 else "50%")
-
-
-def budget_words(guarantee: Guarantee | None) -> str:
-    """Return the budget of a guarantee, such as "epsilon = 1".
-
-    Examples
-    --------
-    >>> budget_words(ApproxDP(1.0, 1e-6))
-    'epsilon = 1'
-    """
-    return budget_of(guarantee)[0] if guarantee is not None and guarantee.private else "this budget"

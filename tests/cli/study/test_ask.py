@@ -132,7 +132,7 @@ def test_an_action_for_each_person_until_all_their_losses_are_given(found, comma
         (("ask", "spring", "--for", "whom", "--size", "3"), "", "--size, --round and --for exclude each other"),
         (("ask", "plain", "--segment", "phone"), "", "'plain' has none"),
         (("ask", "plain", "--for", "whom"), '{"segment": "phone"}', "line 1: 'plain' has no segments"),
-        (("export", "spring", "--segment", "phone"), "", "needs --posterior"),
+        (("export", "spring", "--segment", "phone"), "", "of one --segment"),
         (("create", "other", *SLATES, "--factor", "device"), "", "--factor must be like device=phone,desktop"),
         (("create", "spring", *SLATES), "", "segments is"),
     ],

@@ -1,7 +1,7 @@
 """What is believed, in a page: of each coordinate, how surely, and whether the model fits."""
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from sottovoce.domains.naming import in_words, label_text
 from sottovoce.models import Posterior
 from sottovoce.models.published import quantity
 from sottovoce.report._charts import LETTERS_ON_AXIS, NAMES_ON_AXIS, Axis, Curve, line_chart
-from sottovoce.report.html.pieces import Chart, Table, number, table
+from sottovoce.report.html.pieces import Chart
 from sottovoce.report.numbers import TWO_SIDES, sentence, shortened
 
 _MOST = 40  # coordinates: more cannot be told apart
@@ -19,7 +19,7 @@ _NAMED = 10  # coordinates
 
 
 def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> dict[str, Any] | None:
-    """Show what is believed, for `parts.belief`: words, a warning if the model does not fit, charts, and items.
+    """Show what is believed, for `parts.belief`: words, a warning if the model does not fit, and a chart.
 
     `chosen` is the decision that is recommended. None if nothing was released.
     """
@@ -36,27 +36,7 @@ def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> dic
         "words": words,
         "warning": posterior.fit_check.caution,
         "charts": [] if posterior.deviations is None else [_coordinates(posterior, chosen)],
-        "table": _items(posterior, chosen) if by_item else None,
     }
-
-
-def _items(posterior: Posterior, chosen: Floats | None) -> Table:
-    """List items, those of the decision first, then the best: what each loses, how sure that is, what it rests on."""
-    assert posterior.deviations is not None
-    told, order = quantity(posterior.direction), posterior.best_first
-    inside = np.zeros(len(order), dtype=bool) if chosen is None else chosen > 0
-    shown = order[np.argsort(~inside[order], kind="stable")][:_MOST].tolist()
-    events = np.asarray(posterior.decisions.T @ posterior.events)
-    slopes, spread = posterior.slopes.tolist(), (TWO_SIDES * posterior.deviations).tolist()
-    more = f" {_MOST} of {len(order):,} items are listed." if len(order) > _MOST else ""
-    caption = f"Items, those of the decision first: the {told} that is expected of each, ± 95%.{more}"
-    columns: dict[str, Callable[[int], Any]] = {
-        "item": lambda item: str(item) if posterior.labels is None else label_text(posterior.labels[item]),
-        "in the decision": lambda item: "yes" if inside[item] else "no",
-        told: lambda item: number(slopes[item], error=spread[item]),
-        "events that showed it": lambda item: round(float(events[item])),
-    }
-    return table("items", caption, shown, columns)
 
 
 def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:

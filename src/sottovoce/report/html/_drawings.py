@@ -7,7 +7,6 @@ What is drawn follows from the set and from what `Domain.chosen` says: names are
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,6 @@ from scipy.sparse.csgraph import shortest_path
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains import Domain, Permutahedron, Product
 from sottovoce.domains.naming import in_words, label_text
-from sottovoce.models import Posterior
-from sottovoce.models.published import quantity
 from sottovoce.report._canvas import note, sized, to_svg
 from sottovoce.report._charts import LETTERS_ON_AXIS
 from sottovoce.report.numbers import shortened, significant
@@ -35,8 +32,8 @@ def laid_out(
 ) -> Floats:
     """Return a place for each node, in [0, 1] by [0, 1]; `ends` go to the left and to the right.
 
-    Nodes whose places are known (east and north) are drawn there, and those whose names are pairs of numbers (row and
-    column). Otherwise they stand in columns, by how many hops they are from the first end.
+    Nodes whose places are known (east and north) are drawn there. Otherwise they stand in columns, by how many hops
+    they are from the first end.
 
     Examples
     --------
@@ -45,21 +42,11 @@ def laid_out(
     """
     if known is not None:
         places = np.array([(east, -north) for east, north in (known[node] for node in nodes)])
-    elif (named := _named_places(nodes)) is not None:
-        places = named
     else:
         places = _in_columns(len(nodes), edges, ends)
     low, high = places.min(axis=0), places.max(axis=0)
     wide = np.where(high - low > 0.02 * max(1e-9, float((high - low).max())), high - low, 0.0)
     return np.where(wide > 0, (places - low) / np.where(wide > 0, wide, 1.0), 0.5)
-
-
-def _named_places(nodes: Sequence[Hashable]) -> Floats | None:
-    pairs = [one for one in nodes if isinstance(one, tuple) and len(one) == 2 and all(isinstance(x, Real) for x in one)]
-    if len(pairs) < len(nodes):
-        return None
-    rows = np.array([[float(column), float(row)] for row, column in pairs])
-    return rows if np.isfinite(rows).all() else None
 
 
 def _in_columns(count: int, edges: Sequence[tuple[int, int]], ends: tuple[int, int] | None) -> Floats:
@@ -83,20 +70,17 @@ _MOST_NAMED = 26  # nodes whose names all have room
 _MOST_TILES, _MOST_ROWS = 36, 24
 _ALL_TILES = 60  # up to so many, none is left out
 _WIDTH, _HEIGHT, _MARGIN = 520, 330, 46
-_SIDES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
-_BELOW_FIRST = np.array([0.0, 0.0, 0.3, 0.3])  # names beside a node are harder to tell apart
 _USED = 0.005
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A name with its number: `width` is in percent of the longest bar, `aside` what else is known of it."""
+    """A name with its number: `width` is in percent of the longest bar."""
 
     name: str
     number: str = ""
     width: float = 0.0
-    aside: str = ""
     negative: bool = False
 
 
@@ -116,8 +100,6 @@ class Drawing:
         How many others there is no room for.
     svg
         Of a network.
-    unit
-        What the numbers beside names are.
     parts
         Of a product: names and drawings.
     """
@@ -128,21 +110,16 @@ class Drawing:
     others: tuple[str, ...] = ()
     more: int = 0
     svg: str = ""
-    unit: str = ""
     parts: "tuple[tuple[str, Drawing], ...]" = ()
 
 
-def draw_decision(
-    domain: Domain, x: Vector, belief: Posterior | None = None, *, places: Places | None = None
-) -> Drawing:
+def draw_decision(domain: Domain, x: Vector, *, places: Places | None = None) -> Drawing:
     """Return a decision as people think of it.
 
     Parameters
     ----------
     domain, x
         The set, and a point of it.
-    belief
-        What is believed of its coordinates, if anything is: it stands beside their names.
     places
         Where the nodes of a network are, if that is known.
 
@@ -165,9 +142,9 @@ def draw_decision(
     if isinstance(chosen, Mapping):
         return _mapping(chosen, words, choices=domain.chosen_as == "choices")
     if isinstance(domain, Permutahedron):
-        shown = tuple(Bar(label_text(one), aside="") for one in chosen[:_MOST_ROWS])
+        shown = tuple(Bar(label_text(one)) for one in chosen[:_MOST_ROWS])
         return Drawing("ranking", words, shown, more=max(0, len(chosen) - _MOST_ROWS))
-    return _slate(domain, chosen, words, belief)
+    return _slate(domain, chosen, words)
 
 
 def _product(domain: Product, x: Vector, chosen: Any, words: str) -> Drawing:
@@ -210,34 +187,15 @@ def _are_shares(values: list[float]) -> bool:
     return inside and math.isclose(sum(values), round(sum(values)), abs_tol=1e-6)
 
 
-def _slate(domain: Domain, chosen: list[Hashable], words: str, belief: Posterior | None) -> Drawing:
-    """What is shown, and faintly what is not; the better it is believed to be, the earlier it comes."""
-    names = domain.coordinate_names
-    known = belief is not None and belief.rounds and belief.dimension == len(names)
-    if not known or belief is None:
-        inside = set(chosen)
-        others = [label_text(names[i]) for i in range(min(len(names), 4 * _MOST_TILES)) if names[i] not in inside]
-        bars = [Bar(label_text(one)) for one in chosen]
-    else:
-        place = {name: i for i, name in enumerate(names)}
-        order = belief.best_first.tolist()
-        inside = {place[one] for one in chosen}
-        others = [label_text(names[i]) for i in order if i not in inside]
-        bars = [Bar(label_text(names[i]), aside=_adds(belief, i)) for i in order if i in inside]
+def _slate(domain: Domain, chosen: list[Hashable], words: str) -> Drawing:
+    """What is shown, and faintly what is not."""
+    names, inside = domain.coordinate_names, set(chosen)
     most = _ALL_TILES if len(names) <= _ALL_TILES else _MOST_TILES
-    rest, room = len(names) - len(chosen), max(0, most - len(bars))
-    more = len(bars) - most if len(bars) > most else rest - len(others[:room])
-    unit = ""
-    if known and belief is not None:
-        unit = f"Below a name: what it adds to the {quantity(belief.direction)} per event, ± one standard deviation."
-    return Drawing("slate", words, tuple(bars[:most]), tuple(others[:room]), more, unit=unit)
-
-
-def _adds(belief: Posterior, place: int) -> str:
-    slope = significant(float(belief.slopes[place]), 2)
-    if belief.deviations is None:
-        return slope
-    return f"{slope} ± {significant(float(belief.deviations[place]), 2)}"
+    room = max(0, most - len(chosen))
+    others = [label_text(name) for name in names[: room + len(chosen)] if name not in inside][:room]
+    bars = tuple(Bar(label_text(one)) for one in chosen[:most])
+    more = (len(chosen) if len(chosen) > most else len(names) - len(others)) - len(bars)
+    return Drawing("slate", words, bars, tuple(others), more)
 
 
 # ---------------------------------------------------------------------- networks
@@ -266,13 +224,11 @@ def _network(domain: Domain, edges: Any, x: Floats, words: str, known: Places | 
         axes.plot(*at[list(one)].T, gid=".link")
     for link in used:
         _use(axes, at[list(links[link])], float(x[link]) / largest, edges[link], directed=pair is not None)
-    ways, everywhere = _free_sides(at, [links[link] for link in used]), _free_sides(at, links)
     for node, i in number.items():
-        side = ways[i] if i in on_the_way else everywhere[i]  # names keep clear of the way
         kind = "node end" if i in (pair or ()) else "node on" if i in on_the_way else "node"
         axes.plot(*at[i][:, None], "o", markersize=12 if kind == "node end" else 8, gid=f".{kind}")
         if len(nodes) <= _MOST_NAMED or i in on_the_way:
-            _name_node(axes, at[i], shortened(_node_text(node), LETTERS_ON_AXIS), side, kind)
+            _name_node(axes, at[i], shortened(_node_text(node), LETTERS_ON_AXIS), kind)
     words = _route(edges, used, x, ends) or words
     drawn = to_svg(axes, f"The decision on its network: {words}", kind="chart network")
     shares = tuple(Bar(label_text(edges[link][:2]), _share(float(x[link]))) for link in used[:_MOST_ROWS])
@@ -312,25 +268,11 @@ def _node_text(node: Hashable) -> str:
     return f"({', '.join(map(label_text, node))})" if isinstance(node, tuple) else label_text(node)
 
 
-def _free_sides(at: Floats, links: list[tuple[int, int]]) -> list[int]:
-    """Return on which side of each node (below, above, right, left) there is most room between its links."""
-    ways: list[list[Floats]] = [[] for _ in at]
-    for one, other in links:
-        way = (at[other] - at[one]) / max(1e-9, float(np.linalg.norm(at[other] - at[one])))
-        ways[one].append(way)
-        ways[other].append(-way)
-    found = []
-    for i, mine in enumerate(ways):
-        near = np.array([max((float(way @ side) for way in mine), default=-1.0) for side in _SIDES])
-        full = (at[i][1] > _HEIGHT - 24, at[i][1] < 24, at[i][0] > _WIDTH - 110, at[i][0] < 110)
-        found.append(int(np.argmin(near + _BELOW_FIRST + 9.0 * np.array(full))))
-    return found
-
-
-def _name_node(axes: Axes, at: Floats, name: str, side: int, kind: str) -> None:
-    across, up = ((0, 20), (0, -11), (11, 5), (-11, 5))[side]
-    anchor = ("center", "center", "left", "right")[side]
-    if side < 2 and not _MARGIN + 8 < at[0] < _WIDTH - _MARGIN - 8:  # a long name must not leave the picture
+def _name_node(axes: Axes, at: Floats, name: str, kind: str) -> None:
+    """Write the name of a node below it, or above where there is no room; a long one must not leave the picture."""
+    up = 20 if at[1] < _HEIGHT - 24 else -11
+    anchor, across = "center", 0
+    if not _MARGIN + 8 < at[0] < _WIDTH - _MARGIN - 8:
         anchor, across = ("left", -8) if at[0] < _WIDTH / 2 else ("right", 8)
     axes.text(at[0] + across, at[1] + up, name, horizontalalignment=anchor, gid=f".{kind}")
 

@@ -15,7 +15,6 @@ from sottovoce.lab.problems.naming import make_problem
 from sottovoce.lab.summary import Price, Summary, gather, price_of
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
-from sottovoce.report.html._drawings import decide
 from sottovoce.report.html.pieces import Chart, Table, Tile, epsilon_cell, number, table
 from sottovoce.report.numbers import epsilon_name, significant
 
@@ -24,7 +23,6 @@ from sottovoce.report.numbers import epsilon_name, significant
 
 
 _POINTS = 80  # of a curve: more cannot be told apart at this size
-_MOST_CURVES = 6
 
 
 def curves(sweep: Sweep, groups: list[Summary], colours: dict[str, int]) -> list[Chart]:
@@ -46,7 +44,7 @@ def curves(sweep: Sweep, groups: list[Summary], colours: dict[str, int]) -> list
             longest,
             reach,
         )
-        for epsilon in _spread(sorted({*compared}) or [math.inf])
+        for epsilon in sorted({*compared}) or [math.inf]
     ]
 
 
@@ -60,14 +58,6 @@ def _curve_figure(shown: list[Curve], never: Curve, epsilon: float, horizon: int
     )
     below = " Below zero less was lost than by any fixed decision." if min(reach) <= 0 else ""
     return Chart(title, chart, f"Lost per event so far, over {horizon:,} events. Grey: never learning.{below}")
-
-
-def _spread(values: list[float]) -> list[float]:
-    """Return at most a few of the values: the ends, and some between."""
-    if len(values) <= _MOST_CURVES:
-        return values
-    kept = np.unique(np.linspace(0, len(values) - 1, _MOST_CURVES).round().astype(int))
-    return [values[i] for i in kept]
 
 
 def _mean_curve(sweep: Sweep, one: Summary, colours: dict[str, int]) -> Curve:
@@ -103,28 +93,17 @@ def against_epsilon(groups: list[Summary], colours: dict[str, int]) -> list[Char
     none = any(math.isinf(one.epsilon) for one in here)
     if none:  # one step to the right of the largest
         ticks.append((place, "none"))
-    lines = [
-        _line(name, [(min(one.epsilon, place), one.regret, one.regret_error) for one in mine], colours)
-        for name, mine in _by_algorithm(here, lambda one: one.epsilon)
-    ]
+    lines = []
+    for name, mine in gather(sorted(here, key=lambda one: one.epsilon), lambda one: one.algorithm).items():
+        x, y, error = np.array([(min(one.epsilon, place), one.regret, one.regret_error) for one in mine]).T
+        lines.append(Curve(name, x, y, error, colours[name], markers=True))
     axis = Axis("epsilon (smaller is more private)", log=True, ticks=tuple(ticks))
     title = f"Regret per event against epsilon, over {longest:,} events"
-    chart = line_chart(lines, axis, Axis("regret per event", log=_positive(lines)), title)
+    chart = line_chart(
+        lines, axis, Axis("regret per event", log=all(bool(np.all(line.y > 0)) for line in lines)), title
+    )
     caption = "Mean regret per event at the end." + (" The rightmost points are without privacy." if none else "")
     return [Chart("Regret against epsilon", chart, caption)]
-
-
-def _by_algorithm(groups: list[Summary], order: Callable[[Summary], float]) -> list[tuple[str, list[Summary]]]:
-    return [(name, sorted(mine, key=order)) for name, mine in gather(groups, lambda one: one.algorithm).items()]
-
-
-def _line(name: str, points: Sequence[tuple[float, float, float]], colours: dict[str, int]) -> Curve:
-    x, y, error = (np.array(column, dtype=np.float64) for column in zip(*points, strict=True))
-    return Curve(name, x, y, error, colours[name], markers=True)
-
-
-def _positive(lines: Sequence[Curve]) -> bool:
-    return all(bool(np.all(line.y > 0)) for line in lines)
 
 
 _NO_PRICE = Price(math.nan, math.nan, "")
@@ -145,7 +124,6 @@ def problem_part(sweep: Sweep, groups: list[Summary], colours: dict[str, int], *
         "curves": curves(sweep, groups, colours),
         "charts": against_epsilon(groups, colours),
         "prices": _prices(groups, anchor),
-        "decision": _decision(sweep, featured, problem),
     }
 
 
@@ -213,16 +191,3 @@ def _prices(groups: Sequence[Summary], anchor: str) -> Table:
         },
         sortable=True,
     )
-
-
-def _decision(sweep: Sweep, featured: Summary, problem: DecisionProblem | None) -> dict[str, Any] | None:
-    cell = featured.done[0].cell
-    if problem is None:
-        return None
-    try:
-        point = sweep.run_of(cell).point
-    except (LookupError, ValueError, OSError):
-        return None
-    who = f"{cell.algorithm}, {epsilon_name(cell.epsilon)}, {cell.horizon:,} events, seed {cell.seed}"
-    best = problem.environment.comparator(cell.horizon).point
-    return decide(problem.domain, point, best, who=who, places=problem.places)

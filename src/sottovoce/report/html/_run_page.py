@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,12 @@ from sottovoce.lab.problems import DecisionProblem
 from sottovoce.lab.summary import gather
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
-from sottovoce.report._promises import Promise, Rows, budget_words, promise_of_run
+from sottovoce.report._promises import Promise, Rows, promise_of_run
 from sottovoce.report.html._beliefs import show_belief
 from sottovoce.report.html._drawings import decide
 from sottovoce.report.html._segments import show_segments
 from sottovoce.report.html.page import write_page
-from sottovoce.report.html.pieces import Chart, Table, TableCell, Tile, number, table
+from sottovoce.report.html.pieces import Chart, Table, Tile, number, table
 from sottovoce.report.numbers import significant
 
 
@@ -142,7 +142,7 @@ def _content(
         "plans": [(one.label, one.run.details.plan_rows) for one in entries],
         "details": _details(entries),
         "command": command,
-        "again": _again(entries),
+        "again": "With a seed and simulated noise it gives the same figures again; real noise differs every time.",
     }
 
 
@@ -153,7 +153,7 @@ def _learned(first: _ShownRun, best: Vector | None, problem: DecisionProblem | N
     if getattr(optimizer, "segments", None) is not None:
         found = optimizer.recommend()
         point = found.x
-        segments = show_segments(found, names=optimizer.domain.labels, who=who, scores=first.run.segments)
+        segments = show_segments(found, names=optimizer.domain.labels, who=who)
     else:
         point = optimizer.point
         if hasattr(optimizer, "fit_check") and optimizer.fit_check() is not None:  # a baseline has no model
@@ -208,15 +208,6 @@ def _details(entries: list[_ShownRun]) -> list[tuple[str, str]]:
     ]
 
 
-def _again(entries: list[_ShownRun]) -> str:
-    details = [one.run.details for one in entries]
-    if any(one.seed is None for one in details):
-        return "The public coins came from the operating system: another run differs."
-    if any(promise_of_run(one).private for one in details):
-        return "The noise is real, and differs every time: another run gives similar figures, not the same."
-    return "It gives the same figures again, except for the times."
-
-
 # ---------------------------------------------------------------------- headline numbers, charts, tables
 
 
@@ -238,23 +229,7 @@ def _tiles_of(entries: list[_ShownRun]) -> list[Tile]:
             f"{first.label}; never learning loses {significant(run.no_learning_per_event)}",
         )
     )
-    free = _without_privacy(entries)
-    if free is not None and not first.without_privacy:
-        price = _price(first, free)
-        if not math.isnan(price):
-            tiles.insert(
-                0,
-                Tile(
-                    f"At {budget_words(run.details.guarantee)} the price of privacy is",
-                    f"{price:.2f}×",
-                    "the regret without privacy, in one run each",
-                ),
-            )
     return tiles
-
-
-def _without_privacy(entries: list[_ShownRun]) -> _ShownRun | None:
-    return next((one for one in entries if one.without_privacy), None)
 
 
 def _price(one: _ShownRun, free: _ShownRun | None) -> float:
@@ -287,11 +262,10 @@ def _each(name: str, run: Run, regret: Vector, colour: int) -> Curve:
 
 def _table_of(entries: list[_ShownRun]) -> Table:
     """Return what came of each run."""
-    free = _without_privacy(entries)
+    free = next((one for one in entries if one.without_privacy), None)
     return table(
         "runs",
-        "What came of each run. Against no privacy: regret relative to that of the run without it. Bound: what the "
-        "plan promised before the first event, for the worst losses it was told to expect.",
+        "What came of each run. Against no privacy: regret relative to that of the run without it.",
         entries,
         {
             "run": lambda one: one.label + ("" if one.run.finished else " (interrupted)"),
@@ -299,16 +273,7 @@ def _table_of(entries: list[_ShownRun]) -> Table:
             "regret per event": lambda one: one.run.regret_per_event,
             "never learning per event": lambda one: one.run.no_learning_per_event,
             "against no privacy": lambda one: number(_price(one, free), times=True),
-            "bound of its plan per event": _bound,
             "rounds": lambda one: one.run.details.rounds,
             "seconds": lambda one: one.run.details.seconds,
         },
     )
-
-
-def _bound(one: _ShownRun) -> TableCell:
-    """Return what the plan said before the first event; a run that was cut short is not held against it."""
-    plan = None if one.optimizer is None or not one.run.finished else one.optimizer.plan
-    if plan is None or not math.isfinite(plan.bound):
-        return number(math.nan)
-    return replace(number(plan.bound / plan.horizon), aside="(order only)" if plan.order_only else "")

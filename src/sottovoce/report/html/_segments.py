@@ -1,9 +1,8 @@
 """Segments in a page: what is recommended for each, how it differs from one decision for all, and whether it pays.
 
-All of it is a function of released values; what a simulation lost in each segment stands in columns that say so.
+All of it is a function of released values.
 """
 
-import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from sottovoce.domains.naming import label_text
-from sottovoce.lab import SegmentScores
 from sottovoce.learning.recommendation import Recommendation
 from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
@@ -26,18 +24,17 @@ def show_segments(
     *,
     names: Sequence[Hashable] | None = None,
     who: str = "",
-    scores: SegmentScores | None = None,
 ) -> dict[str, Any] | None:
     """Show segments, for `parts.segments`: a verdict, whether they help, words, and a table of all of them.
 
-    `names` are those of the coordinates, `scores` those of a simulation. None if no segment was asked for.
+    `names` are those of the coordinates. None if no segment was asked for.
     """
     if not found.segments:
         return None
     order = sorted(found.segments, key=lambda one: -found.sizes[one])  # stable: the first asked for of equals
     same = sum(not found.gains[one].differs for one in order)
     words = [
-        f"{len(order):,} segments{f' ({who})' if who else ''}, from released numbers alone. {shares_words(found)}",
+        f"{len(order):,} segments{f' ({who})' if who else ''}, from released numbers alone.",
         f"{_how_many(same, len(order))} A segment borrows from those like it as long as it knows little itself; large "
         "ones go their own way.",
     ]
@@ -45,7 +42,7 @@ def show_segments(
         "verdict": sentence(found.verdict) + ".",
         "helps": found.helps,
         "words": words,
-        "table": _table(found, order, names, scores),
+        "table": _table(found, order, names),
     }
 
 
@@ -62,52 +59,7 @@ def _how_many(same: int, count: int) -> str:
     return f"{same:,} of them {'has' if same == 1 else 'have'} the decision for all, {count - same:,} one of their own."
 
 
-def shares_words(found: SegmentedRecommendation) -> str:
-    """Say how alike segments are, in plain words.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> parts = {"everybody": 0.9, "device": 0.07, "own": 0.03}
-    >>> made = SegmentedRecommendation(np.zeros(2), "", 0, variance_shares=parts)
-    >>> words, shares = shares_words(made).split(": ")
-    >>> words
-    'By what was released, segments are much alike'
-    >>> print(shares)
-    7% of how their losses may vary goes with the device, 3% is a segment's own, and the rest is common to all.
-    >>> shares_words(SegmentedRecommendation(np.zeros(2), "", 0, variance_shares={"own": 1.0})).partition(": ")[2]
-    "100% of how their losses may vary is a segment's own."
-    """
-    shares = dict(found.variance_shares)
-    if not shares:
-        return "How alike they are is not known."
-    apart, own = 1 - shares.pop("everybody", 0.0), shares.pop("own", 0.0)
-    grade = next(words for most, words in _GRADES if apart <= most)
-    parts = [
-        (one, f"goes with {_OF_FEATURES if name == 'features' else f'the {name}'}") for name, one in shares.items()
-    ]
-    first, *others = [*parts, (own, "is a segment's own")]
-    said = [f"{_percent(first[0])} of how their losses may vary {first[1]}"]
-    said += [f"{_percent(one)} {words}" for one, words in others]
-    rest = ", and the rest is common to all" if _percent(1 - apart) != _percent(0.0) else ""
-    return f"By what was released, segments are {grade}: {', '.join(said)}{rest}."
-
-
-_GRADES = ((0.003, "all but identical"), (0.2, "much alike"), (0.6, "alike in part"), (math.inf, "hardly alike"))
-_OF_FEATURES = "their features"
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
-
-
-def _table(
-    found: SegmentedRecommendation,
-    order: list[Segment],
-    names: Sequence[Hashable] | None,
-    scores: SegmentScores | None,
-) -> Table:
-    lost = {} if scores is None else dict(zip(scores.names, scores.regret_per_event.tolist(), strict=True))
+def _table(found: SegmentedRecommendation, order: list[Segment], names: Sequence[Hashable] | None) -> Table:
     caption = (
         "All segments, the largest first. How sure: in how many of the worlds that fit what was released this is the "
         "best decision, or close to it. Better per event: than the decision for all, with 95% of what is believed."
@@ -122,9 +74,6 @@ def _table(
         "how sure": lambda one: _sure_cell(found.segments[one].share),
         "better per event": lambda one: _gain_cell(found.gains[one]),
     }
-    if lost:
-        columns["regret per event (simulation)"] = lambda one: lost.get(one, float("nan"))
-        caption += " Regret: against the best decision of the segment, from true losses, which only a simulation has."
     return table("segments", caption, order, columns, sortable=True)
 
 

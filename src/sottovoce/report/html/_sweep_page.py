@@ -10,10 +10,14 @@ from sottovoce._written import bare_name
 from sottovoce.lab import Sweep
 from sottovoce.lab.summary import Summary, failures, gather, summarise
 from sottovoce.lab.sweeps.cell import Result
-from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run
 from sottovoce.report.html._problem_part import problem_part
 from sottovoce.report.html.page import write_page
 from sottovoce.report.numbers import epsilon_name, joined
+
+_SIMULATED = (
+    "The noise in these runs was simulated from seeds, so that they can be repeated. Whoever knows a seed knows the "
+    "losses. The page shows what privacy would cost, and protects nobody."
+)
 
 
 def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
@@ -49,16 +53,14 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
         problem_part(sweep, mine, colours, anchor=f"problem-{i}")
         for i, mine in enumerate(gather(groups, lambda one: one.problem).values())
     ]
-    promises = _promises(sweep, groups)
     content = {
         "title": _title(sweep, parts),
         "lead": [_lead(sweep, results)],
-        "banner": _banner(promises),
+        "banner": _SIMULATED if any(math.isfinite(cell.epsilon) for cell in sweep.cells) else "",
         "tiles": [part["tile"] for part in parts][:6],
         "contents": _contents(parts),
         "reading": _reading(groups),
         "problems": parts,
-        "promises": promises,
         "failed": failures(results),
         "missing": _missing(sweep, results),
         "command": sweep.command,
@@ -87,19 +89,9 @@ def _lead(sweep: Sweep, results: tuple[Result, ...]) -> str:
     )
 
 
-def _banner(promises: list[tuple[str, Promise, Rows]]) -> str:
-    if any(promise.simulated for _, promise, _ in promises):
-        return (
-            "The noise in these runs was simulated from seeds, so that they can be repeated. Whoever knows a seed "
-            "knows the losses. The page shows what privacy would cost, and protects nobody."
-        )
-    return ""
-
-
 def _contents(parts: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [
         *((part["anchor"], part["title"]) for part in parts),
-        ("privacy", "What is promised"),
         ("failed", "Failures"),
         ("again", "Do it again"),
     ]
@@ -116,23 +108,6 @@ def _reading(groups: list[Summary]) -> str:
             words + f"Lines are means over seeds ({seeds} at most); bands and bars are one standard error to each side."
         )
     return words + "There is a single seed, so no error is known: run more seeds before believing small differences."
-
-
-def _promises(sweep: Sweep, groups: list[Summary]) -> list[tuple[str, Promise, Rows]]:
-    """Return each promise once, with the algorithms that run under it and one full statement."""
-    under = sorted(gather(groups, lambda one: one.privacy).values(), key=lambda members: members[0].epsilon)
-    return [
-        (joined(dict.fromkeys(one.algorithm for one in members)), *_promise(sweep, members[0])) for members in under
-    ]
-
-
-def _promise(sweep: Sweep, one: Summary) -> tuple[Promise, Rows]:
-    """Return what one of the runs promises, and its statement, if its file can be read."""
-    try:
-        details = sweep.run_of(one.done[0].cell).details
-    except (LookupError, ValueError, OSError):  # the noise of a sweep is simulated wherever there is any
-        return promise_of(None, headline=one.privacy, simulated=math.isfinite(one.epsilon)), ()
-    return promise_of_run(details), details.privacy_rows
 
 
 def _missing(sweep: Sweep, results: tuple[Result, ...]) -> str:

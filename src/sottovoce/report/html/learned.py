@@ -1,13 +1,10 @@
 """What a study has learned: its recommendation, what is believed, what its rounds released. Released values only."""
 
-import math
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from sottovoce._arrays import Floats, Vector
-from sottovoce.learning import Plan
+from sottovoce._arrays import Floats
 from sottovoce.learning.recommendation import Recommendation
 from sottovoce.learning.segmented_recommendation import SegmentedRecommendation
 from sottovoce.learning.stopping import enough_for
@@ -17,10 +14,9 @@ from sottovoce.report._charts import Axis, Curve, line_chart
 from sottovoce.report.html._beliefs import show_belief
 from sottovoce.report.html._drawings import draw_decision
 from sottovoce.report.html._segments import show_segments
-from sottovoce.report.html.pieces import Chart, Mark, table
-from sottovoce.report.numbers import TWO_SIDES, give_or_take, sentence
+from sottovoce.report.html.pieces import Chart, Mark
+from sottovoce.report.numbers import TWO_SIDES, sentence
 from sottovoce.studies import History, Study
-from sottovoce.studies.history import NO_HISTORY
 
 _BEYOND = 0.25  # of the range of losses: noise can put a mean outside of it, and a chart ends there
 _DOUBTFUL = 0.01  # probability, if the model is right, of residuals as large: too small to praise it
@@ -50,9 +46,9 @@ def look_learned(study: Study) -> dict[str, Any]:
     ]
     said = [(sentence(name), sentence(text)) for name, text in found.rows if name in _SHOWN]
     rests = f"{found.rounds:,} released rounds" if found.rounds else "nothing: no round was released yet"
-    chart, history = _rounds_chart(histories, found, *study.loss_range), histories.get(None, NO_HISTORY)
+    chart, plan = _rounds_chart(histories, found, *study.loss_range), study.plan
     return {
-        "drawing": draw_decision(study.domain, found.x, beliefs.get(None)),
+        "drawing": draw_decision(study.domain, found.x),
         "sure": [("Rests on", rests), *said, ("Enough", str(enough_for(study, 0.95, 0.01, found=found)))],
         "known": bool(found.rounds),
         "alarms": list(_alarms(found, histories)),
@@ -61,7 +57,8 @@ def look_learned(study: Study) -> dict[str, Any]:
         "no_belief": "" if shown else _no_belief(study, bool(found.rounds)),
         "rounds": chart,
         "no_rounds": "" if chart else _no_rounds(histories),
-        "planned": _planned_of(study.plan, study.domain.center, beliefs.get(None), found, history),
+        "forecast": () if plan.forecast is None else plan.forecast.rows,
+        "plan": plan.rows,
         "histories": histories,
     }
 
@@ -169,58 +166,3 @@ def _line(history: History, low: float, high: float, name: str, colour: int) -> 
     bands = np.minimum(noise, np.minimum(means - bottom, top - means))
     cut = bool((history.means[kept] != means).any() or (bands < noise - 1e-12).any())
     return Curve(name, ends, means, np.maximum(bands, 0.0), colour), cut
-
-
-# ---------------------------------------------------------------------- the plan, and what happened
-
-
-def _planned_of(
-    plan: Plan, middle: Vector, belief: Posterior | None, found: Recommendation, history: History
-) -> dict[str, Any]:
-    """Compare a plan with what happened; whoever never learns plays the `middle` of the set."""
-    rows = _compared(plan, middle, belief, found, history)
-    words = (
-        "What happened is estimated from released values alone; true losses are not kept."
-        if plan.forecast is not None
-        else 'This study was created without a forecast; with "rehearse": true the service makes one, and the command '
-        '"sottovoce plan" does. What happened is estimated from released values alone.'
-    )
-    columns = {"what": itemgetter(0), "planned or forecast": itemgetter(1), "so far": itemgetter(2)}
-    compared = table("planned-table", "Planned, and so far", rows, columns) if rows else None
-    shown = () if plan.forecast is None else plan.forecast.rows
-    return {"words": words, "table": compared, "forecast": shown, "rows": plan.rows}
-
-
-def _compared(
-    plan: Plan, middle: Vector, belief: Posterior | None, found: Recommendation, history: History
-) -> list[tuple[str, str, str]]:
-    """Return what is compared, what was planned of it, and what happened."""
-    if not len(history.means):
-        return []
-    rows = [("events", f"{plan.horizon:,}", f"{int(history.ends[-1]):,} in released rounds")]
-    mean, deviation = _mean_so_far(history)
-    told = quantity(found.direction)
-    rows.append((f"mean {told} per event", "", give_or_take(mean, deviation)))
-    if belief is None or found.loss is None:
-        return rows
-    never, unsure = belief.predict(middle)
-    rows.append((f"{told} per event of never learning", "", give_or_take(never, unsure)))
-    rows.append((f"{told} per event of the recommendation", "", give_or_take(found.loss, found.deviation)))
-    forecast = "" if plan.forecast is None else plan.forecast.learned.words(lambda one: f"{one:.0%}")
-    sign = -1.0 if found.direction == "maximize" else 1.0
-    gain, spread = sign * (never - found.loss), math.hypot(unsure or 0.0, found.deviation or 0.0)
-    if gain <= TWO_SIDES * spread or gain <= 0:
-        learned = "too early to say: the gain is within what is unsure"
-    else:
-        learned = f"about {np.clip(sign * (never - mean) / gain, 0.0, 1.0):.0%} on average over all events"
-    rows.append(("learned, of what a fixed decision can gain", forecast or "no forecast", learned))
-    return rows
-
-
-def _mean_so_far(history: History) -> tuple[float, float]:
-    """Return the mean loss of all events in released rounds, and the deviation of the noise in that."""
-    sizes = np.diff(np.append(0, history.ends)).astype(np.float64)
-    # The first that is at hand may not be the first.
-    sizes[0] = sizes[0] if history.rounds[0] == 0 else np.median(sizes)
-    shares = sizes / sizes.sum()
-    return float(shares @ history.means), float(np.sqrt(((shares * history.deviations) ** 2).sum()))
