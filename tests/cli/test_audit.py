@@ -113,15 +113,11 @@ def test_an_interrupt_keeps_what_was_finished(command, only, monkeypatch, tmp_pa
     [
         (["--mechanism", "bush"], "mechanism must be one of 'probe-sums'"),
         (["--exploration", "designs", "--mechanism", "tree"], "no configuration has designs and tree"),
-        (["--epsilon", "-1"], "epsilon must be greater than 0"),
-        (["--runs", "many"], "runs must be a whole number"),
         (["--runs", "10"], "runs must be at least 400"),
         (["--workers", "0"], "workers must be at least 1"),
-        (["--confidence", "1"], "confidence must be"),
     ],
 )
 def test_errors_are_one_line_and_name_what_to_do(command, arguments, message):
     code, _, err = command(*arguments)
-    assert code == 2
+    assert (code, err.count("\n")) == (2, 1)
     assert message in err
-    assert err.count("\n") == 1

@@ -4,10 +4,8 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
 from sampling import every
@@ -43,6 +41,7 @@ def test_runs_are_shown_and_written_and_their_command_does_them_again(command, t
         assert run.events_finished == 2000
         assert str(run).splitlines()[1] in out
     page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<figcaption>The best fixed decision" in page
     (again,) = re.findall('<pre class="command"><code>(.*)</code>', page)
     (folder / "report.html").unlink()
     assert command(*shlex.split(again)[1:])[0] == 0
@@ -60,7 +59,7 @@ def test_runs_are_shown_and_written_and_their_command_does_them_again(command, t
         (("run", "slate", "--horizon", "soon"), "horizon must be a whole number"),
         (("run", "slate", "--colour", "red"), "--colour"),
         (("run", "slate:itms=3"), "no setting 'itms'"),
-        (("dance",), "dance"),
+        (("[red]",), "[red]"),
     ],
 )
 def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
@@ -79,10 +78,6 @@ def test_a_result_that_cannot_be_written_is_one_line_and_code_1(command, tmp_pat
     assert "regret.png" in err
     assert err.count("\n") == 1
     assert "Traceback" not in out + err
-
-
-def test_brackets_in_an_error_are_shown_as_they_are(command):
-    assert "[red]" in command("run", "[red]")[2]
 
 
 def test_without_arguments_the_help_is_shown(command):
@@ -124,15 +119,6 @@ def test_an_interruption_keeps_and_writes_what_was_finished(command, monkeypatch
     assert (folder / "regret.png").is_file()
 
 
-def test_an_interruption_before_the_first_round_writes_nothing(command, monkeypatch, tmp_path):
-    interrupt_after(monkeypatch, 0)
-    code, out, _ = command("run", NAME, *SMALL)
-    assert code == 130
-    assert "nothing was finished" in out
-    assert not (tmp_path / "results").exists()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
 def test_ctrl_c_ends_the_real_program_cleanly(tmp_path):
     program = subprocess.Popen(
         [sys.executable, "-m", "sottovoce", "run", NAME, "--horizon", "100M"],
@@ -141,10 +127,8 @@ def test_ctrl_c_ends_the_real_program_cleanly(tmp_path):
         text=True,
         env={**os.environ, "TTY_COMPATIBLE": "1", "TTY_INTERACTIVE": "1"},
     )
-    assert program.stdout is not None
-    started = time.monotonic()
     seen = ""
-    while not re.search(r"round \D*[1-9]", seen) and time.monotonic() < started + 600:  # rounds are running
+    while not re.search(r"round \D*[1-9]", seen):  # rounds are running
         seen += program.stdout.read(1)
     program.send_signal(signal.SIGINT)
     out, err = program.communicate(timeout=600)
@@ -152,17 +136,6 @@ def test_ctrl_c_ends_the_real_program_cleanly(tmp_path):
     assert "Traceback" not in out + err
     assert "what was finished is kept" in out
     assert 0 < Run.load(tmp_path / "results" / "slate" / "run-epsilon-1.npz").events_finished < 10**8
-
-
-@pytest.mark.parametrize("name", ["routing", "ball:dimension=3,play=around"])
-def test_a_problem_is_run_with_its_own_settings_and_its_decision_is_drawn(command, tmp_path, name):
-    code, out, _ = command("run", name, *SMALL, "--out", str(tmp_path / "here"))
-    assert code == 0
-    assert "no privacy" in out
-    report = (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
-    assert "Best in hindsight" in report
-    assert "<figcaption>Learned" in report
-    assert "<figcaption>The best fixed decision" in report
 
 
 def test_a_command_starts_without_what_few_commands_need():

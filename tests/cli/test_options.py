@@ -1,6 +1,5 @@
 """One set of options: what one command takes, the others take, under the same name, with the same words and errors."""
 
-import json
 from dataclasses import fields
 from typing import Literal, get_args, get_origin
 
@@ -85,19 +84,6 @@ def test_errors_name_the_option_and_nothing_is_done(options, error, command):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert error in err
     assert command("study", "status", "spring")[0] == 2
-
-
-@every(
-    "options, words",
-    [
-        (("--rho", "0.5"), "rho = 0.5"),
-        (("--local", "--epsilon", "2"), "epsilon = 2, local differential privacy"),
-        (("--delta", "1e-6", "--contributions", "2"), "delta = 1e-06, approximate"),
-        (("--no-privacy",), "no privacy"),
-    ],
-)
-def test_every_guarantee_can_be_asked_for(options, words, command):
-    assert words in json.loads(command("study", "create", words, *SMALL, *options)[1])["privacy"]
 
 
 def test_choices_reach_the_plan(command):

@@ -79,11 +79,3 @@ def test_what_is_interrupted_says_how_to_go_on(command, monkeypatch):
     code, out, _ = command("--large", "--out", "some where", "--jobs", "1")
     assert code == 130
     assert "to go on: sottovoce reproduce --large --out 'some where' --jobs 1" in out
-
-
-def test_the_large_setting_says_so(command, tmp_path):
-    code, _, _ = command("--large", "--out", "here")
-    assert code == 0
-    assert Sweep.load(tmp_path / "here").command == "sottovoce reproduce --large --out here"
-    (tmp_path / "taken").write_text("a file")
-    assert command("--out", "taken")[0] == 2

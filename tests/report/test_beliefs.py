@@ -59,18 +59,6 @@ def test_a_model_that_is_wrong_is_said_to_be():
     assert show_belief(right.posterior(), right.point, who="one")["warning"] == ""
 
 
-def test_before_anything_is_released_nothing_is_shown():
-    fresh = sv.PrivateBandit(
-        sv.domains.Simplex(3),
-        horizon=1_000,
-        loss_range=(0.0, 1.0),
-        privacy=sv.PureDP(1.0),
-        integral=True,
-        exploration="posterior",
-    )
-    assert show_belief(fresh.posterior(), None, who="one") is None
-
-
 def test_many_coordinates_are_cut_to_the_ends():
     wide = played(lambda x: x[:, :4].sum(axis=1) / 5, domain=sv.domains.Hypersimplex(100, 5), integral=True)
     (chart,) = show_belief(wide.posterior(), wide.point, who="one")["charts"]

@@ -82,7 +82,7 @@ def test_a_network_that_is_too_large_to_draw_is_said():
     assert drawn.kind == "slate"
 
 
-@every("nodes", [1, 2, 3, 12, 60])
+@every("nodes", [1, 3, 60])
 def test_nodes_are_apart_and_inside(nodes):
     rng = np.random.default_rng(nodes)
     edges = [(i, int(rng.integers(0, i))) for i in range(1, nodes)]
@@ -93,12 +93,6 @@ def test_nodes_are_apart_and_inside(nodes):
     assert apart.min() > 0.01
     again = laid_out([f"n{i}" for i in range(nodes)], edges)
     assert np.array_equal(places, again)
-
-
-def test_parts_that_are_not_connected_are_drawn_as_well():
-    places = laid_out(list("abcd"), [(0, 1), (2, 3)])
-    assert np.isfinite(places).all()
-    assert len(np.unique(places.round(6), axis=0)) == 4
 
 
 def test_names_in_a_drawing_are_escaped():

@@ -62,13 +62,6 @@ def test_every_line_is_named_and_the_privacy_is_in_the_picture():
         assert part in written
 
 
-def test_the_lines_drawn_are_the_regret_and_never_learning():
-    run = run_with(0.1)
-    curves = [np.asarray(line.get_ydata()) for line in draw([run], ["a"]).axes[0].lines]
-    for expected in (run.regret, run.no_learning):
-        assert any(len(curve) == 100 and np.allclose(curve, expected / run.events) for curve in curves)
-
-
 def test_a_line_that_never_learns_leaves_room_for_those_that_do():
     """At the right edge 0.01 and 0.03 stand further apart than 0.3 and 0.4, on a logarithmic axis or around zero."""
     for slopes in ([0.3, 0.03, 0.01], [0.3, 0.03, 0.01, -0.02]):

@@ -1,6 +1,5 @@
 """`sottovoce compare`: a grid of runs, and what it says."""
 
-import hashlib
 import math
 import os
 import re
@@ -86,9 +85,7 @@ def default_folder(problems: Sequence[str]) -> Path:
     'results/compare-slate-ranking-set-birkhoff-items-6'
     """
     safe = "-".join(re.sub(r"[^a-z0-9.]+", "-", one.lower()).strip("-.") for one in problems)
-    if len(safe) > LONGEST:  # what was cut off must still tell folders apart
-        safe = f"{safe[:LONGEST].rstrip('-.')}-{hashlib.sha256(safe.encode()).hexdigest()[:8]}"
-    return Path("results") / f"compare-{safe}"
+    return Path("results") / f"compare-{safe[:LONGEST].rstrip('-.')}"
 
 
 def run_with_progress(

@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from sottovoce.cli.compare import run_with_progress
 from sottovoce.cli.folders import check_folder
-from sottovoce.lab.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, claims, reproduction_grid
+from sottovoce.lab.reproduction import FAILS, HOLDS, LARGE, SMALL, claims, reproduction_grid
 
 _COLOURS = {HOLDS: "green", FAILS: "bold red"}
 
@@ -41,18 +39,9 @@ def reproduce_command(
     found = claims(sweep.results, scale.base)
     for claim in found:
         console.print(f"[bold]{claim.title}[/] ({claim.source})", highlight=False)
-        console.print(claim_table(claim))
+        for row in claim.rows:
+            verdict = f"[{_COLOURS.get(row.verdict, 'yellow')}]{row.verdict}[/]"
+            console.print(f"  {row.who}: {row.level} of never learning, {row.measured or 'not measured'}: {verdict}")
     console.print("Noise is simulated: NOT PRIVATE.", highlight=False)
     for path in write_reproduction(sweep, found, scale, out):
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
-
-
-def claim_table(claim: PaperClaim) -> Table:
-    """Return the table of a claim: one row per algorithm."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("", "regret / never", "measured", "verdict"):
-        table.add_column(name, overflow="fold")
-    for row in claim.rows:
-        colour = _COLOURS.get(row.verdict, "yellow")
-        table.add_row(row.who, row.level, row.measured or "none", f"[{colour}]{row.verdict}[/]")
-    return table

@@ -42,21 +42,6 @@ def test_what_is_asked_and_recommended_is_named(found, command, file, written):
     assert "coordinate 0 is 'tea', not 'water'" in err
 
 
-def test_without_names_nothing_is_named(found, command):
-    found("create", "menu", *SMALL)
-    assert "chosen" not in found("ask", "menu")["actions"][0]
-    assert found("export", "menu")["labels"] is None
-
-
-def test_rows_come_before_columns(found):
-    found(
-        "create", "shifts", "--domain", "birkhoff:2", "--horizon", "1k", "--integral", "--labels", "ann,bob,early,late"
-    )
-    (action,) = found("ask", "shifts")["actions"]
-    assert set(action["chosen"]) == {"ann", "bob"}
-    assert set(action["chosen"].values()) == {"early", "late"}
-
-
 def test_a_domain_from_a_file_brings_its_names(found, place):
     menu = sv.domains.MatroidBases(sv.domains.matroids.Partition({"hot": ["tea", "coffee"], "cold": ["juice"]}, 1))
     (place / "domain.json").write_text(json.dumps(specify(menu)))
@@ -71,7 +56,7 @@ def test_a_domain_from_a_file_brings_its_names(found, place):
     [
         ("tea,coffee", "labels must be 6 of Hypersimplex(6, 2), got 2"),
         ("tea,coffee,cocoa,milk,juice,tea", "labels must all be different, and 'tea' is number 0 and 5"),
-        ("tea,coffee,,milk,juice,water", "labels must not be empty, and number 2 is ''"),
+        ("tea,coffee,,milk,juice,water", "not empty; number 2 is ''"),
         ("nowhere.txt", "there is no file nowhere.txt"),
         (".", "labels: . cannot be read"),
         ("bytes.txt", "is not a text in UTF-8"),

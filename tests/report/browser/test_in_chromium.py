@@ -127,16 +127,12 @@ def test_the_log_would_show_a_complaint(browser, show, tmp_path):
     assert len(browser.get_log("browser")) >= 2
 
 
-def test_pictures_are_drawn(browser, show, page):
-    show(browser, page)
+@pytest.mark.parametrize("width", [400, 768, 1400])
+def test_pictures_are_drawn_and_nothing_is_wider_than_the_window(browser, show, page, width):
+    show(browser, page, width=width)
     charts = browser.find_elements(By.CSS_SELECTOR, "svg.chart")
     assert charts
     assert all(chart.size["height"] > 100 for chart in charts)
-
-
-@pytest.mark.parametrize("width", [400, 768, 1400])
-def test_nothing_is_wider_than_the_window(browser, show, page, width):
-    show(browser, page, width=width)
     assert browser.execute_script(CUT) == []
     assert browser.execute_script(SMALL) == []
     browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true })")
@@ -145,28 +141,19 @@ def test_nothing_is_wider_than_the_window(browser, show, page, width):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_and_lines_have_contrast(browser, show, page, scheme):
+def test_text_and_lines_of_every_colour_have_contrast(browser, show, page, scheme):
     """4.5 to 1 for text and 3 to 1 for lines, as the Web Content Accessibility Guidelines (AA) ask."""
     show(browser, page, scheme=scheme)
-    found = browser.execute_script(CONTRAST)
-    assert sum(kind == "text" for kind, _, _ in found) > 100
-    assert sum(kind == "line" for kind, _, _ in found) > 5
-    assert [one for one in found if one[2] < (4.5 if one[0] == "text" else 3.0)] == []
-    dark = browser.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 27)"
-    assert dark == (scheme == "dark")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_colour_of_lines_has_contrast(browser, show, sweep_page, scheme):
-    """All eight, whether or not a line of this page has it."""
-    show(browser, sweep_page, scheme=scheme)
     browser.execute_script(
         "const some = document.querySelector('svg.chart');"
         "for (let i = 0; i < 8; i++) some.insertAdjacentHTML('beforeend', `<path class='line c${i} probe' d='M0 0'/>`)"
     )
-    found = [one for one in browser.execute_script(CONTRAST) if "probe" in one[1]]
-    assert len(found) == 8
-    assert [one for one in found if one[2] < 3.0] == []
+    found = browser.execute_script(CONTRAST)
+    assert sum(kind == "text" for kind, _, _ in found) > 100
+    assert sum(kind == "line" and "probe" in words for kind, words, _ in found) == 8
+    assert [one for one in found if one[2] < (4.5 if one[0] == "text" else 3.0)] == []
+    dark = browser.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 22, 27)"
+    assert dark == (scheme == "dark")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

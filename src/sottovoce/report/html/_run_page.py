@@ -1,47 +1,37 @@
 """The page of one run, or of a few runs in one environment."""
 
-import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Vector
 from sottovoce.lab import Run
 from sottovoce.lab.problems import DecisionProblem
-from sottovoce.lab.summary import gather
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
-from sottovoce.report._promises import Promise, Rows, promise_of_run
+from sottovoce.report._promises import promise_of_run
 from sottovoce.report.html._beliefs import show_belief
 from sottovoce.report.html._drawings import decide
 from sottovoce.report.html._segments import show_segments
 from sottovoce.report.html.page import write_page
-from sottovoce.report.html.pieces import Chart, Table, Tile, number, table
+from sottovoce.report.html.pieces import Chart, Table, Tile, table
 from sottovoce.report.numbers import significant
 
+_BARE = (
+    "Nobody is protected here: there is no noise, or it is simulated from a seed, so that the run can be repeated, and "
+    "whoever knows the seed knows the losses."
+)
 
-@dataclass(frozen=True, slots=True)
-class _ShownRun:
+
+class _ShownRun(NamedTuple):
     """A run, and the optimizer that played it, if it is known."""
 
     label: str
     run: Run
     optimizer: Any
-
-    @property
-    def promise(self) -> Promise:
-        """What is promised."""
-        return promise_of_run(self.run.details)
-
-    @property
-    def without_privacy(self) -> bool:
-        """Whether nothing is promised at all."""
-        guarantee = self.run.details.guarantee
-        return guarantee is not None and not guarantee.private
 
 
 def run_report(
@@ -50,7 +40,6 @@ def run_report(
     *,
     labels: Sequence[str] | None = None,
     optimizers: Sequence[Any] | None = None,
-    best: Vector | None = None,
     problem: DecisionProblem | None = None,
     command: str = "",
 ) -> Path:
@@ -67,10 +56,8 @@ def run_report(
     optimizers : sequence of optimizers, optional
         One per run, which has played it: what they decided at the end is drawn, what they believe, and what their plans
         said.
-    best : array, optional
-        The best fixed point in hindsight; by default the comparator of the problem.
     problem : DecisionProblem, optional
-        What the runs are of: its story is told, and its network drawn on its map.
+        What the runs are of: its story is told, its best fixed decision drawn, and its network on its map.
     command : str
         The command line that redoes it.
 
@@ -106,14 +93,13 @@ def run_report(
         if count != len(every):
             raise ValueError(f"{name} must be as many as runs, got {count} for {len(every)}")
     entries = [_ShownRun(*row) for row in zip(names, every, known, strict=True)]
-    return write_page(path, "run.html", _content(entries, best, problem, command))
+    return write_page(path, "run.html", _content(entries, problem, command))
 
 
-def _content(
-    entries: list[_ShownRun], best: Vector | None, problem: DecisionProblem | None, command: str
-) -> dict[str, Any]:
+def _content(entries: list[_ShownRun], problem: DecisionProblem | None, command: str) -> dict[str, Any]:
     first = entries[0]
-    decision, segments, belief = (None, None, None) if first.optimizer is None else _learned(first, best, problem)
+    decision, segments, belief = (None, None, None) if first.optimizer is None else _learned(first, problem)
+    promise = promise_of_run(first.run.details)
     contents = [
         ("regret", "Regret"),
         *([("decision", "What was decided")] if decision else []),
@@ -126,7 +112,7 @@ def _content(
     return {
         "title": problem.title if problem else f"Regret over {first.run.events_finished:,} events",
         "lead": _lead(entries, problem),
-        "banner": _banner(entries),
+        "banner": _BARE if not promise.private or any(one.run.details.simulated_noise for one in entries) else "",
         "tiles": _tiles_of(entries),
         "contents": contents,
         "legend": [*((swatch(i), one.label) for i, one in enumerate(entries)), (swatch(-1), "never learning")],
@@ -138,7 +124,8 @@ def _content(
         "compared": "the fixed decision that is best in hindsight"
         if first.run.segments is None
         else "the decisions that are best in hindsight, one for each segment",
-        "promises": _promises(entries),
+        "promise": promise,
+        "statement": first.run.details.privacy_rows,
         "plans": [(one.label, one.run.details.plan_rows) for one in entries],
         "details": _details(entries),
         "command": command,
@@ -146,7 +133,7 @@ def _content(
     }
 
 
-def _learned(first: _ShownRun, best: Vector | None, problem: DecisionProblem | None) -> tuple[Any, Any, Any]:
+def _learned(first: _ShownRun, problem: DecisionProblem | None) -> tuple[Any, Any, Any]:
     """Return the last decision, what is recommended to segments, and what is believed of the losses."""
     optimizer, who = first.optimizer, first.label
     segments, belief = None, None
@@ -158,9 +145,9 @@ def _learned(first: _ShownRun, best: Vector | None, problem: DecisionProblem | N
         point = optimizer.point
         if hasattr(optimizer, "fit_check") and optimizer.fit_check() is not None:  # a baseline has no model
             belief = show_belief(optimizer.posterior(), point, who=who)
-    if problem is not None and best is None:
-        best = problem.environment.comparator(first.run.events_finished).point
-    places = None if problem is None else problem.places
+    best, places = None, None
+    if problem is not None:
+        best, places = problem.environment.comparator(first.run.events_finished).point, problem.places
     return decide(optimizer.domain, point, best, who=who, places=places), segments, belief
 
 
@@ -174,27 +161,6 @@ def _lead(entries: list[_ShownRun], problem: DecisionProblem | None) -> list[str
     if not all(one.run.finished for one in entries):
         words += " Interrupted before the end."
     return [*([problem.story] if problem else []), words]
-
-
-def _banner(entries: list[_ShownRun]) -> str:
-    simulated = [one.label for one in entries if one.run.details.simulated_noise]
-    if simulated:
-        return (
-            f"The noise was simulated from a seed ({'; '.join(simulated)}), so that the run can be repeated. Whoever "
-            "knows the seed knows the losses. The page shows what privacy would cost, and protects nobody."
-        )
-    if not any(one.promise.private for one in entries):
-        return "No noise was added: the decisions show the losses they were made from."
-    return ""
-
-
-def _promises(entries: list[_ShownRun]) -> list[tuple[str, Promise, list[tuple[str, Rows]]]]:
-    """Return each promise once, with the runs that it holds for and their full statements."""
-    found = []
-    for under in gather(entries, lambda one: one.promise).values():
-        statements = [(one.label, one.run.details.privacy_rows) for one in under]
-        found.append(("; ".join(one.label for one in under), under[0].promise, statements))
-    return found
 
 
 def _details(entries: list[_ShownRun]) -> list[tuple[str, str]]:
@@ -232,13 +198,6 @@ def _tiles_of(entries: list[_ShownRun]) -> list[Tile]:
     return tiles
 
 
-def _price(one: _ShownRun, free: _ShownRun | None) -> float:
-    """Regret relative to that without privacy; NaN where there is nothing to compare with."""
-    if free is None or not (one.run.finished and free.run.finished) or free.run.final_regret <= 0:
-        return math.nan
-    return one.run.final_regret / free.run.final_regret
-
-
 def _figure_of(entries: list[_ShownRun]) -> Chart:
     """Return the regret per event."""
     longest = max((one.run for one in entries), key=lambda run: run.events_finished)
@@ -262,17 +221,15 @@ def _each(name: str, run: Run, regret: Vector, colour: int) -> Curve:
 
 def _table_of(entries: list[_ShownRun]) -> Table:
     """Return what came of each run."""
-    free = next((one for one in entries if one.without_privacy), None)
     return table(
         "runs",
-        "What came of each run. Against no privacy: regret relative to that of the run without it.",
+        "What came of each run.",
         entries,
         {
             "run": lambda one: one.label + ("" if one.run.finished else " (interrupted)"),
             "events": lambda one: one.run.events_finished,
             "regret per event": lambda one: one.run.regret_per_event,
             "never learning per event": lambda one: one.run.no_learning_per_event,
-            "against no privacy": lambda one: number(_price(one, free), times=True),
             "rounds": lambda one: one.run.details.rounds,
             "seconds": lambda one: one.run.details.seconds,
         },
