@@ -149,10 +149,10 @@ def test_certificates_are_the_file_of_an_authority(wrong):
         sv.connect("https://decide.example", study="spring", certificates=wrong)
 
 
-@every("names", [{"study": one} for one in ("", ".", "..", 7)] + [{"evaluations": ".."}, {}])
-def test_names_that_are_none(names):
-    with pytest.raises(ValueError, match=r"must be the name|pass study="):
-        sv.connect("https://decide.example", **names)
+@every("study", ["", ".", "..", 7])
+def test_names_that_are_none(study):
+    with pytest.raises(ValueError, match="must be the name"):
+        sv.connect("https://decide.example", study=study)
 
 
 def test_without_httpx2_it_is_said_what_to_install(monkeypatch):

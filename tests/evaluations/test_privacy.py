@@ -13,7 +13,6 @@ import sottovoce as sv
 from sampling import every
 from sottovoce._sums import squares_of
 from sottovoce.privacy import LossGrid
-from sottovoce.stats import scale
 
 STEPS = LossGrid(0.0, 1.0).steps
 GUARANTEES = [
@@ -141,33 +140,11 @@ def test_the_noise_of_the_sum_is_what_it_would_be_alone(guarantee):
     assert alone.scale <= both.scale <= alone.scale * (1 + 1e-6)  # discreteness is charged for two numbers
 
 
-def test_gaussian_noise_is_charged_for_two_numbers(monkeypatch):
-    asked, intact = [], scale.least_probe_noise
-    monkeypatch.setattr(scale, "least_probe_noise", lambda *a, **named: asked.append(named) or intact(*a, **named))
-    sv.PrivateEvaluations((0.0, 1.0), sv.ApproxDP(0.2, 1e-6), variance=True)
-    assert asked == [{"reached": 2}]
-
-
-def test_places_that_nobody_took_are_in_neither_number():
-    """An integer of 0 would have the largest square."""
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy(), variance=True)
-    one = evaluations.open(100)
-    one.tell([0.5, 0.75])
-    one.close()
-    assert (one.result.events, one.result.squares) == (2, STEPS // 16)
-
-
 def test_it_is_for_losses_in_memory_that_are_told_as_such():
     with pytest.raises(ValueError, match="variance=True is not for LocalDP"):
         sv.PrivateEvaluations((0.0, 1.0), sv.LocalDP(1.0), variance=True)
     with pytest.raises(TypeError, match="variance must be True or False"):
         sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), variance=1)
-
-
-def test_the_statement_says_that_there_are_two():
-    said = str(sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), variance=True).privacy)
-    assert "two numbers that are released of it, sum and squares" in " ".join(said.split())
-    assert "squares" not in str(sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0)).privacy)
 
 
 # ---------------------------------------------------------------------- whole histories

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import sottovoce as sv
 from sottovoce._records import pack, unpack
 
 
@@ -30,12 +29,10 @@ def lived(sqlite_url, opened, plain):
 def test_it_invents_nothing(lived, sqlite_url, opened):
     found = lived.verify()
     assert found.ok, str(found)
-    assert (found.released, found.abandoned, found.open) == (len(lived.results), 1, len(lived.open_evaluations))
     lived.close()
     assert opened(sqlite_url).verify().ok
     again = opened(sqlite_url, restored=True).verify()
     assert again.ok, str(again)
-    assert again.open == 0
 
 
 @pytest.mark.parametrize(
@@ -74,4 +71,3 @@ def test_it_shows_no_loss(sqlite_url, opened, plain, execute):
     assert not found.ok
     assert "1234" not in str(found) + repr(found)
     assert str(32363) not in str(found) + repr(found)  # its integer
-    assert isinstance(found, sv.evaluations.EvaluationsVerification)

@@ -1,45 +1,19 @@
 """Connecting to a service."""
 
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any
 
 from sottovoce._checks import number
-from sottovoce.client._remote import Accepts
+from sottovoce.client._accepts import Accepts
 from sottovoce.client._service import Service
-from sottovoce.client.remote_evaluations import RemoteEvaluations
 from sottovoce.client.remote_study import RemoteStudy
 from sottovoce.client.retries import Retries
 from sottovoce.privacy import LocalDP
 
 
-class _Options(TypedDict, total=False):
-    key: str | None
-    privacy: LocalDP | None
-    raw_losses: bool
-    retries: Retries | None
-    timeout: float
-    certificates: Any
-    insecure: bool
-
-
-@overload
 def connect(
     url: str,
     *,
     study: str,
-    evaluations: None = None,
-    **options: Unpack[_Options],
-) -> RemoteStudy: ...
-
-
-@overload
-def connect(url: str, *, evaluations: str, **options: Unpack[_Options]) -> RemoteEvaluations: ...
-
-
-def connect(
-    url: str,
-    *,
-    study: str | None = None,
-    evaluations: str | None = None,
     key: str | None = None,
     privacy: LocalDP | None = None,
     raw_losses: bool = False,
@@ -47,8 +21,8 @@ def connect(
     timeout: float = 30.0,
     certificates: Any = None,
     insecure: bool = False,
-) -> RemoteStudy | RemoteEvaluations:
-    """Connect to a study, or to evaluations, that a service holds (`sottovoce serve`), and use them as such.
+) -> RemoteStudy:
+    """Connect to a study that a service holds (`sottovoce serve`), and use it as such.
 
     Parameters
     ----------
@@ -57,8 +31,6 @@ def connect(
         except to this machine.
     study
         The name of the study.
-    evaluations
-        The name of evaluations, in place of a study: see `RemoteEvaluations`.
     key
         What `sottovoce serve key create` has shown; None for a service that was started with --dev.
     privacy
@@ -83,17 +55,10 @@ def connect(
     RemoteStudy('spring' at 'https://decide.example')
     >>> remote.close()
     """
-    if (study is None) == (evaluations is None):
-        raise ValueError("pass study=, or evaluations= in its place")
-    name = _checked_name(study, "study") if evaluations is None else _checked_name(evaluations, "evaluations")
+    if not isinstance(study, str) or not study or study in (".", ".."):  # dots would lead to another address
+        raise ValueError(f"study must be the name of a study, got {study!r}")
     retries, accepts = Retries() if retries is None else retries, Accepts(privacy, raw_losses)
     if not isinstance(retries, Retries):
         raise TypeError(f"retries must be like sottovoce.client.Retries(attempts=3), got {retries!r}")
     service = Service(url, key, retries, number("timeout", timeout, above=0), certificates, insecure=insecure)
-    return RemoteStudy(service, name, accepts) if evaluations is None else RemoteEvaluations(service, name, accepts)
-
-
-def _checked_name(name: Any, kind: str) -> str:
-    if not isinstance(name, str) or not name or name in (".", ".."):  # dots would lead to another address
-        raise ValueError(f"{kind} must be the name of a book of the service, got {name!r}")
-    return name
+    return RemoteStudy(service, study, accepts)

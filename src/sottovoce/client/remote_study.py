@@ -1,21 +1,29 @@
 """A study behind a service: `ask` and `tell` over HTTP."""
 
+import json
 import os
+import uuid
+import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast, overload
+from typing import Any, Self, TypeVar, cast, overload
 from urllib.parse import quote
 
 from sottovoce._arrays import Floats
-from sottovoce._checks import number, whole
+from sottovoce._checks import choice, number, whole
 from sottovoce._disk import write_atomically
+from sottovoce._losses import losses_or_reports
 from sottovoce.client import _answers
+from sottovoce.client._accepts import Accepts
 from sottovoce.client._answers import read
-from sottovoce.client._remote import Remote
+from sottovoce.client._item_losses import ItemsShown, are_by_item
+from sottovoce.client._service import Service
 from sottovoce.client._types import Definition
+from sottovoce.client._wire import checked_ids, checked_losses, checked_reports, tell_body
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
+from sottovoce.errors import ConfigurationMismatch, ServiceError, WrongReport
 from sottovoce.learning.actions import Action, Actions
 from sottovoce.learning.outstanding import Outstanding
 from sottovoce.learning.recommendation import Recommendation
@@ -29,13 +37,16 @@ from sottovoce.plans.options import NOT_PASSED
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import PrivacyStatement
 from sottovoce.privacy.local import OneBitChannel
+from sottovoce.rounds.book import Recorded
 from sottovoce.rounds.people import people_of, plain_people
 
 Found = TypeVar("Found")
+NO_CHANNEL = "no-channel"
+"""The kind of problem that says so: other refusals must never be taken for it, or raw losses would be sent."""
 _MOST = 10_000  # ids that a service lists at once
 
 
-class RemoteStudy(Remote):
+class RemoteStudy:
     """A study that a service holds: made by `sottovoce.connect`, and used like a `Study`, from any thread.
 
     Every call is repeated while the service is away; an ask that is repeated gets the same action, and a loss that is
@@ -58,10 +69,24 @@ class RemoteStudy(Remote):
     spring
     """
 
-    _kind = "studies"
-
     repeat = "ignore"
     """What a second loss for one action does: nothing, since calls are repeated that were not answered."""
+
+    def __init__(self, service: Service, name: str, accepts: Accepts) -> None:
+        self.name = name
+        self._service, self._accepts, self._items = service, accepts, ItemsShown()
+        self._known: tuple[OneBitChannel | None] | None = None  # what is wanted, once that was asked
+        weakref.finalize(self, service.close)  # it need not be closed
+
+    def _call(self, method: str, call: str, body: bytes | None = None, **headers: str) -> dict[str, Any]:
+        return self._service.call(method, f"studies/{quote(self.name, safe='')}/{call}", body, headers)
+
+    def _post(self, call: str, plain: Any, **headers: str) -> dict[str, Any]:
+        return self._call("POST", call, json.dumps(plain).encode(), **headers)
+
+    def _once(self, call: str, plain: Any) -> dict[str, Any]:
+        """Call for what must happen once: all repetitions have the same key, and get the same answer."""
+        return self._post(call, plain, **{"Idempotency-Key": str(uuid.uuid4())})
 
     # ------------------------------------------------------------------ asking
 
@@ -120,6 +145,86 @@ class RemoteStudy(Remote):
         answer = self._once("ask", {**wish, "x": "sparse"})  # numbers that are not 0: few of many
         read("actions", lambda plain: self._items.remember(plain.get("actions", [plain])), answer)
         return answer
+
+    def erase_people(self) -> int:
+        """Erase all that is kept of people who were counted; return how many. Nobody is asked any more after it.
+
+        It takes a key with the role admin.
+        """
+        return int(self._call("POST", "erase-people")["erased"])
+
+    # ------------------------------------------------------------------ telling
+
+    def _wanted(self) -> OneBitChannel | None:
+        """Return what owners privatise their losses with; None if the study wants the losses themselves."""
+        if self._known is None:
+            try:
+                plain: Any = self._call("GET", "channel")
+            except ServiceError as problem:
+                if problem.kind != NO_CHANNEL:
+                    raise
+                plain = None
+            channel = None if plain is None else read("a channel", OneBitChannel.from_dict, plain)
+            self._accepts.check(channel)
+            self._known = (channel,)
+        return self._known[0]
+
+    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> Recorded:
+        """Report the loss of an action, or of a block of them: durable when it returns.
+
+        A loss that is on record already counts once, and is no error: see `Recorded`. While the service is away the
+        call is repeated, and in the end it raises `ServiceAway`: then repeat it.
+
+        Parameters
+        ----------
+        ids
+            What `ask` returned: one id, or an array of them.
+        losses
+            A number for each id, if the connection was made with `raw_losses=True`. Under `LocalDP` losses are refused
+            before anything is sent. With feedback by item: as for `Study.tell`; by name where the action was asked for
+            with this object, otherwise in order. What is sent is as long whatever was clicked.
+        report
+            In place of losses under `LocalDP`: what `sv.local.privatise(loss, remote.channel)` returned for each id.
+            Privatise a loss once, and repeat the call with the same report: a second one would spend its budget again.
+        late
+            "error" refuses a call with losses that come too late, "drop" drops those.
+        """
+        choice("late", late, ("error", "drop"))
+        named = checked_ids(ids)
+        brought = losses_or_reports(losses, report, local=self._wanted() is not None, owner="remote")
+        if not named:
+            return Recorded(0, 0, 0)
+        kind, values = self._checked(named, [brought] if isinstance(ids, str) else brought)
+        answer = self._call("POST", "tell", tell_body(kind, named, values, late))
+        counts = [answer.get(name, 0) for name in ("recorded", "already", "dropped")]
+        if not all(type(count) is int and count >= 0 for count in counts) or sum(counts) != len(named):
+            raise ServiceError(f"{self._service.base} has acknowledged another number of losses than were sent")
+        return Recorded(*counts)
+
+    def _checked(self, ids: tuple[str, ...], values: Any) -> tuple[str, tuple[Any, ...]]:
+        """Return what is told as it is sent, and its kind; no raw loss goes where none was agreed on."""
+        channel = self._wanted()
+        if channel is not None:
+            return "report", checked_reports(values, ids, channel)
+        if not self._accepts.raw_losses:
+            raise ConfigurationMismatch(
+                "the service wants the loss itself, and would see it; it was not sent. If it may: "
+                "connect(..., raw_losses=True). Under local privacy it must not ask for that"
+            )
+        if are_by_item(values):
+            return "loss", self._items.in_order(ids, values)
+        return "loss", checked_losses(values, ids)
+
+    def forget(self, ids: Any) -> int:
+        """Close what was handed out, and whose loss will never come; return how many were closed.
+
+        Parameters
+        ----------
+        ids
+            What `ask` returned: one id, or an array of them.
+        """
+        named = checked_ids(ids)
+        return int(self._post("forget", {"ids": named})["closed"]) if named else 0
 
     # ------------------------------------------------------------------ changing
 
@@ -249,9 +354,14 @@ class RemoteStudy(Remote):
     @property
     def channel(self) -> OneBitChannel:
         """Under `LocalDP`: what owners privatise their losses with, once they have said what it may spend."""
-        found = self._agreed()
+        found = self._wanted()
         if found is None:
             raise AttributeError("there is a channel under LocalDP only; this study wants the losses themselves")
+        if self._accepts == Accepts():
+            raise WrongReport(
+                "what a report may spend is for the owner of the loss to say, not for the service: pass "
+                "connect(..., privacy=sv.LocalDP(1.0))"
+            )
         return found
 
     @property
@@ -331,3 +441,21 @@ class RemoteStudy(Remote):
         if self.segments is not None:
             raise ValueError("each segment plays around a point of its own: recommend(segment=...) says what is best")
         return self.status().point
+
+    # ------------------------------------------------------------------ the end
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._service.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r} at {self._service.base!r})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a study of a service cannot be copied or pickled: connect again where it is needed")

@@ -1,10 +1,8 @@
-"""Evaluations as callers have them: people who meet the same parameters, and the mean of what they lose."""
+"""One evaluation: people who meet the same parameters, and the mean of what they lose."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +13,10 @@ from sottovoce.errors import UNRECORDED, InvalidLoss, NotReleased, StorageError
 from sottovoce.rounds.people import people_for
 from sottovoce.stats.released_mean import ReleasedMean
 
-__all__ = ["Assignment", "Counts", "Evaluation", "Evaluations"]
+if TYPE_CHECKING:
+    from sottovoce.evaluations.private_evaluations import PrivateEvaluations
+
+__all__ = ["Assignment", "Counts", "Evaluation"]
 
 
 class Counts(NamedTuple):
@@ -41,7 +42,7 @@ class Evaluation:
         Its number.
     """
 
-    def __init__(self, all: "Evaluations", number: int) -> None:
+    def __init__(self, all: "PrivateEvaluations", number: int) -> None:
         self._all, self._number = all, number
 
     # ------------------------------------------------------------------ assigning and telling
@@ -241,104 +242,3 @@ class Assignment:
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.evaluation, self.id))
-
-
-class Evaluations(ABC):
-    """Evaluations, known by their numbers: in memory, in a storage or behind a service."""
-
-    @cached_property
-    def _handles(self) -> dict[int, Evaluation]:
-        return {}
-
-    def _handle(self, number: int) -> Evaluation:
-        """Return an evaluation: always the same object."""
-        return self._handles.setdefault(number, Evaluation(self, number))
-
-    def open(self, events: int) -> Evaluation:
-        """Begin an evaluation: so many people will meet one set of parameters.
-
-        Parameters
-        ----------
-        events
-            How many people, or events; public, and fixed from here on.
-        """
-        return self._handle(self._open(whole("events", events)))
-
-    def evaluation(self, number: int) -> Evaluation:
-        """Return an evaluation by its number, whichever process has opened it, and whether it is closed or not.
-
-        Parameters
-        ----------
-        number
-            What `Evaluation.number` says.
-        """
-        self._counts(whole("number", number, least=0))
-        return self._handle(number)
-
-    @overload
-    def assign(self, size: None = None, *, person: str | None = None) -> Assignment: ...
-
-    @overload
-    def assign(self, size: int, *, person: Sequence[str] | None = None) -> list[Assignment]: ...
-
-    def assign(
-        self, size: int | None = None, *, person: str | Sequence[str] | None = None
-    ) -> Assignment | list[Assignment]:
-        """Assign the next person, or the next `size` of them, to evaluations that have places left, by public coins.
-
-        In blocks: of every K people each of the K evaluations gets one, in a random order, so that what changes with
-        the time of day does not pose as quality. One that is opened in the middle of a block joins with the next.
-        Processes that share a storage share the coins: each takes up where the last one left off.
-
-        Parameters
-        ----------
-        size
-            How many people, all of them or none; None for one, whose assignment is returned by itself.
-        person
-            Who it is, by any string that is theirs alone; for several, a list. People are then counted, over all
-            evaluations: once a person was asked for as many losses as the guarantee's `contributions` says,
-            `wants_loss` is False, and what is told is dropped unread. Such a person has a place, which counts for
-            nothing. A keyed hash is kept, and never the string. From the first person on, all calls say it, or none.
-        """
-        count = None if size is None else whole("size", size)
-        met = self._assign(None, count or 1, people_for(count, person))
-        found = [Assignment(self._handle(number), *rest) for number, *rest in met]
-        return found[0] if size is None else found
-
-    @abstractmethod
-    def _open(self, events: int) -> int:
-        """Begin an evaluation; return its number."""
-
-    @abstractmethod
-    def _assign(self, number: int | None, size: int, people: Sequence[str] | None) -> list[tuple[int, Any, bool]]:
-        """Assign the next people by coins, or to one evaluation; return evaluation, id, whether a loss is wanted."""
-
-    @abstractmethod
-    def _losses_told(self, losses: Any, report: Any) -> Any:
-        """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
-
-    @abstractmethod
-    def _take_in(
-        self, number: int | None, ids: Any, losses: NDArray[Any], late: str, people: Sequence[str] | None
-    ) -> Any:
-        """Take in losses by their ids, of one evaluation or of whichever; without ids, those of its next people."""
-
-    @abstractmethod
-    def _forget_in(self, number: int | None, ids: Any) -> int:
-        """Close places without their losses, of one evaluation or of whichever; return how many."""
-
-    @abstractmethod
-    def _finish(self, number: int, *, drop: bool) -> None:
-        """Close an evaluation with those who were assigned so far, or drop it."""
-
-    @abstractmethod
-    def _result(self, number: int) -> ReleasedMean | None:
-        """Return what an evaluation has released; None if it is open, or was abandoned."""
-
-    @abstractmethod
-    def _counts(self, number: int) -> Counts:
-        """Return how many places an evaluation has, how many are taken, and how many are left; refuse unknown ones."""
-
-    @abstractmethod
-    def _waiting(self, number: int) -> NDArray[Any]:
-        """Return the ids of an evaluation that were handed out, and have no loss."""

@@ -33,7 +33,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,13 +54,13 @@ from sottovoce.errors import (
 )
 from sottovoce.evaluations._opening import open_in_memory, open_stored
 from sottovoce.evaluations._setting import EvaluationSetting
-from sottovoce.evaluations.evaluation import Counts, Evaluation, Evaluations
+from sottovoce.evaluations.evaluation import Assignment, Counts, Evaluation
 from sottovoce.learning.actions import as_ids
 from sottovoce.plans.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.promise import warn_of
 from sottovoce.rounds.book import Book, Recorded
-from sottovoce.rounds.people import Askers
+from sottovoce.rounds.people import Askers, people_for
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Round, TextIds
 from sottovoce.rounds.store import Drawing, Store
 from sottovoce.stats.released_mean import ReleasedMean
@@ -78,15 +78,10 @@ class EvaluationsVerification:
 
     Attributes
     ----------
-    released, abandoned, open
-        How many evaluations there are of each.
     faults
         What is wrong, in words; empty if nothing is.
     """
 
-    released: int
-    abandoned: int
-    open: int
     faults: tuple[str, ...]
 
     @property
@@ -95,8 +90,7 @@ class EvaluationsVerification:
         return not self.faults
 
     def __str__(self) -> str:
-        counts = f"{self.released} released, {self.abandoned} abandoned, {self.open} open"
-        return "\n".join([f"{counts}: {'no fault' if self.ok else 'DAMAGED'}", *self.faults])
+        return "\n".join(["no fault" if self.ok else "DAMAGED", *self.faults])
 
 
 class _EvaluationPolicy:
@@ -149,7 +143,7 @@ def _locked(
     return call
 
 
-class PrivateEvaluations(Evaluations, Book):
+class PrivateEvaluations(Book):
     """Evaluate anything by people's losses, while every person's loss stays private.
 
     Each evaluation releases one number, the noisy sum of its losses, once. An event is in one evaluation only, so that
@@ -243,20 +237,74 @@ class PrivateEvaluations(Evaluations, Book):
         super().__init__(found.store, policy)
         self._outcomes: dict[int, _Outcome] = {}  # of those that are closed
         self._sizes: dict[int, int] = {}
+        self._handles: dict[int, Evaluation] = {}
         self._closed, self._most_losses = False, self._setting.privacy.contributions
         if self.created:
             warn_of(self._setting.privacy, simulated=self._setting.source.simulated, level=2)
 
     # ------------------------------------------------------------------ opening and assigning
 
-    @_locked
-    def _open(self, events: int) -> int:
-        self._setting.check_events(events)
+    def open(self, events: int) -> Evaluation:
+        """Begin an evaluation: so many people will meet one set of parameters.
+
+        Parameters
+        ----------
+        events
+            How many people, or events; public, and fixed from here on.
+        """
+        self._setting.check_events(whole("events", events))
         self._check_usable()
-        return self._store.open_stream(lambda *_: Draft(events, {"events": events}))
+        with self._lock: number = self._store.open_stream(lambda *_: Draft(events, {"events": events}))  # noqa: E701  # fmt: skip
+        return self._handle(number)
+
+    def _handle(self, number: int) -> Evaluation:
+        """Return an evaluation: always the same object."""
+        return self._handles.setdefault(number, Evaluation(self, number))
+
+    def evaluation(self, number: int) -> Evaluation:
+        """Return an evaluation by its number, whichever process has opened it, and whether it is closed or not.
+
+        Parameters
+        ----------
+        number
+            What `Evaluation.number` says.
+        """
+        self._counts(whole("number", number, least=0))
+        return self._handle(number)
+
+    @overload
+    def assign(self, size: None = None, *, person: str | None = None) -> Assignment: ...
+
+    @overload
+    def assign(self, size: int, *, person: Sequence[str] | None = None) -> list[Assignment]: ...
+
+    def assign(
+        self, size: int | None = None, *, person: str | Sequence[str] | None = None
+    ) -> Assignment | list[Assignment]:
+        """Assign the next person, or the next `size` of them, to evaluations that have places left, by public coins.
+
+        In blocks: of every K people each of the K evaluations gets one, in a random order, so that what changes with
+        the time of day does not pose as quality. One that is opened in the middle of a block joins with the next.
+        Processes that share a storage share the coins: each takes up where the last one left off.
+
+        Parameters
+        ----------
+        size
+            How many people, all of them or none; None for one, whose assignment is returned by itself.
+        person
+            Who it is, by any string that is theirs alone; for several, a list. People are then counted, over all
+            evaluations: once a person was asked for as many losses as the guarantee's `contributions` says,
+            `wants_loss` is False, and what is told is dropped unread. Such a person has a place, which counts for
+            nothing. A keyed hash is kept, and never the string. From the first person on, all calls say it, or none.
+        """
+        count = None if size is None else whole("size", size)
+        met = self._assign(None, count or 1, people_for(count, person))
+        found = [Assignment(self._handle(number), *rest) for number, *rest in met]
+        return found[0] if size is None else found
 
     @_locked
     def _assign(self, number: int | None, size: int, people: Sequence[str] | None) -> list[tuple[int, Any, bool]]:
+        """Assign the next people by coins, or to one evaluation; return evaluation, id, whether a loss is wanted."""
         whom = self._named(people)
         self._close_overdue()
         met: list[int] = []
@@ -373,11 +421,13 @@ class PrivateEvaluations(Evaluations, Book):
         return self._take_in(None, ids, as_array(self._losses_told(losses, report)), late, None)
 
     def _losses_told(self, losses: Any, report: Any) -> Any:
+        """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
         return self._setting.losses_told(losses, report)
 
     def _take_in(
         self, number: int | None, ids: Any, losses: NDArray[Any], late: str, people: Sequence[str] | None
     ) -> Recorded:
+        """Take in losses by their ids, of one evaluation or of whichever; without ids, those of its next people."""
         self._check_usable()
         if ids is None:
             assert number is not None
@@ -419,6 +469,7 @@ class PrivateEvaluations(Evaluations, Book):
 
     @_locked
     def _forget_in(self, number: int | None, ids: Any) -> int:
+        """Close places without their losses, of one evaluation or of whichever; return how many."""
         return self._forget(self._places(number, ids))
 
     # ------------------------------------------------------------------ closing
@@ -431,6 +482,7 @@ class PrivateEvaluations(Evaluations, Book):
 
     @_locked
     def _finish(self, number: int, *, drop: bool) -> None:
+        """Close an evaluation with those who were assigned so far, or drop it."""
         outcome = self._outcome(number)
         if outcome is None and drop:
             self._store.drop(number)
@@ -461,11 +513,13 @@ class PrivateEvaluations(Evaluations, Book):
 
     @_locked
     def _result(self, number: int) -> ReleasedMean | None:
+        """Return what an evaluation has released; None if it is open, or was abandoned."""
         outcome = self._outcome(number)
         return None if outcome is None else outcome.mean
 
     @_locked
     def _counts(self, number: int) -> Counts:
+        """Return how many places an evaluation has, how many are taken, and how many are left; refuse unknown ones."""
         if number not in self._outcomes:
             self._check_usable()
         events = self._events(number)
@@ -485,6 +539,7 @@ class PrivateEvaluations(Evaluations, Book):
 
     @_locked
     def _waiting(self, number: int) -> NDArray[Any]:
+        """Return the ids of an evaluation that were handed out, and have no loss."""
         if self._outcome(number) is not None:
             return np.empty(0, dtype=np.int64)
         one, found = self._store.round_of(number), self._store.waiting(None)
@@ -531,20 +586,16 @@ class PrivateEvaluations(Evaluations, Book):
     def verify(self) -> EvaluationsVerification:
         """Check every checksum of what is stored, and how all rows fit together; in memory nothing is."""
         if self._opened is None:
-            released, opened = len(self.results), len(self.open_evaluations)
-            return EvaluationsVerification(released, self._store.opened - released - opened, opened, ())
-        from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
+            return EvaluationsVerification(())
         from sottovoce.rounds.stores.sql.verify import CheckedBook, read_book
 
         rows = read_book(self._opened.base, self.name)
         if rows is None:
-            return EvaluationsVerification(0, 0, 0, ("the evaluations are gone",))
+            return EvaluationsVerification(("the evaluations are gone",))
         book = CheckedBook(rows)
         book.valid = self._setting.grid.valid
         book.check()
-        states = Counter(row.state for row in rows.releases)
-        opened = sum(row.open for row in rows.rounds)
-        return EvaluationsVerification(states[RELEASED], states[DROPPED], opened, tuple(book.faults))
+        return EvaluationsVerification(tuple(book.faults))
 
     def export(self) -> dict[str, Any]:
         """Return all released and public values as plain data that JSON can hold."""
