@@ -141,11 +141,6 @@ class OneEach:
         return sum(one.round for one in self._each)
 
     @property
-    def oracle_calls(self) -> int:
-        """Calls of the linear oracle."""
-        return sum(one.oracle_calls for one in self._each)
-
-    @property
     def plan(self) -> Plan:
         """That of the largest segment."""
         return max(self._each, key=lambda one: one.horizon or 0).plan

@@ -26,11 +26,7 @@ HORIZON = 400
 
 ELSEWHERE = {  # public names that a form does not have, and why
     sv.Study: {},
-    RemoteStudy: {
-        "seed": "known to who created it",
-        "oracle_calls": "of the process that computes",
-        "setup_oracle_calls": "of the process that computes",
-    },
+    RemoteStudy: {"seed": "known to who created it"},
 }
 ADDED = {  # arguments that a form takes besides
     **{(form, "change"): {"patience", "deadline"} for form in (sv.Study, RemoteStudy)},

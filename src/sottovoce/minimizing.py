@@ -4,12 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-import numpy as np
-
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
-from sottovoce.models import Segments
 from sottovoce.plans.options import OptimizerOptions, spelled_out
 from sottovoce.playing import World, play
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
@@ -22,8 +19,7 @@ class Minimized:
     Parameters
     ----------
     point : array of shape (n,)
-        The last point of the optimizer; feasible, and as private as everything it showed. With segments, the decision
-        for all of them: ``optimizer.recommend(segment=...)`` has that of each.
+        The last point of the optimizer; feasible, and as private as everything it showed.
     optimizer : PrivateBandit
         With its plan; all of its events are used up.
     privacy : PrivacyStatement
@@ -58,7 +54,6 @@ def minimize(
     loss_range: tuple[float, float],
     privacy: Guarantee,
     vectorized: bool = False,
-    segment_of: Callable[[int], Any] | None = None,
     seed: int | None = None,
     noise: NoiseSource | None = None,
     patience: int | str | None = "auto",
@@ -81,11 +76,8 @@ def minimize(
         Such as ``sottovoce.PureDP(epsilon=1.0)``. There is no default: whoever calls must choose.
     vectorized : bool
         If True, `loss` takes actions of shape (k, n) and returns k losses.
-    segment_of : callable, optional
-        From the number of an event, from 0, to the segment that it is of, for ``segments=``. Then `loss` takes the
-        segment as its second argument; a list of them, if it is vectorised.
     seed, noise, patience, ledger, name, **options
-        As for `PrivateBandit`.
+        As for `PrivateBandit`; not `segments`, which a function has none of.
 
     Returns
     -------
@@ -108,29 +100,11 @@ def minimize(
     ... )
     >>> bool(np.linalg.norm(found.point - [0.5, 0.0]) < 0.3)
     True
-
-    With segments, each has a decision of its own.
-
-    >>> def misses(x, segment):
-    ...     return x[0] if segment == "phone" else x[1]
-    >>> found = sv.minimize(
-    ...     misses,
-    ...     sv.domains.Simplex(["news", "sport"]),
-    ...     horizon=2_000,
-    ...     loss_range=(0, 1),
-    ...     privacy=sv.NoPrivacy(),
-    ...     losses="linear",
-    ...     segments=["phone", "desktop"],
-    ...     segment_of=lambda event: ("phone", "desktop")[event % 2],
-    ...     seed=1,
-    ... )
-    >>> [found.optimizer.recommend(segment=one).words for one in ("phone", "desktop")]
-    ['sport', 'news']
     """
     if not callable(loss):
         raise TypeError(f"loss must be a function from an action to its loss, got {loss!r}")
-    if (options.get("segments") is None) != (segment_of is None):
-        raise TypeError("segments= and segment_of= go together: whom decisions are for, and whom each event is for")
+    if options.get("segments") is not None:
+        raise TypeError("segments are kinds of people: a function has none. Minimise for each by itself")
     optimizer = PrivateBandit(
         domain,
         horizon=horizon,
@@ -143,25 +117,16 @@ def minimize(
         name=name,
         **options,
     )
-    for _ in play(optimizer, _Function(loss, optimizer.segments, segment_of, vectorized), horizon):
+    for _ in play(optimizer, _Function(loss, vectorized), horizon):
         pass
-    point = optimizer.point if segment_of is None else np.asarray(optimizer.recommend().x)
-    return Minimized(point, optimizer, optimizer.privacy)
+    return Minimized(optimizer.point, optimizer, optimizer.privacy)
 
 
 class _Function(World):
-    """A world whose losses a function has; events are met in their order, each once."""
+    """A world whose losses a function has."""
 
-    def __init__(self, loss: Any, segments: Segments | None, segment_of: Any, vectorized: bool) -> None:
-        self._loss, self.segments, self._segment_of, self._vectorized = loss, segments, segment_of, vectorized
-        self._coming: list[Any] = []  # segments that were looked up, and not played
-
-    def segments_of(self, start: int, size: int) -> list[Any]:
-        found = [self._segment_of(event) for event in range(start, start + size)]
-        self._coming += found
-        return found
+    def __init__(self, loss: Callable[..., Any], vectorized: bool) -> None:
+        self._loss, self._vectorized = loss, vectorized
 
     def losses(self, start: int, actions: Floats) -> Any:
-        whose = () if self._segment_of is None else (self._coming[: len(actions)],)
-        self._coming = self._coming[len(actions) :]
-        return self._loss(actions, *whose) if self._vectorized else [*map(self._loss, actions, *whose)]
+        return self._loss(actions) if self._vectorized else list(map(self._loss, actions))

@@ -1,7 +1,7 @@
 """Ask and tell over rounds in a store: what `PrivateBandit` and `Study` have in common."""
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -9,45 +9,28 @@ from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number, whole
 from sottovoce._losses import as_array, as_rows, losses_or_reports
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
-from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.errors import InvalidLoss
-from sottovoce.learning.actions import Action, Actions, as_ids, named_actions, refuse_actions
+from sottovoce.learning.actions import Action, Actions, Piece, as_ids, refuse_actions
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.describe import describe
-from sottovoce.learning.epoch import Epoch
 from sottovoce.learning.item_losses import in_items, with_zeros
-from sottovoce.learning.outstanding import Outstanding, outstanding_of
+from sottovoce.learning.outstanding import Outstanding, WaitingRound, outstanding_of
 from sottovoce.learning.patience import patience_for
 from sottovoce.learning.policy import BanditPolicy
-from sottovoce.learning.pooled_policy import POOL, PooledPolicy, shares_rounds
-from sottovoce.learning.recommendation import (
-    Recommendation,
-    believed,
-    believed_by,
-    fit_check_of,
-    recommended,
-)
+from sottovoce.learning.pooled_policy import POOL, PooledPolicy, policy_for
+from sottovoce.learning.recommendation import Recommendation, believed
 from sottovoce.learning.seen_world import SeenWorld, seen_in
-from sottovoce.learning.segment_policy import SegmentPolicy
-from sottovoce.learning.segment_requests import (
-    are_several,
-    events_before_an_end,
-    missing_segment,
-    segments_of_block,
-    several,
-)
-from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, for_all, for_segment
+from sottovoce.learning.segment_requests import are_several, events_before_an_end, segments_of_block, several
 from sottovoce.learning.set_changes import SetChange
 from sottovoce.learning.stopping import Enough, enough_for
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
-from sottovoce.plans.decisions import OfSeveralSets, joined, said_of
+from sottovoce.plans.decisions import joined
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
@@ -55,7 +38,7 @@ from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Book, HandedOut
 from sottovoce.rounds.people import people_for, people_of
 from sottovoce.rounds.round import Shape, TextIds
-from sottovoce.rounds.store import WAITING, Store
+from sottovoce.rounds.store import WAITING, OpenRound, Store
 
 
 class Optimizer(Book):
@@ -90,28 +73,20 @@ class Optimizer(Book):
         store: Callable[[Shape], Store],
     ) -> None:
         self._configuration, self._source = configuration, source
-        calls = calls_of_this_thread()
         problem = configuration.problem()
-        self._problem_calls = calls_of_this_thread() - calls  # of the oracle, to see whether the set is one at all
         self.seed, self._entropy = seed, entropy
         self._local = isinstance(configuration.privacy, LocalDP)
         self._most_losses = configuration.privacy.contributions
         self._itemised = configuration.feedback == "items"
         self._attentive = self._local or self._itemised
-        kind = BanditPolicy if configuration.segments is None else SegmentPolicy
-        if shares_rounds(problem):
-            kind = PooledPolicy
-        policy = kind(configuration, problem, source, entropy)
+        policy = policy_for(configuration, problem, source, entropy)
         policy.refresh, policy.read_changes = self._refresh, self._read_changes
         horizon = None if configuration.horizon is None else problem.horizon
         super().__init__(store(policy.shape), policy, horizon=horizon)
         self._alone = configuration.segments is None and not self._store.shared
-        self._pooling = isinstance(policy, PooledPolicy)  # whether events of several segments may be of one stream
-        self._streams: dict[Any, int] = {None: 0} if configuration.segments is None else {}
-        if configuration.segments is None:
-            self._store.stream("")
-        elif isinstance(policy, PooledPolicy):
-            self._store.stream(policy.name_of(None))
+        self._pooling = isinstance(policy, PooledPolicy)  # whether it must be counted whom events are for
+        for name in policy.first_streams:
+            self._store.stream(name)
         self._refresh()
 
     # ------------------------------------------------------------------ asking
@@ -147,7 +122,7 @@ class Optimizer(Book):
             if action is not None:
                 return action  # type: ignore[no-any-return]
         if size is None and person is None and (segment is None or type(segment) is str):
-            stream = self._streams.get(segment)
+            stream = self._policy.numbers.get(segment)
             if stream is not None:
                 if self._pooling:
                     with self._lock: return self._ask_counted(stream)  # noqa: E701  # fmt: skip
@@ -156,23 +131,18 @@ class Optimizer(Book):
 
     def _ask_counted(self, own: int) -> Action:
         """Return the next action for the segment that has a stream of its `own`, and note whom it is for."""
-        policy = self._policy
-        assert isinstance(policy, PooledPolicy)
-        stream = int(policy.routes[own])
+        stream = self._policy.route(own)
         action: Action = self._ask_one(stream)
-        if stream == POOL:
-            policy.count_one(own)
+        self._policy.count_one(own, stream)
         return action
 
     def _ask_for(self, size: int | None, segment: Any, person: Any) -> Action | Actions:
         if size is None and not are_several(segment) and (person is None or isinstance(person, str)):
             if person is not None:
                 return next(iter(self._block_for(1, segment, people=self._hashed([person]))))
-            own = self._own_stream_of(segment)
-            one: Action = self._ask_counted(own) if self._pooling else self._ask_one(own)
-            return one
-        if segment is not None and not isinstance(self._policy, SegmentPolicy):
-            raise no_segments()
+            return self._ask_counted(self._own_stream_of(segment))
+        if self.segments is None:
+            self._policy.key(segment)  # refuses any
         if size is None:
             size = len(people_of(person) or several(segment))
         count = whole("size", size)
@@ -183,14 +153,10 @@ class Optimizer(Book):
         self, size: int, segment: Any, streams: Integers | None = None, people: Sequence[bytes] | None = None
     ) -> Actions:
         """Return a block of actions for a segment, or for one each; of `streams`, if that is decided."""
-        own = self._streams_of(size, segment)
-        if not isinstance(self._policy, PooledPolicy):
-            return self._actions(self._ask_block(size, own, people))
-        own = np.full(size, own) if isinstance(own, int) else own
-        streams = self._policy.routes[own] if streams is None else streams
-        whole = int(streams[0]) if (streams == streams[0]).all() else streams
-        handed = self._ask_block(size, whole, people)
-        self._policy.count(own[streams == POOL])
+        own = self._own_streams_of(size, segment)
+        streams = self._policy.route(own) if streams is None else streams
+        handed = self._ask_block(size, streams, people)
+        self._policy.count(own, streams, size)
         return self._actions(handed)
 
     def erase_people(self) -> int:
@@ -238,17 +204,16 @@ class Optimizer(Book):
         return self._block_for(size, segment, people=people and people[:size])
 
     def _ask_until_an_end(self, segments: list[Any], people: list[bytes] | None) -> Actions:
-        if not isinstance(self._policy, SegmentPolicy):
-            raise no_segments()
+        policy = self._policy
+        if self.segments is None:
+            policy.key(segments)  # refuses any
         if not segments:
             raise ValueError("segment is an empty list: name at least one event's")
         size = len(segments) if self.remaining is None else min(len(segments), self.remaining)
-        keys, index = segments_of_block(self._policy.segments, size, segments[:size])
-        self._policy.check_room(keys)
+        keys, index = segments_of_block(policy.key, size, segments[:size])
+        policy.check_room(keys)
         # Segments that have no stream yet will have one each, unless there is a pool.
-        streams = [self._streams.get(key, -1 - place) for place, key in enumerate(keys)]
-        if isinstance(self._policy, PooledPolicy):
-            streams = [POOL if one < 0 else int(self._policy.routes[one]) for one in streams]
+        streams = [policy.route_of(key, -1 - place) for place, key in enumerate(keys)]
         numbers, first, group = np.unique(streams, return_index=True, return_inverse=True)
         group = group[index]
 
@@ -257,39 +222,36 @@ class Optimizer(Book):
             return self._rest_of_round(self._stream_of(keys[first[place]]), person=person)
 
         left = [0 if one < 0 else self._left_of_begun(one) for one in numbers.tolist()]
-        apart = self._apart
+        own = policy.own
         size = events_before_an_end(group, left, rest)
-        if not self._pooling:
-            return self._block_for(size, segments[:size], people=people and people[:size])
-        if self._apart is not apart:  # with the event that has begun a round of the pool, some have left it
+        if policy.own is not own:  # with the event that has begun a round of the pool, some have left it
             size = min(size, 1 + int(np.argmax(numbers[group] == POOL)))
-        return self._block_for(size, segments[:size], streams=numbers[group[:size]], people=people and people[:size])
-
-    @property
-    def _apart(self) -> Any:
-        """The segments that share no rounds, where others do: another value if there is one more."""
-        return self._policy.own if isinstance(self._policy, PooledPolicy) else None
+        decided = numbers[group[:size]] if numbers[0] >= 0 else None
+        return self._block_for(size, segments[:size], streams=decided, people=people and people[:size])
 
     def _stream_of(self, segment: Any) -> int:
         """Return the stream that a segment is asked for in; its own is opened if it has none."""
-        own = self._own_stream_of(segment)
-        return int(self._policy.routes[own]) if isinstance(self._policy, PooledPolicy) else own
+        return int(self._policy.route(self._own_stream_of(segment)))
 
     def _own_stream_of(self, segment: Any) -> int:
         """Return the stream of a segment, opened if it has none."""
-        if not isinstance(self._policy, SegmentPolicy):
-            if segment is not None:
-                raise no_segments()
-            return 0
-        if segment is None:
-            raise missing_segment()
-        key = self._policy.segments.key(segment)
-        return self._streams_of_keys([key])[0]
+        return self._streams_of_keys([self._policy.key(segment)])[0]
+
+    def _own_streams_of(self, size: int, segment: Any) -> Integers | int:
+        """Return the stream of each event's segment, or one for all."""
+        given = segment.tolist() if isinstance(segment, np.ndarray) else segment
+        if type(given) is list and len(given) == size and set(map(type, given)) == {str}:  # plain names, as is usual
+            with suppress(KeyError):
+                return np.fromiter(map(self._policy.numbers.__getitem__, given), np.int64, size)
+        if not are_several(segment):
+            return self._own_stream_of(segment)
+        self._check_remaining(size)
+        keys, index = segments_of_block(self._policy.key, size, segment)
+        return np.array(self._streams_of_keys(keys))[index]
 
     def _streams_of_keys(self, keys: list[Segment]) -> list[int]:
         """Return the streams of segments, opened if they have none: all of them, or none."""
         policy = self._policy
-        assert isinstance(policy, SegmentPolicy)
         if not all(key in policy.numbers for key in keys):
             self._store.check()
             self._refresh()
@@ -305,29 +267,9 @@ class Optimizer(Book):
             self._store.let_go(stream)
         return learned
 
-    def _refresh(self) -> None:
-        """Take over what other processes have begun and learned."""
-        super()._refresh()
-        if isinstance(self._policy, SegmentPolicy):
-            self._streams = self._policy.numbers
-
     def _admit(self, name: str) -> None:
         self._refresh()
-        if isinstance(self._policy, SegmentPolicy):
-            self._policy.check_room([self._policy.segment_named(name)])
-
-    def _streams_of(self, size: int, segment: Any) -> Integers | int:
-        """Return the stream of each event's segment, or one for all."""
-        if not isinstance(self._policy, SegmentPolicy):
-            return self._stream_of(segment)
-        given = segment.tolist() if isinstance(segment, np.ndarray) else segment
-        if type(given) is list and len(given) == size and set(map(type, given)) == {str}:  # plain names, as is usual
-            with suppress(KeyError):
-                return np.fromiter(map(self._streams.__getitem__, given), np.int64, size)
-        self._check_remaining(size)
-        keys, index = segments_of_block(self._policy.segments, size, segment)
-        streams = np.array(self._streams_of_keys(keys))
-        return int(streams[0]) if len(streams) == 1 else streams[index]
+        self._policy.admit(name)
 
     def _actions(self, handed: HandedOut) -> Actions:
         """Return actions in the order of the events that they were asked for: by stream they come from the book."""
@@ -336,33 +278,26 @@ class Optimizer(Book):
             back = np.empty_like(handed.order)
             back[handed.order] = np.arange(len(back))
             ids, wanted = ids[back], wanted[back]
-        if len(self._policy.problems) > 1:
-            return self._of_sets(handed, self._shown(ids), wanted, back)
+        problems, numbers = self._policy.problems, [one.public["set"] for one in handed.rounds]
+        if len(set(numbers)) > 1:
+            return Actions(self._shown(ids), self._pieces(handed, numbers, back), wanted)
         x = joined(handed.actions)
-        return Actions(self._shown(ids), x if back is None else x[back], wanted, self.domain)
+        return Actions(self._shown(ids), x if back is None else x[back], wanted, problems[numbers[0]].domain)
 
-    def _of_sets(self, handed: HandedOut, ids: Any, wanted: NDArray[np.bool_], back: Integers | None) -> Actions:
-        """Return actions in the names of the sets that their rounds play: of one, but for where it changes."""
-        parts = dict[int, list[Any]]()
-        for one, actions in zip(handed.rounds, handed.actions, strict=True):
-            parts.setdefault(one.public["set"], []).append(actions)
-        played = {number: joined(actions) for number, actions in parts.items()}
-        if len(played) == 1:
-            ((number, x),) = played.items()
-            return Actions(ids, x if back is None else x[back], wanted, self._policy.problems[number].domain)
-        sets = np.repeat([one.public["set"] for one in handed.rounds], [len(one) for one in handed.actions])
-        places = np.empty_like(sets)  # of each event among those of its set
-        for number, x in played.items():
-            places[sets == number] = np.arange(len(x))
+    def _pieces(self, handed: HandedOut, numbers: list[int], back: Integers | None) -> list[Piece]:
+        """Return decisions of several sets, in the names of those that their rounds play."""
+        sets = np.repeat(numbers, [len(one) for one in handed.actions])
+        places, played = np.empty_like(sets), dict[int, Any]()  # of each event among those of its set
+        for kind in set(numbers):
+            played[kind] = joined([one for one, its in zip(handed.actions, numbers, strict=True) if its == kind])
+            places[sets == kind] = np.arange(len(played[kind]))
         if back is not None:
             sets, places = sets[back], places[back]
-        cuts = [0, *(np.flatnonzero(np.diff(sets)) + 1).tolist(), len(sets)]
-        pieces = [
-            (played[int(sets[start])][places[start:stop]], self._policy.problems[sets[start]].domain)
-            for start, stop in pairwise(cuts)
+        cuts = pairwise([0, *(np.flatnonzero(np.diff(sets)) + 1).tolist(), len(sets)])
+        return [
+            Piece(played[sets[start]][places[start:stop]], self._policy.problems[sets[start]].domain)
+            for start, stop in cuts
         ]
-        said = [one for piece, domain in pieces for one in said_of(piece, domain)]
-        return named_actions(ids, OfSeveralSets(*zip(*pieces, strict=True)), wanted, said)
 
     def _id_text(self, one: int) -> Any:
         return one if self._texts is None else repr(self._texts.text(one))
@@ -569,7 +504,7 @@ class Optimizer(Book):
     @property
     def sizes(self) -> dict[Segment, int]:
         """Events that were asked, by segment, in the order in which segments were first asked for."""
-        return self._policy.counts(self._store.asked) if isinstance(self._policy, SegmentPolicy) else {}
+        return self._policy.sizes(self._store.asked)
 
     @property
     def channel(self) -> Any:
@@ -579,8 +514,7 @@ class Optimizer(Book):
     @property
     def patience(self) -> int | None:  # type: ignore[override]
         """How many later positions, of all segments, a full round waits for its losses; None for ever."""
-        planned = self._policy.planned if self.segments is None else 0 if self.horizon else self.asked
-        return patience_for(self._configuration.patience, horizon=self.horizon, planned=planned)
+        return patience_for(self._configuration.patience, self.horizon, self.asked)
 
     @property
     def round(self) -> int:
@@ -596,10 +530,25 @@ class Optimizer(Book):
         with self._lock: return self._outstanding(limit)  # noqa: E701  # fmt: skip
 
     def _outstanding(self, limit: int | None) -> Outstanding:
-        numbers = self._policy.numbers if isinstance(self._policy, SegmentPolicy) else {}
-        names = {stream: segment for segment, stream in numbers.items()}
-        found = outstanding_of(self._store, self.patience, self.asked, limit, names)
+        found = outstanding_of(self._store, self._waiting_rounds(), limit)
         return replace(found, ids=self._shown(found.ids))
+
+    def _waiting_rounds(self) -> Iterator[tuple[OpenRound, WaitingRound]]:
+        """Go through the open rounds, and what each waits for."""
+        names = {stream: segment for segment, stream in self._policy.numbers.items()}
+        for one in self._store.open_rounds():
+            left = seconds = None
+            if one.full_at is not None and self.patience is not None:
+                left = max(0, one.full_at + self.patience - self.asked)
+            if one.full_time is not None and self.deadline is not None:
+                seconds = max(0.0, one.full_time + self.deadline - self._now())
+            not_asked, segment = one.round.size - one.asked, names.get(one.round.stream)
+            wanted = one.told + one.missing + one.waiting + not_asked
+            yield one, WaitingRound(one.round.number, one.waiting, wanted, not_asked, left, seconds, segment)
+
+    def _now(self) -> float:
+        """What time it is by the clock of the store."""
+        raise NotImplementedError
 
     def recommend(self, *, segment: Any = None) -> Recommendation:
         """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
@@ -657,13 +606,7 @@ class Optimizer(Book):
 
     def _seen_world(self) -> SeenWorld | None:
         self._learn()
-        if isinstance(self._policy, SegmentPolicy):
-            beliefs = {name: self._policy.informed_belief(stream) for name, stream in self._policy.numbers.items()}
-            return seen_in(beliefs, self.sizes, self._problem)
-        epoch = self._informed()
-        if epoch is None or epoch.explorer.belief is None:
-            return None
-        return seen_in({None: epoch.explorer.belief}, {None: 1}, self._problem)
+        return seen_in(self._beliefs(None), self.sizes or {None: 1}, self._problem)
 
     def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).
@@ -696,66 +639,33 @@ class Optimizer(Book):
         self._release(set(self._policy.streams))
         self._catch_up()
 
-    def _informed(self) -> Epoch | None:
-        return self._policy.informed(0)
-
-    def _belief_of(self, segment: Any) -> Any:
-        """Return what is believed of a segment, with what others say; of one that was never asked for, just that."""
-        assert isinstance(self._policy, SegmentPolicy)
-        key = self._policy.segments.key(segment)
-        stream = self._policy.numbers.get(key)
-        return self._policy.unseen_belief(key) if stream is None else self._policy.informed_belief(stream)
-
     def _recommended(self, segment: Any) -> Recommendation:
         self._learn()
-        if isinstance(self._policy, SegmentPolicy):
-            return self._recommended_for_all() if segment is None else self._recommended_for(segment)
-        self._stream_of(segment)
-        epoch = self._informed()
-        with self._policy.counting():
-            return recommended(epoch, self._problem)
+        return self._policy.recommended(segment, self.sizes)
 
-    def _recommended_for_all(self) -> SegmentedRecommendation:
+    def _beliefs(self, segment: Any) -> dict[Segment | None, Any]:
+        """Return what is believed of a segment, or of each that was asked for; nothing, if the plan believes nothing.
+
+        Of one that was never asked for, it is what others say.
+        """
         policy = self._policy
-        assert isinstance(policy, SegmentPolicy)
-        beliefs = {segment: policy.informed_belief(stream) for segment, stream in policy.numbers.items()}
-        shared = policy.shared_rounds, [one for one in beliefs if policy.shares(one)]
-        return for_all(beliefs, self.sizes, policy.hierarchy, policy.template, self._problem, shared)
-
-    def _recommended_for(self, segment: Any) -> Recommendation:
-        policy, belief = self._policy, self._belief_of(segment)
-        assert isinstance(policy, SegmentPolicy)
-        shares = policy.shares(policy.segments.key(segment))
-        return for_segment(belief, self._problem, policy.shared_rounds if shares else 0)
+        found = {one: policy.belief_of(one) for one in (policy.numbers if segment is None else [policy.key(segment)])}
+        return {one: belief for one, belief in found.items() if belief is not None}
 
     def _believed(self, segment: Any) -> Posterior:
         self._learn()
-        if isinstance(self._policy, SegmentPolicy):
-            if segment is None:
-                raise missing_segment()
-            known = believed_by(self._belief_of(segment), self._problem)
-        else:
-            self._stream_of(segment)
-            known = believed(self._informed() or self._policy.in_newest_set(self._policy.current()), self._problem)
-        return replace(known, promises=self.privacy.promises)
+        belief = self._policy.belief_of(self._policy.key(segment))
+        return replace(believed(belief, self._problem, self.plan), promises=self.privacy.promises)
 
     def _fit_check(self, segment: Any) -> FitCheck | None:
         self._learn()
-        if not isinstance(self._policy, SegmentPolicy):
-            self._stream_of(segment)
-            return fit_check_of(self._informed() or self._policy.current())
-        if segment is not None:
-            found: FitCheck = self._belief_of(segment).fit_check()
-            return found
-        each = [self._policy.informed_belief(stream).fit_check() for stream in self._policy.streams]
+        each = [belief.fit_check() for belief in self._beliefs(segment).values()]
         worst = min(each, key=lambda one: one.probability, default=None)
         return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
 
     @property
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
-        if self.segments is not None:
-            raise ValueError("each segment plays around a point of its own: recommend(segment=...) says what is best")
         with self._lock: return self._point()  # noqa: E701  # fmt: skip
 
     def _point(self) -> Floats:
@@ -766,28 +676,10 @@ class Optimizer(Book):
     @property
     def plan(self) -> Plan:
         """The plan in force; that of the current epoch if the horizon is unknown."""
-        return self._policy.current().plan if self.segments is None else self._policy.first.plan
-
-    @property
-    def oracle_calls(self) -> int:
-        """Calls of the linear oracle that were made for this optimizer, `setup_oracle_calls` among them."""
-        return self._problem_calls + self._policy.oracle_calls
-
-    @property
-    def setup_oracle_calls(self) -> int:
-        """Calls of the linear oracle before the first action: planning, and geometry that has no formula.
-
-        A set remembers its geometry: a second optimizer on the same one finds it there, and does not ask again.
-        """
-        return self._problem_calls + self._policy.setup_calls
+        return self._policy.newest.plan
 
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
         counted = self._store.counts_people
         return describe(self._problem, self.plan, self._source, doubling=self.horizon is None, counted=counted)
-
-
-def no_segments() -> TypeError:
-    """Say that there are none."""
-    return TypeError("segment= is for an optimizer with segments: pass segments=[...] when it is created")

@@ -150,22 +150,6 @@ def test_what_is_refused_shows_nothing_and_changes_nothing():
     assert np.array_equal(np.concatenate([actions.x, finish(optimizer)]), REFERENCE)
 
 
-@every("again", [3, [2, 3]])
-def test_a_second_tell_is_refused_and_changes_nothing(again):
-    optimizer = bandit()
-    actions = optimizer.ask_round()
-    optimizer.tell(3, 0.25)
-    with pytest.raises(AlreadyTold, match="id 3 has its loss already") as caught:
-        optimizer.tell(again, 0.123456 if again == 3 else [0.123456, 0.654321])
-    assert "123456" not in str(caught.value)
-    assert len(optimizer.outstanding()) == 9
-    optimizer.tell(np.delete(actions.ids, 3), np.zeros(9))
-    assert optimizer.round == 1
-    optimizer.ask()
-    with pytest.raises(AlreadyTold, match="has its loss already"):
-        optimizer.tell(again, 0.5 if again == 3 else [0.5, 0.5])
-
-
 def test_a_released_round_keeps_no_losses():
     optimizer = bandit()
     actions = optimizer.ask_round()
@@ -203,17 +187,6 @@ def test_what_was_handed_out_is_let_go():
         optimizer.tell(optimizer.ask().id, 0.5)
     copied = copy.copy(optimizer)
     assert copied.ask().id == optimizer.ask().id
-
-
-def test_blocks_of_a_long_round_may_be_told_in_any_order():
-    backwards, plain = (bandit(horizon=20_000, batch_size=10_000) for _ in range(2))
-    for optimizer, order in ((backwards, -1), (plain, 1)):
-        actions = optimizer.ask_round()
-        assert len(actions) == 10_000
-        for ids in np.split(actions.ids, 40)[::order]:
-            optimizer.tell(ids[::order], losses_of(ids[::order]))
-        assert optimizer.round == 1
-    assert np.array_equal(finish(backwards), finish(plain))
 
 
 def test_losses_out_of_range_are_clipped_without_a_word(recwarn, caplog, capsys):

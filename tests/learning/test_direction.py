@@ -107,17 +107,3 @@ def test_a_study_keeps_its_direction_and_shows_rewards(tmp_path):
         assert study.export()["configuration"]["direction"] == "maximize"
     with pytest.raises(ConfigurationMismatch, match="direction is 'maximize', not 'minimize'"):
         sv.Study.open(url, name="clicks", direction="minimize")
-
-
-def test_forecasts_are_of_the_mirrored_losses():
-    arms, facts = sv.domains.Simplex(4), {"losses": "linear", "integral": True, "rehearse": 0.05}
-    losses = sv.plan(arms, 1_000, (-1.0, 0.0), sv.PureDP(1.0), **facts)
-    rewards = sv.plan(arms, 1_000, (0.0, 1.0), sv.PureDP(1.0), direction="maximize", **facts)
-    assert rewards.forecast == losses.forecast
-
-
-def test_worlds_of_losses_are_not_played_for_rewards():
-    environment = sv.lab.NoisyLinear(sv.domains.Simplex(4))
-    optimizer = made("maximize", domain=environment.domain, losses="linear")
-    with pytest.raises(ValueError, match="environments have losses"):
-        sv.lab.simulate(optimizer, environment)

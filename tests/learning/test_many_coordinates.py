@@ -114,34 +114,6 @@ def test_of_few_coordinates_the_middle_is_the_centre_and_the_dimension_exact(fam
         assert domain.rough_dimension == domain.affine_dimension
 
 
-def test_paths_leave_every_node_of_a_large_network_by_all_edges_alike():
-    domain = paths(MANY)
-    tails = grid(MANY)[0][:, 0]
-    most, least = np.zeros(tails.max() + 1), np.ones(tails.max() + 1)
-    np.maximum.at(most, tails, domain.middle)
-    np.minimum.at(least, tails, domain.middle)
-    np.testing.assert_allclose(most, least)
-    assert (domain.middle > 0).all()
-
-
-def test_a_single_point_among_many_coordinates_is_refused():
-    domain = sv.domains.Custom(lambda cost: np.ones(MANY), MANY)
-    assert domain.rough_dimension == 0
-    with pytest.raises(sv.errors.DomainError, match="nothing to decide"):
-        optimizer(domain)
-
-
-@every("scale", [0.01, 1.0, 100.0])
-def test_the_nearest_choice_of_many_meets_its_variational_inequality(scale):
-    domain = sv.domains.Hypersimplex(MANY, 20)
-    y = scale * np.random.default_rng(2).standard_normal(MANY)
-    nearest = domain.nearest(y)
-    assert domain.contains(nearest, 1e-9)
-    gap = (y - nearest) @ (domain.extreme_point(nearest - y) - nearest)
-    assert gap <= 1e-9 * scale * MANY
-    assert sv.domains.Hypersimplex(10, 2).nearest(np.zeros(10)) is None
-
-
 @every("losses", ["linear", "convex"])
 @every("name", ["simplex", "k of n", "box", "paths", "trees"])
 def test_memory_is_linear_in_the_coordinates(name, losses):
@@ -156,15 +128,3 @@ def _peak(domain, losses):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
-
-
-def test_what_is_known_of_many_coordinates_has_a_spread():
-    made = optimizer(trees(MANY), "convex")
-    for _ in range(3):
-        actions = made.ask_round()
-        made.tell(actions.ids, np.clip(actions.x[:, 0], 0, 1))
-    posterior = made.posterior()
-    assert posterior.covariance is None
-    assert posterior.deviations.shape == (made.domain.dimension,)
-    assert (posterior.deviations > 0).all()
-    assert made.domain.contains(made.recommend().x, 1e-6)

@@ -11,7 +11,6 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.plans.decisions import Decisions
 
 DRINKS = ("tea", "coffee", "cocoa", "milk", "juice", "water")
 MENU = sv.domains.Hypersimplex(DRINKS, k=2)
@@ -57,15 +56,6 @@ def test_actions_say_what_they_choose(plan):
     assert [one.chosen for one in actions] == actions.chosen
 
 
-def test_shares_and_amounts_are_said_by_name():
-    optimizer = bandit(integral=False)
-    shares = next(one for one in iter(optimizer.ask, None) if not set(one.x.tolist()) <= {0.0, 1.0})
-    exact = {name: share for name, share in zip(DRINKS, shares.x.tolist(), strict=True) if share > 1e-9}
-    assert shares.chosen == pytest.approx(exact)
-    prices = bandit(sv.domains.Box(1.0, 5.0, DRINKS), integral=False).ask()
-    assert prices.chosen == dict(zip(DRINKS, prices.x.tolist(), strict=True))
-
-
 @every("domain", [MENU, sv.domains.Hypersimplex(700, 2)])
 def test_what_one_event_is_told_is_its_own(domain):
     actions = bandit(domain).ask(300)
@@ -103,15 +93,6 @@ def test_copies_and_pickles_keep_what_was_said_even_of_sets_that_cannot_be_pickl
     assert np.array_equal(others.x, actions.x)
 
 
-def test_a_pickled_block_that_is_too_large_for_names_says_so():
-    optimizer = bandit(sv.domains.Ball(3000), integral=False, losses="linear", horizon=100_000)
-    actions = optimizer.ask(400)
-    other = pickle.loads(pickle.dumps(actions))
-    assert len(list(other)) == 400
-    with pytest.raises(ValueError, match="too large to take names along"):
-        _ = other.chosen
-
-
 def test_asking_does_not_make_names():
     """They are made when they are read: a set whose names cannot be had is asked and told like any other."""
 
@@ -138,9 +119,3 @@ def test_recommendations_are_named():
     assert found.to_dict()["chosen"] == ["coffee", "milk"]
     assert pickle.loads(pickle.dumps(found)).chosen == ["coffee", "milk"]
     assert "decision  [1. 1. 0. 0.]" in str(bandit(sv.domains.Hypersimplex(4, 2)).recommend())
-
-
-def test_a_set_with_names_is_played_as_one_without():
-    one, other = bandit().ask(500), bandit(sv.domains.Hypersimplex(6, 2)).ask(500)
-    assert np.array_equal(one.x, other.x)
-    assert isinstance(one._played, Decisions) == isinstance(other._played, Decisions)

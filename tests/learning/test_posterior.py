@@ -71,35 +71,6 @@ class TestPlan:
             with pytest.raises(ValueError, match="since losses are squared; use other units"):
                 bandit(loss_range=loss_range)
 
-    def test_linear_losses_need_no_geometry_of_the_set(self):
-        """The oracle is asked a few dozen times, and nothing else is: no design, no radius, no centre."""
-
-        class Bare(sv.domains.Simplex):
-            calls = 0
-
-            def extreme_point(self, cost):
-                type(self).calls += 1
-                return super().extreme_point(cost)
-
-            def _refuse(self):
-                raise AssertionError("no geometry is needed")
-
-            center = inner_radius = outer_radius = diameter = property(_refuse)
-
-        optimizer = bandit(Bare(50), losses="linear")
-        optimizer.ask()
-        assert Bare.calls < 100
-
-    @every("plan", ["auto", "worst-case"])
-    @every("loss_range", [(-1e59, 1e59), (0.0, 1e-59)])
-    def test_losses_may_be_large_or_small(self, plan, loss_range):
-        low, high = loss_range
-        optimizer = bandit(horizon=2000, loss_range=loss_range, plan=plan, **LINEAR)
-        for _ in range(3):
-            actions = optimizer.ask_round()
-            optimizer.tell(actions.ids, low + (high - low) * slates(actions.x))
-        assert np.isfinite(optimizer.point).all()
-
 
 class TestLearning:
     @every("privacy", GUARANTEES.values())
@@ -136,14 +107,6 @@ class TestLearning:
         play(optimizer, slates, events=1)  # the next epoch
         assert len(optimizer._policy.current().explorer.belief.measurements) >= before - 12 > 0
         assert play(optimizer, slates, events=6000) - COSTS[:3].sum() < 0.1
-
-    def test_rounds_are_few_even_if_nothing_is_told_in_time(self):
-        """A block of all events at once: lengths of rounds follow positions, not what was learned."""
-        optimizer = bandit(horizon=200_000, **LINEAR)
-        actions = optimizer.ask(200_000)
-        optimizer.tell(actions.ids, slates(actions.x))
-        assert optimizer.round < 150
-        assert np.array_equal(np.sort(np.flatnonzero(optimizer.point)), [0, 1, 2])
 
 
 class Counted(sv.domains.Simplex):

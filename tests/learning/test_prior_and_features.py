@@ -7,7 +7,6 @@ import sottovoce as sv
 from optimizers import bandit
 from sampling import every
 from sottovoce.errors import ConfigurationMismatch
-from sottovoce.learning.configuration import BanditConfiguration
 
 SLATES = sv.domains.Hypersimplex(20, 5)
 LINEAR = {"losses": "linear", "integral": True, "exploration": "posterior"}
@@ -50,14 +49,6 @@ def test_a_season_that_is_unlike_the_last_one_costs_hardly_more_than_a_cold_star
     assert regret(posterior_learner, OTHERS, seed=1) < 1.3 * regret(make(seed=2), OTHERS, seed=1)
 
 
-def test_what_contradicts_the_numbers_is_dropped_and_what_fits_is_kept(season):
-    _, prior = season
-    for costs, kept in ((COSTS, True), (OTHERS, False)):
-        optimizer = make(horizon=5_000, seed=3, prior=prior)
-        regret(optimizer, costs)
-        assert optimizer._policy.current().explorer.belief.remembers_earlier == kept
-
-
 def test_features_let_few_events_say_something_of_many_items():
     """Items whose losses follow from four numbers each: a cold start learns these, and not a hundred of its own."""
     world = np.random.default_rng(4)
@@ -66,18 +57,6 @@ def test_features_let_few_events_say_something_of_many_items():
     domain = sv.domains.Hypersimplex(100, 5)
     without = regret(make(domain, 8_000), costs)
     assert regret(make(domain, 8_000, features=features), costs) < 0.4 * without
-
-
-def test_many_coordinates_take_features_and_priors_too():
-    """Beyond 600 coordinates the posterior is kept by its measurements."""
-    world = np.random.default_rng(5)
-    features = world.normal(size=(700, 3))
-    costs = np.clip(0.4 + features @ world.normal(0, 0.1, 3), 0, 1)
-    domain = sv.domains.Hypersimplex(700, 5)
-    first = make(domain, 4_000, features=features)
-    cold = regret(first, costs)
-    assert cold < 0.5 * (costs.mean() - np.sort(costs)[:5].mean())
-    assert regret(make(domain, 4_000, features=features, prior=first.posterior()), costs) < 0.6 * cold
 
 
 def distance(target, seed, prior=None):
@@ -162,18 +141,6 @@ def test_a_prior_decides_before_anything_is_released_and_the_statement_says_whom
     assert make(SLATES.labelled(ITEMS), prior=season[1]).remaining
 
 
-def test_configurations_with_arrays_are_kept_and_compared(season):
-    features = np.random.default_rng(0).normal(size=(20, 2))
-    made = {"plan": "auto", "losses": "linear", "features": features, "prior": season[1]}
-    one = BanditConfiguration(SLATES, 1000, (0.0, 1.0), sv.PureDP(1.0), **made)
-    again = BanditConfiguration.from_record(one.to_record())
-    assert again.differences(one) == []
-    assert again.prior == season[1]
-    other = BanditConfiguration(SLATES, 1000, (0.0, 1.0), sv.PureDP(1.0), **made | {"features": features + 1})
-    (words,) = other.differences(one)
-    assert words.startswith("features is Features(20 x 2")
-
-
 def test_a_study_keeps_them_and_refuses_others(season, tmp_path):
     url = f"sqlite:///{tmp_path / 'study.db'}"
     features = np.random.default_rng(0).normal(size=(20, 2))
@@ -247,20 +214,6 @@ def test_a_prior_about_other_things_is_refused_where_losses_are_convex():
         convex(["tea", "coffee", "milk"], prior=prior)
     with pytest.raises(ValueError, match="found by names where both have some"):
         make(sv.domains.Hypersimplex(19, 5), prior=after(SLATES, COSTS, 1000))
-
-
-def test_a_study_is_created_with_a_prior_in_another_order_and_opened_again(tmp_path):
-    prior = after(SLATES.labelled(ITEMS), COSTS, 1000)
-    url = f"sqlite:///{tmp_path / 'study.db'}"
-    given = {"horizon": 5000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), **LINEAR}
-    given |= {"prior": prior, "accept_prior": "not private"}
-    other = SLATES.labelled(ITEMS[::-1])
-    with sv.Study.open(url, name="study", domain=other, **given) as study:
-        study.ask()
-        believed = study.posterior()
-    with sv.Study.open(url, name="study", domain=other, **given) as study:
-        assert study.posterior().labels == believed.labels == ITEMS[::-1]
-        assert np.allclose(study.posterior().slopes, believed.slopes)
 
 
 def test_a_record_with_names_that_are_none_is_refused():

@@ -1,7 +1,6 @@
 """What Algorithm 1 promises: it is NoisyOCO, its privacy is where the proof says, and it learns."""
 
 import copy
-import itertools
 import os
 import pickle
 import threading
@@ -194,15 +193,6 @@ def test_inside_play_never_leaves_the_set(domain, plan):
     assert all(domain.contains(action, tolerance=1e-9) for action in actions)
 
 
-@every("delay", [0, 1])
-def test_delay_counts_rounds(delay):
-    """The first rounds play the centre: one of them at delay 0, two at delay 1."""
-    optimizer = make(delay=delay, privacy=sv.NoPrivacy(), method="auto")
-    _, points = play(optimizer, linear)
-    at_centre = [np.array_equal(point, optimizer.domain.center) for point in points]
-    assert at_centre.index(False) == 1 + delay
-
-
 def test_same_seeds_same_run_and_other_seeds_another():
     reference = play(make(), linear)[0]
     assert np.array_equal(reference, play(make(), linear)[0])
@@ -301,32 +291,7 @@ class TestOneCopyOnly:
         assert np.array_equal(ours, theirs)
 
 
-def test_the_statement_says_what_is_promised_and_what_is_not():
-    for privacy, horizon in itertools.product([sv.PureDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)], [400, None]):
-        statement = make(privacy=privacy, noise=sv.SecureNoise(), horizon=horizon).privacy
-        assert statement.private
-        text = str(statement)
-        assert str(privacy) in text
-        for row in ("Private", "Neighbours", "Adversary", "Promise", "Mechanism", "Why it holds", "Not covered"):
-            assert row in text
-    optimizer = make(plan="auto", privacy=sv.PureDP(0.5), noise=sv.SecureNoise())
-    assert f"= {0.5:.6g}." in optimizer.privacy.why
-    assert (make().privacy.epsilon, make().privacy.delta) == (1.0, 0.0)
-    assert make(privacy=sv.ApproxDP(2.0, 1e-5)).privacy.delta == 1e-5
-    assert "NOT PRIVATE" in make().privacy.headline
-    assert "SIMULATED" in str(make().privacy)
-    free = make(privacy=sv.NoPrivacy(), noise=None).privacy
-    assert (free.private, free.epsilon, "NOT PRIVATE" in str(free)) == (False, None, True)
-
-
 class TestDoubling:
-    def test_it_never_ends_and_never_repeats_an_id(self):
-        optimizer = make(horizon=None, plan="auto")
-        ids = [told(optimizer, 300).ids for _ in range(20)]
-        assert np.array_equal(np.concatenate(ids), np.arange(6000))
-        assert optimizer.remaining is None
-        assert optimizer.plan.horizon == 4096
-
     def test_an_epoch_starts_where_the_last_one_ended(self):
         optimizer = make(horizon=None, privacy=sv.NoPrivacy())
         while optimizer.plan.horizon == 256:
@@ -355,22 +320,3 @@ class TestDoubling:
                 events[one.round.public["before"]] += one.round.size - 0.5  # the forgotten one is in the middle
         for before, steps in ((0, 2**18), (256, 2**17)):
             assert sum(map(np.sum, sums[before])) == events[before] * steps
-
-    def test_losses_of_an_earlier_epoch_may_come_late(self):
-        optimizer = make(horizon=None)
-        early = optimizer.ask(size=256)
-        later = optimizer.ask(size=100)
-        optimizer.tell(later.ids, linear(later.ids, later.x))
-        assert optimizer.round == 0
-        optimizer.tell(early.ids, linear(early.ids, early.x))
-        assert len(optimizer.outstanding()) == 0
-
-    def test_the_budget_is_spent_once(self):
-        """Every epoch alone keeps the whole guarantee; no loss is in two of them."""
-        optimizer = make(horizon=None, privacy=sv.PureDP(0.5))
-        spent = set()
-        for _ in range(30):
-            told(optimizer, 100)
-            spent.add((optimizer.plan.horizon, optimizer.privacy.epsilon))
-        assert {epsilon for _, epsilon in spent} == {0.5}
-        assert len(spent) >= 3

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli import main
 from sottovoce.studies import Catalogue
 
 DOMAIN = sv.domains.Simplex(["ale", "bock", "cider", "draught"])
@@ -75,13 +74,6 @@ def test_a_prior_that_protects_nobody_is_refused_where_noise_is_real(open_book):
         sv.PrivateBandit(DOMAIN, **GIVEN, privacy=STRONG, prior=middle)
 
 
-def test_where_nothing_is_private_every_prior_will_do(open_book):
-    for given in NOT_PRIVATE.values():
-        later = bandit(**given, prior=open_book)
-        assert [one.private for one in later.posterior().promises] == [False, False]
-        assert "people whose losses are in the prior" in words(later.privacy)
-
-
 def test_a_prior_that_was_accepted_is_said_to_protect_nobody_everywhere(open_book, tmp_path):
     optimizer = bandit(STRONG, prior=open_book, accept_prior="not private")
     assert "PRIOR NOT PRIVATE" in optimizer.privacy.headline
@@ -113,19 +105,6 @@ def test_a_posterior_without_a_label_is_taken_for_one_that_protects_nobody(weak)
     assert [one.private for one in accepted.posterior().promises] == [True, False]
 
 
-def test_segments_say_it_too(weak, open_book):
-    given = {**GIVEN, "privacy": STRONG, "segments": ["day", "night"]}
-    with pytest.raises(ValueError, match="accept_prior='not private'"):
-        sv.PrivateBandit(DOMAIN, **given, prior=open_book)
-    both = sv.PrivateBandit(DOMAIN, **given, prior=weak)
-    played(both, "day")
-    for segment in ("day", "night"):
-        assert [one.guarantee for one in both.posterior(segment=segment).promises] == [STRONG, WEAK]
-    accepted = sv.PrivateBandit(DOMAIN, **given, prior=open_book, accept_prior="not private")
-    assert "PRIOR NOT PRIVATE" in accepted.privacy.headline
-    assert not accepted.posterior(segment="day").private
-
-
 @pytest.mark.parametrize("segments", [None, ["day", "night"]])
 def test_studies_say_it_too(open_book, weak, tmp_path, segments):
     url = f"sqlite:///{tmp_path / 'studies.db'}"
@@ -149,24 +128,3 @@ def test_studies_say_it_too(open_book, weak, tmp_path, segments):
         json.dumps(exported)
     with Catalogue(url) as listed:
         assert {one.name: "PRIOR NOT PRIVATE" in str(one) for one in listed.entries()} == {"bare": True, "weak": False}
-
-
-def test_the_command_line_refuses_and_says_it_too(open_book, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "300")
-    open_book.save("open.posterior")
-    create = ["study", "create", "next", "--storage", "sqlite:///s.db", "--domain", "simplex:4", "--horizon", "400"]
-    create += ["--loss-range", "0,1", "--epsilon", "0.1", "--losses", "linear", "--prior", "open.posterior"]
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([*map(str, arguments)])
-        printed = capsys.readouterr()
-        return ended.value.code, words(printed.out + printed.err)
-
-    code, said = call(*create)
-    assert code != 0
-    assert "accept_prior='not private'" in said
-    assert call(*create, "--accept-prior", "not private")[0] == 0
-    code, said = call("statement", "next", "--storage", "sqlite:///s.db")
-    assert (code, "PRIOR NOT PRIVATE" in said) == (0, True)

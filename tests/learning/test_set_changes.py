@@ -92,15 +92,6 @@ def test_open_rounds_end_as_they_were_asked_and_their_losses_count():
     assert optimizer.posterior().events.sum() > old + 3 * 64  # and rounds of the new set beside them
 
 
-def test_single_actions_of_a_round_that_has_begun_speak_its_names():
-    optimizer = make()
-    optimizer.ask(5)
-    optimizer.change(domain=CHOSEN(NAMES[20:40], k=4))
-    action = optimizer.ask()
-    assert set(action.chosen) <= set(NAMES[:20])
-    assert repr(action).startswith(f"Action(id={action.id}, chosen=['item ")
-
-
 def test_a_block_in_which_the_set_changes_has_no_rows_and_says_what_each_event_plays():
     optimizer = make()
     optimizer.ask()
@@ -131,16 +122,6 @@ def test_a_report_is_read_by_the_items_of_its_own_set_and_refused_by_those_of_an
         optimizer.tell(new.id, [0.0, -1.0, 0.0, 0.0])
     optimizer.tell([old.id, new.id], [{old.chosen[-1]: -1.0}, {new.chosen[-1]: -1.0}])
     assert len(optimizer.outstanding(5)) < 6
-
-
-def test_a_set_of_fewer_items_has_less_noise_and_its_own_plan():
-    """Its guarantee is that of its own decisions: two items of a person move less than four."""
-    optimizer = make(privacy=sv.PureDP(1.0))
-    wide = optimizer.plan.noise.scale
-    optimizer.change(domain=CHOSEN(NAMES[:20], k=2))
-    optimizer.ask_round()
-    optimizer.ask()
-    assert optimizer.plan.noise.scale == pytest.approx(wide / 2, rel=0.01)
 
 
 def test_features_come_with_the_new_set():
@@ -224,12 +205,11 @@ def test_many_segments_that_share_rounds_share_the_new_set():
         return {name for one in actions.chosen for name in one}
 
     play_all(20)
-    gone = optimizer.recommend(segment="shop 0").chosen[0]
+    first, gone = optimizer.domain, optimizer.recommend(segment="shop 0").chosen[0]
     optimizer.change(domain=CHOSEN([*(name for name in NAMES[:24] if name != gone)], k=3))
     assert gone not in optimizer.recommend(segment="shop 9").chosen
     assert gone not in play_all(80)
-    optimizer.change(domain=CHOSEN(NAMES[:20], k=4))
-    play_all(20)
+    optimizer.change(domain=first)  # the very same object
     assert gone in optimizer.recommend(segment="shop 9").chosen
 
 
@@ -292,14 +272,6 @@ def test_losses_are_taken_though_another_thread_changes_to_a_wider_set_as_soon_a
     optimizer._lock = waited.lock
     assert len(optimizer.outstanding()) == 0
     assert optimizer.domain.most_chosen > 2
-
-
-def test_a_wider_set_has_the_noise_of_its_own_decisions():
-    optimizer = make(privacy=sv.PureDP(1.0), k=2)
-    narrow = optimizer.plan.noise.scale
-    optimizer.change(domain=CHOSEN(NAMES[:20], k=6))
-    optimizer.ask()
-    assert optimizer.plan.noise.scale == pytest.approx(3 * narrow, rel=0.01)
 
 
 @pytest.mark.parametrize("segments", [None, ["phone", "desk"]], ids=["alone", "segments"])
@@ -406,18 +378,3 @@ def test_a_catalogue_of_which_a_tenth_is_replaced_ten_times_costs_at_most_half_a
     """
     changing, staying = (np.mean([lost(one, changes=n, kind=kind) for one in range(6)]) for n in (changes, 0))
     assert changing <= 1.5 * staying
-
-
-def test_each_newcomer_is_shown_by_itself_beside_the_best_that_is_known():
-    """And rounds begin anew to be short: what was found out shows in the next ones."""
-    optimizer = make(privacy=sv.NoPrivacy(), noise=None, horizon=30_000)
-    play(optimizer, 20_000)
-    best, new = set(optimizer.recommend().chosen), {"item 30", "item 31", "item 32"}
-    optimizer.ask_round()
-    optimizer.change(domain=CHOSEN([*NAMES[:20], *sorted(new)], k=4))
-    first = optimizer.ask_round()
-    shown = [set(one) & new for one in first.chosen]
-    assert {len(one) for one in shown} == {1}
-    assert set.union(*shown) == new
-    assert all(len(set(one) & best) >= 3 for one in first.chosen)
-    assert len(first) < 300

@@ -54,13 +54,6 @@ def test_indices_are_where_a_decision_is_one(name, seed, size):
     np.testing.assert_array_equal(action.indices, np.nonzero(action.x)[0])
 
 
-@every("name", ["k of n", "trees"])
-def test_plans_with_a_bound_have_indices_too(name):
-    actions = optimizer(CHOICES[name], plan="worst-case", seed=1).ask(30)
-    for row, one in zip(actions.x, actions.indices, strict=True):
-        np.testing.assert_array_equal(one, np.nonzero(row)[0])
-
-
 def test_decisions_between_the_vertices_have_no_indices():
     between = bandit(sv.domains.Simplex(3), 100, privacy=sv.NoPrivacy(), plan="worst-case")
     with pytest.raises(ValueError, match="integral=True"):
@@ -106,20 +99,6 @@ def test_a_run_that_reads_indices_alone_never_writes_decisions_out(monkeypatch):
         _ = actions.x
 
 
-def test_a_run_is_the_same_however_it_is_asked():
-    def play(ask):
-        made, seen = optimizer(CHOICES["k of many"], seed=7), []
-        while len(seen) < 3_000:
-            for action in ask(made):
-                seen.append(action.x)
-                made.tell(action.id, float(np.clip(action.x[:50].sum(), 0, 1)))
-        return np.array(seen[:3_000])
-
-    alone = play(lambda made: [made.ask()])
-    np.testing.assert_array_equal(alone, play(lambda made: made.ask_round(37)))
-    np.testing.assert_array_equal(alone, play(lambda made: made.ask_round(1000)))
-
-
 @every("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_copies_go_on_alike(again):
     made = optimizer(CHOICES["k of many"], seed=7)
@@ -154,10 +133,3 @@ def test_a_menu_is_what_was_written(rows):
     np.testing.assert_array_equal(np.array(both.shared()), both.written())
     if set(np.unique(rows)) <= {0.0, 1.0}:
         assert [one.tolist() for one in both.chosen] == [one.tolist() for one in indices_of(both.written())]
-
-
-def test_what_nobody_plays_is_not_written_out():
-    menu = Menu(None, tuple(np.array([one]) for one in range(500)), (np.ones(1),) * 500, 1000)
-    decisions = Decisions(menu, np.array([7, 3, 7]))
-    assert decisions.shared()[0].base.shape == (2, 1000)
-    assert decisions.written().argmax(axis=1).tolist() == [7, 3, 7]

@@ -6,7 +6,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.lab.problems import Editions
-from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, SegmentGain
+from sottovoce.learning import SegmentGain
 from sottovoce.report import run_report
 from sottovoce.report.html._segments import show_segments
 
@@ -15,14 +15,17 @@ def recommendation(decisions, gains, whole=(1.0, 1.0, 0.0, 0.0), **options):
     """What segments with these decisions and gains would be recommended."""
     whole = np.array(whole)
     each = {
-        name: sv.Recommendation(np.array(x), "", 5, share=0.5, words=f"page {name}") for name, x in decisions.items()
-    }
-    made = {
-        name: SegmentGain(*gain, differs=bool(np.abs(each[name].x - whole).max() > 0)) for name, gain in gains.items()
+        name: sv.Recommendation(
+            *(np.array(x), "", 5),
+            share=0.5,
+            words=f"page {name}",
+            events=100 * (place + 1),
+            gain=SegmentGain(*gains[name], differs=tuple(x) != tuple(whole)),
+        )
+        for place, (name, x) in enumerate(decisions.items())
     }
     options.setdefault("gain", SegmentGain(0.1, 0.05, 0.2, True))
-    sizes = {name: 100 * (place + 1) for place, name in enumerate(decisions)}
-    return SegmentedRecommendation(whole, "", 5, segments=each, gains=made, sizes=sizes, **options)
+    return sv.Recommendation(whole, "", 5, segments=each, **options)
 
 
 TWO = recommendation(
@@ -55,7 +58,7 @@ def test_where_segments_do_not_help_the_page_says_so():
         {"phone": (1.0, 0.0, 1.0, 0.0)}, {"phone": (0.1, -0.1, 0.2)}, gain=SegmentGain(0.1, -0.1, 0.2, True)
     )
     assert show_segments(unsure)["verdict"].startswith("Segments do not help, as far as is known")
-    assert show_segments(SegmentedRecommendation(np.zeros(2), "", 0)) is None
+    assert show_segments(sv.Recommendation(np.zeros(2), "", 0)) is None
 
 
 def test_decisions_between_corners_differ_by_a_distance():

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from children import Child
 from sampling import sampled
 from sottovoce._records import checksum, pack, unpack
 from sottovoce.errors import ConfigurationMismatch, InvalidLoss, StudyBehind
+from sottovoce.learning.set_changes import sets_in, with_set
 from sottovoce.studies import Catalogue, TellCall
 from tracing import PACKAGE, cut_short, lines_of
 
@@ -292,9 +294,12 @@ def test_verify_finds_a_set_that_was_exchanged_lost_or_never_played(changing, ur
     rows = rows_of(url)
     assert not faults_of(rows)
     note = unpack(bytes(rows.counters.common))
-    swapped = json.loads(json.dumps(note).replace("coffee", "COFFEE").replace("mate", "maté"))
-    assert swapped != note
-    fewer, other = {"sets": note["sets"][:-1]}, {"sets": [note["sets"][1], note["sets"][0]]}
+    first, second = sets_in(note)
+    renamed = [
+        json.loads(json.dumps(one).replace("coffee", "COFFEE").replace("mate", "maté")) for one in (first, second)
+    ]
+    assert renamed != [first, second]
+    swapped, fewer, other = (reduce(with_set, sets, {}) for sets in (renamed, [first], [second, first]))
     for wrong in (swapped, fewer, other):
         forged = changed(rows, "counters", 0, "common", pack(wrong))
         assert "the sets that it has changed to fail their checksum" in faults_of(forged)

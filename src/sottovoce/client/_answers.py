@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from operator import index, itemgetter
+from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,16 +13,15 @@ from sottovoce._records import unpack
 from sottovoce.client import _types
 from sottovoce.domains.naming import in_words
 from sottovoce.errors import ServiceError
-from sottovoce.learning.actions import Action, Actions, named_actions
-from sottovoce.learning.outstanding import Outstanding, WaitingRound
-from sottovoce.learning.recommendation import Recommendation
+from sottovoce.learning.actions import Action, Actions, Piece
+from sottovoce.learning.outstanding import Outstanding, waiting_round
+from sottovoce.learning.recommendation import Recommendation, SegmentGain
 from sottovoce.learning.segment_requests import segment_of
-from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, SegmentGain
 from sottovoce.models import FitCheck, Posterior
-from sottovoce.plans.decisions import Decisions, Menu, OfSeveralSets
+from sottovoce.plans.decisions import Decisions, Menu
 
 Found = TypeVar("Found")
-_AS_THEY_ARE = ("why", "rounds", "loss", "deviation", "share", "caution", "chosen", "direction")
+_FACTS = ("why", "rounds", "loss", "deviation", "share", "caution", "chosen", "direction", "events", "variance_shares")
 
 
 def read(what: str, reader: Callable[[Any], Found], plain: Any) -> Found:
@@ -41,15 +40,14 @@ def action(plain: _types.Action) -> Action:
 
 def actions(plain: _types.Actions, size: int | None = None) -> Actions:
     """Return the block of actions that an answer is, so many if a size is given."""
-    given = plain["actions"]
+    given: list[Any] = list(plain["actions"])
     if size not in (None, len(given)) or not all(isinstance(one["id"], str) for one in given):
         raise ValueError("there are not as many, or an id is no text")
     # Of a block within which the set has changed, decisions have as many coordinates as their own set.
-    numbers: list[Any] = [one["x"] for one in given]
-    parts = [_decisions(list(some)) for _, some in groupby(numbers, itemgetter("dimension"))]
-    x: Any = parts[0] if len(parts) == 1 else OfSeveralSets(parts)
+    parts = [list(some) for _, some in groupby(given, lambda one: one["x"]["dimension"])]
+    pieces = [Piece(_decisions([one["x"] for one in some]), [one["chosen"] for one in some]) for some in parts]
     ids, wants = (np.array([one[name] for one in given]) for name in ("id", "wants_loss"))
-    return named_actions(ids, x, wants.astype(bool), [one["chosen"] for one in given])
+    return Actions(ids, pieces, wants.astype(bool))
 
 
 def _decisions(numbers: Sequence[Any]) -> Decisions:
@@ -69,8 +67,7 @@ def outstanding(plain: _types.Outstanding) -> Outstanding:
     rounds, ages = (np.array(one, dtype=np.int64) for one in (plain["rounds"], plain["ages"]))
     if not len(ids) == len(rounds) == len(ages):
         raise ValueError("they do not belong together")
-    waiting = [WaitingRound(**{**one, "segment": segment_of(one.get("segment"))}) for one in plain["waiting"]]
-    return Outstanding(ids, rounds, ages, tuple(waiting))
+    return Outstanding(ids, rounds, ages, tuple(map(waiting_round, plain["waiting"])))
 
 
 def _items(rows: Any) -> dict[Any, tuple[float, float]] | None:
@@ -81,32 +78,17 @@ def _items(rows: Any) -> dict[Any, tuple[float, float]] | None:
 
 def recommendation(plain: Any) -> Recommendation:
     """Return the recommendation that an answer is: of a study with segments, that of each is beside it."""
-    shortfall = plain.get("shortfall")
-    found = {
-        "x": _vector(plain["x"]),
-        "fit_check": fit_check(plain),
-        "items": _items(plain.get("items")),
-        "shortfall": None if shortfall is None else (float(shortfall[0]), float(shortfall[1])),
-        "words": "" if plain.get("chosen") is None else in_words(plain["chosen"]),
-        **{name: plain[name] for name in _AS_THEY_ARE if name in plain},
-    }
-    if "segments" not in plain:
-        return Recommendation(**found)
-    rows = {segment_of(one["segment"]): one for one in plain["segments"]}
-    gains = {name: _gain(one["gain"], one["differs"]) for name, one in rows.items()}
-    return SegmentedRecommendation(
-        **found,
-        segments={name: recommendation(one["recommendation"]) for name, one in rows.items()},
-        gains=gains,
-        sizes={name: int(one["events"]) for name, one in rows.items()},
-        gain=_gain(plain["gain"], any(one.differs for one in gains.values())),
-        variance_shares=dict(plain["variance_shares"]),
+    shortfall, gain, segments = plain.get("shortfall"), plain["gain"], plain["segments"]
+    return Recommendation(
+        x=_vector(plain["x"]),
+        fit_check=fit_check(plain),
+        items=_items(plain.get("items")),
+        shortfall=None if shortfall is None else (float(shortfall[0]), float(shortfall[1])),
+        words="" if plain.get("chosen") is None else in_words(plain["chosen"]),
+        gain=None if gain is None else SegmentGain(**gain),
+        segments=None if segments is None else {segment_of(one["segment"]): recommendation(one) for one in segments},
+        **{name: plain[name] for name in _FACTS if name in plain},
     )
-
-
-def _gain(plain: Any, differs: Any) -> SegmentGain:
-    mean, low, high = plain
-    return SegmentGain(float(mean), float(low), float(high), bool(differs))
 
 
 def fit_check(plain: _types.FitCheck) -> FitCheck | None:

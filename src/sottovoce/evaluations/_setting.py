@@ -60,7 +60,7 @@ class EvaluationSetting:
 
     def patience_of(self, events: int) -> int | None:
         """How many later ids a full evaluation waits for; None for ever."""
-        return patience_for(self.patience, horizon=None, planned=events)
+        return patience_for(self.patience, None, events)
 
     def check_events(self, events: int) -> None:
         """Refuse more events than can be summed in 64 bits."""

@@ -6,9 +6,8 @@ from sottovoce.learning.actions import (
 )
 from sottovoce.learning.outstanding import Outstanding as Outstanding
 from sottovoce.learning.private_bandit import PrivateBandit as PrivateBandit
-from sottovoce.learning.recommendation import Recommendation as Recommendation
-from sottovoce.learning.segmented_recommendation import (
-    SegmentedRecommendation as SegmentedRecommendation,
+from sottovoce.learning.recommendation import (
+    Recommendation as Recommendation,
     SegmentGain as SegmentGain,
 )
 from sottovoce.learning.stopping import Enough as Enough

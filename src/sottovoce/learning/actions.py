@@ -1,7 +1,6 @@
 """Actions: decisions to carry out, one or a block of them, which answer in the names of their set."""
 
 import itertools
-import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary, ref
@@ -14,10 +13,9 @@ from sottovoce._printed import Part, Printed
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import by_numbers, in_words, own_copy
 from sottovoce.errors import UnknownAction
-from sottovoce.plans.decisions import Decisions, OfSeveralSets, indices_of, said_of
+from sottovoce.plans.decisions import Decisions, indices_of, said_of
 
 _SHOWN = 8  # actions of a block, in a notebook
-_MOST_CARRIED = 1_000_000  # numbers of a block that takes what its set says of them along when it is pickled
 
 
 class _Fields(NamedTuple):
@@ -54,7 +52,7 @@ class Action(_Fields):
 
     def __reduce__(self) -> Any:
         # The set may hold functions, which cannot be pickled; what it says of the decision can be.
-        return (Action, tuple(self)) if self._domain is None else (_carried, (tuple(self), self.chosen))
+        return (Action, tuple(self)) if self._domain is None else (named_action, (*self, self.chosen))
 
 
 def speaking(domain: Domain) -> type[Action]:
@@ -80,31 +78,22 @@ _kinds: "WeakKeyDictionary[Domain, ref[type[Action]]]" = WeakKeyDictionary()
 
 
 class _Carried(Action):
-    """An action whose set is not at hand: it holds what it is in the set's names, and may print it."""
+    """An action whose set is not at hand: it holds what it is in the set's names."""
 
     _chosen: Any
-    _named: bool
 
     @property
     def chosen(self) -> Any:
         return own_copy(self._chosen)
 
     def __repr__(self) -> str:
-        if not self._named:
-            return super().__repr__()
         return f"Action(id={self.id!r}, chosen={self.chosen!r}, wants_loss={self.wants_loss!r})"
 
     def __reduce__(self) -> Any:
-        return _carried, (tuple(self), self._chosen, self._named)
+        return named_action, (*self, self._chosen)
 
 
 _Carried.__name__ = _Carried.__qualname__ = Action.__name__
-
-
-def _carried(fields: tuple[Any, ...], chosen: Any, named: bool = False) -> Action:
-    action = _Carried(*fields)
-    action._chosen, action._named = chosen, named
-    return action
 
 
 def named_action(action_id: int | str, x: Floats, wants_loss: bool, chosen: Any) -> Action:
@@ -115,7 +104,57 @@ def named_action(action_id: int | str, x: Floats, wants_loss: bool, chosen: Any)
     >>> named_action("a", np.array([0.0, 1.0]), True, ["coffee"])
     Action(id='a', chosen=['coffee'], wants_loss=True)
     """
-    return _carried((action_id, x, wants_loss), chosen, True)
+    action = _Carried(action_id, x, wants_loss)
+    action._chosen = chosen
+    return action
+
+
+class Piece(NamedTuple):
+    """Consecutive decisions of one set.
+
+    Attributes
+    ----------
+    played
+        (size, n), or the `Decisions` that it is to be made from.
+    names
+        The set, in whose names they are said; what each is in these, where it is not at hand; or None.
+    """
+
+    played: Any
+    names: Domain | list[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.played)
+
+    def head(self) -> "Piece":
+        """Return the first few."""
+        return Piece(self.played[:_SHOWN], self.names[:_SHOWN] if isinstance(self.names, list) else self.names)
+
+    def indices(self) -> tuple[Integers, ...]:
+        """Return the coordinates that each decision chooses."""
+        return self.played.chosen if isinstance(self.played, Decisions) else indices_of(self.played)
+
+    def chosen(self) -> list[Any]:
+        """Return what each decision is in the names of its set."""
+        if isinstance(self.names, Domain):
+            return said_of(self.played, self.names)
+        return [by_numbers(x) for x in self.played] if self.names is None else list(map(own_copy, self.names))
+
+    def items(self) -> list[list[Any]]:
+        """Return what each has chosen, by name, in the order in which losses of items are told."""
+        domain: Any = self.names
+        return [domain.names_at(domain.in_order(one)) for one in self.indices()]
+
+    def rows(self) -> list[Floats]:
+        """Return a row for each, which those that are the same share."""
+        return self.played.shared() if isinstance(self.played, Decisions) else list(self.played)
+
+    def actions(self, fields: Iterator[tuple[Any, ...]]) -> Iterator[Action]:
+        """Return single actions: an id, a row, and whether its loss is wanted, for each."""
+        if isinstance(self.names, list):
+            pairs = zip(fields, self.names, strict=True)
+            return (named_action(one, x, wanted, chosen) for (one, x, wanted), chosen in pairs)
+        return itertools.starmap(Action if self.names is None else speaking(self.names), fields)
 
 
 class Actions(Printed):
@@ -128,11 +167,11 @@ class Actions(Printed):
     ids
         An id for each.
     x
-        (size, n), or the `Decisions` that it is to be made from.
+        (size, n), or the `Decisions` that it is to be made from; or a list of `Piece`, of one set each.
     wants_loss
         Whether the loss of each is of any use.
-    domain
-        The set that they are decisions of, in whose names `chosen` answers.
+    names
+        The set that they are decisions of, in whose names `chosen` answers; or what it is to answer.
 
     Examples
     --------
@@ -149,22 +188,31 @@ class Actions(Printed):
     (256, (3,))
     """
 
-    __slots__ = ("_domain", "_named", "_played", "_said", "_written", "ids", "wants_loss")
+    __slots__ = ("_pieces", "_written", "ids", "wants_loss")
 
-    def __init__(self, ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], domain: Domain | None = None) -> None:
-        self._domain = domain
-        self._said: list[Any] | None = None  # of a block that was pickled, which does not take its set along
-        self._named = False  # its actions print what they are in the set's names
-        self.ids, self.wants_loss, self._played = ids, wants_loss, x
-        self._written: Floats | None = None if isinstance(x, Decisions | OfSeveralSets) else x
-        if isinstance(x, np.ndarray):
-            x.setflags(write=False)  # what was handed out is on record as it was
+    def __init__(self, ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], names: Any = None) -> None:
+        self.ids, self.wants_loss = ids, wants_loss
+        self._pieces: list[Piece] = x if isinstance(x, list) else [Piece(x, names)]
+        self._written: Floats | None = None
+        for piece in self._pieces:
+            if isinstance(piece.played, np.ndarray):
+                piece.played.setflags(write=False)  # what was handed out is on record as it was
+
+    @property
+    def _played(self) -> Any:
+        """The decisions of the one set that they are of."""
+        if len(self._pieces) > 1:
+            raise ValueError(
+                "the set has changed within this block, and its decisions have no coordinates in common: go through "
+                "its actions one by one, or read `chosen`"
+            )
+        return self._pieces[0].played
 
     @property
     def x(self) -> Floats:
         """The decisions, a row each; read-only where it is written out here."""
         if self._written is None:
-            written = self._played.written()
+            written = np.asarray(self._played)
             written.setflags(write=False)
             self._written = written
         return self._written
@@ -180,7 +228,7 @@ class Actions(Printed):
 
         Decisions that are the same share an array, which is read-only. Nothing of the size of `x` is made.
         """
-        return self._played.chosen if isinstance(self._played, Decisions | OfSeveralSets) else indices_of(self.x)
+        return tuple(one for piece in self._pieces for one in piece.indices())
 
     @property
     def chosen(self) -> list[Any]:
@@ -188,74 +236,37 @@ class Actions(Printed):
 
         Nothing of the size of `x` is made where few coordinates are chosen of many.
         """
-        if self._domain is not None:
-            return said_of(self._played, self._domain)
-        if self._said is not None:
-            if len(self._said) < len(self):
-                raise ValueError("this block was pickled, and is too large to take names along: call domain.chosen(x)")
-            return [own_copy(one) for one in self._said]
-        return [by_numbers(row) for row in self.x]
+        return [one for piece in self._pieces for one in piece.chosen()]
 
     def _items(self) -> list[list[Any]]:
         """Return what each has chosen, by name, in the order in which losses of items are told."""
-        domain = self._domain
-        if domain is None:
-            return [one._items() for one in self]
-        return [domain.names_at(domain.in_order(places)) for places in self.indices]
+        return [one for piece in self._pieces for one in piece.items()]
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __iter__(self) -> Iterator[Action]:
-        rows = self._played.shared() if self._written is None else self._written
+        rows = [row for piece in self._pieces for row in piece.rows()]
         fields = zip(self.ids.tolist(), rows, self.wants_loss.tolist(), strict=True)
-        sets = self._played.domains() if isinstance(self._played, OfSeveralSets) else ()
-        if sets:
-            return (speaking(domain)(*one) for domain, one in zip(sets, fields, strict=True))
-        if self._said:
-            return map(_carried, fields, self._said, itertools.repeat(self._named))
-        return itertools.starmap(Action if self._domain is None else speaking(self._domain), fields)
+        each = [piece.actions(itertools.islice(fields, len(piece))) for piece in self._pieces]
+        return itertools.chain.from_iterable(each)
 
     def __reduce__(self) -> Any:
         # A set may hold functions, which cannot be pickled; what it says of each decision can be.
-        said = self._said
-        if self._domain is not None:
-            thin = isinstance(self._played, Decisions) and self._played.menu.rows is None
-            said = self.chosen if thin or math.prod(self._played.shape) <= _MOST_CARRIED else []
-        return _carried_block, (self.ids, self._played, self.wants_loss, said, self._named)
+        return Actions, (self.ids, [Piece(one.played, one.chosen()) for one in self._pieces], self.wants_loss)
 
     def __str__(self) -> str:
         return repr(self)
 
     def _parts(self) -> list[Part]:
-        first = Actions(self.ids[:_SHOWN], self._played[:_SHOWN], self.wants_loss[:_SHOWN], self._domain)
-        said = self._said[:_SHOWN] if self._said else first.chosen
-        rows = [(str(one), in_words(chosen)) for one, chosen in zip(first.ids.tolist(), said, strict=True)]
+        said = [one for piece in self._pieces for one in piece.head().chosen()]
+        rows = [(str(one), in_words(chosen)) for one, chosen in zip(self.ids[:_SHOWN].tolist(), said, strict=False)]
         more = len(self) - len(rows)
         return [(repr(self), [*rows, ("", f"and {more:,} more")] if more else rows)]
 
     def __repr__(self) -> str:
-        several = isinstance(self._played, OfSeveralSets)
-        return f"Actions({len(self)} decisions of {'two sets' if several else f'{self.dimension:,} coordinates'})"
-
-
-def _carried_block(
-    ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], said: list[Any] | None, named: bool
-) -> Actions:
-    actions = Actions(ids, x, wants_loss)
-    actions._said, actions._named = said, named
-    return actions
-
-
-def named_actions(ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], chosen: list[Any]) -> Actions:
-    """Return a block of actions of a set that is not at hand, with what each is in the names of that set.
-
-    Examples
-    --------
-    >>> named_actions(np.array(["a"]), np.array([[0.0, 1.0]]), np.array([True]), [["coffee"]]).chosen
-    [['coffee']]
-    """
-    return _carried_block(ids, x, wants_loss, chosen, True)
+        coordinates = "two sets" if len(self._pieces) > 1 else f"{self.dimension:,} coordinates"
+        return f"Actions({len(self)} decisions of {coordinates})"
 
 
 def refuse_actions(ids: Any) -> None:

@@ -1,55 +1,74 @@
 """What is asked and not told: for whoever wants to know why a round does not close."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._printed import Part, Printed
-from sottovoce.rounds.store import Store
+from sottovoce.learning.segment_requests import segment_of
+from sottovoce.rounds.store import OpenRound, Store
 
 _SHOWN = 5  # rounds, in print
 
 
 class WaitingRound(NamedTuple):
-    """A round that waits for losses.
+    """What an open round waits for. Rounds of a stream close in order, so that later ones wait for it.
 
     Attributes
     ----------
     round
         Its number, from 0.
-    missing
-        How many of its actions were asked and have neither a loss nor been forgotten.
-    asked, size
-        How many of its actions were asked, and how many it has.
-    left
-        How many more positions will be asked before it closes without them. None if it waits for ever; not counted
-        before all of its actions are asked.
+    outstanding, wanted
+        Losses that it waits for, of so many that it wants in all.
+    not_asked
+        Its actions that are not handed out yet.
+    positions_left, seconds_left
+        How many more events are asked, or seconds pass, until it closes without them: from its last action on. None
+        where it waits for ever.
     segment
         Whose it is, where there are segments.
+
+    Examples
+    --------
+    >>> print(WaitingRound(round=7, outstanding=3, wanted=12, not_asked=0, positions_left=950))
+    round 7 waits for 3 of 12 losses; it closes without them once 950 more events are asked
     """
 
     round: int
-    missing: int
-    asked: int
-    size: int
-    left: int | None
+    outstanding: int
+    wanted: int
+    not_asked: int
+    positions_left: int | None = None
+    seconds_left: float | None = None
     segment: Any = None
 
     def __str__(self) -> str:
-        whose = "" if self.segment is None else f" of {self.segment!r}"
-        return f"round {self.round}{whose} waits for {self.missing:,} losses of {self.size:,} actions: {self._when}"
+        name = f"round {self.round}" + ("" if self.segment is None else f" of {self.segment!r}")
+        if not self.outstanding and not self.not_asked:
+            return f"{name} has all of its losses, and is about to close"
+        if not self.outstanding:
+            return f"{name} waits for no loss: {self.not_asked:,} of its actions are still to be asked"
+        start = f"{name} waits for {self.outstanding:,} of {self.wanted:,} losses"
+        if self.not_asked:
+            return f"{start}; {self.not_asked:,} of its actions are still to be asked"
+        ways = []
+        if self.positions_left is not None:
+            ways.append(
+                f"once {self.positions_left:,} more events are asked" if self.positions_left else "with the next ask"
+            )
+        if self.seconds_left is not None:
+            ways.append(f"in {self.seconds_left:,.0f} seconds")
+        if ways:
+            return f"{start}; it closes without them {' or '.join(ways)}"
+        return f"{start}, for ever: tell or forget them, or set a patience"
 
-    @property
-    def _when(self) -> str:
-        if self.asked < self.size:
-            return f"{self.size - self.asked:,} of these are not asked yet"
-        if self.left is None:
-            return "it waits for ever"
-        return f"it closes without them when {self.left:,} more are asked"
+
+def waiting_round(plain: Mapping[str, Any]) -> WaitingRound:
+    """Return what an open round waits for, from what JSON can hold of it."""
+    return WaitingRound(**{**plain, "segment": segment_of(plain.get("segment"))})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +99,7 @@ class Outstanding(Printed):
     (2, [0, 1], [29, 28])
     >>> print(found)
     2 losses are outstanding
-      round 0 waits for 2 losses of 20 actions: it closes without them when 100 more are asked
+      round 0 waits for 2 of 20 losses; it closes without them once 100 more events are asked
     tell(ids, losses) those that come, forget(ids) those that never will; patience= closes a round without them
     """
 
@@ -97,7 +116,7 @@ class Outstanding(Printed):
         return iter(zip(self.ids.tolist(), self.rounds.tolist(), self.ages.tolist(), strict=True))
 
     def _parts(self) -> list[Part]:
-        total = max(len(self), sum(one.missing for one in self.waiting))  # `limit` may have left some out
+        total = max(len(self), sum(one.outstanding for one in self.waiting))  # `limit` may have left some out
         if not total:
             return [("no loss is outstanding", ())]
         rows = [("", str(one)) for one in self.waiting[:_SHOWN]]
@@ -110,36 +129,18 @@ class Outstanding(Printed):
         return f"Outstanding(<{len(self)} actions of {len(self.waiting)} rounds>)"
 
 
-def outstanding_of(
-    store: Store, patience: int | None, asked: int, limit: int | None, names: Mapping[int, Any] = MappingProxyType({})
-) -> Outstanding:
-    """Return what is outstanding of a book.
-
-    Parameters
-    ----------
-    store
-        Where its open rounds live.
-    patience
-        How many later events a full round waits for its losses; None for ever.
-    asked
-        Events that were asked.
-    limit
-        How many actions at most; None for all.
-    names
-        Of streams, where they are segments.
-    """
-    ids, rounds, ages, waiting = [], [], [], []
+def outstanding_of(store: Store, rounds: Iterable[tuple[OpenRound, WaitingRound]], limit: int | None) -> Outstanding:
+    """Return what is outstanding of a book, of which these `rounds` are open: `limit` actions at most."""
+    ids, numbers, ages, waiting = [], [], [], []
     found = store.waiting(None)
-    for one in store.open_rounds():
-        mine = found[(found >= one.round.first) & (found < one.round.end)]
-        if not len(mine):
-            continue
-        ids.append(mine)
-        rounds.append(np.full(len(mine), one.round.number))
-        ages.append(store.asked(one.round.stream) - one.round.position - (mine - one.round.first) - 1)
-        left = None if patience is None or one.full_at is None else max(0, one.full_at + patience - asked)
-        segment = names.get(one.round.stream)
-        waiting.append(WaitingRound(one.round.number, len(mine), one.asked, one.round.size, left, segment))
+    for opened, described in rounds:
+        one = opened.round
+        mine = found[(found >= one.first) & (found < one.end)]
+        if len(mine):
+            ids.append(mine)
+            numbers.append(np.full(len(mine), one.number))
+            ages.append(store.asked(one.stream) - one.position - (mine - one.first) - 1)
+            waiting.append(described)
     none: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    all_ids, all_rounds, all_ages = (np.concatenate([none, *parts])[:limit] for parts in (ids, rounds, ages))
-    return Outstanding(all_ids, all_rounds, all_ages, tuple(waiting))
+    all_ids, all_numbers, all_ages = (np.concatenate([none, *parts])[:limit] for parts in (ids, numbers, ages))
+    return Outstanding(all_ids, all_numbers, all_ages, tuple(waiting))

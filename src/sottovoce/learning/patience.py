@@ -26,7 +26,7 @@ def default_patience(planned: int) -> int:
     return max(planned // 100, min(10_000, planned // 10))
 
 
-def patience_for(patience: int | str | None, *, horizon: int | None, planned: int) -> int | None:
+def patience_for(patience: int | str | None, horizon: int | None, asked: int) -> int | None:
     """Return the positions that a full round waits for; None for ever.
 
     Parameters
@@ -35,18 +35,16 @@ def patience_for(patience: int | str | None, *, horizon: int | None, planned: in
         "auto", a number of positions, or None.
     horizon
         Of the run; None if it is unknown.
-    planned
-        Events of the epochs planned so far: what counts where the horizon is unknown.
+    asked
+        Events so far: what counts where the horizon is unknown.
 
     Examples
     --------
-    >>> patience_for("auto", horizon=2000, planned=2000), patience_for("auto", horizon=None, planned=256)
-    (200, 1000)
-    >>> patience_for(7, horizon=2000, planned=2000), patience_for(None, horizon=2000, planned=2000)
-    (7, None)
+    >>> patience_for("auto", 2000, 0), patience_for("auto", None, 256), patience_for(7, 2000, 0)
+    (200, 1000, 7)
     """
     if isinstance(patience, str):
-        return default_patience(max(_UNKNOWN, planned) if horizon is None else horizon)
+        return default_patience(max(_UNKNOWN, asked) if horizon is None else horizon)
     return patience
 
 

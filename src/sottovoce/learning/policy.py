@@ -9,8 +9,7 @@ record of its round, in whatever process, and a round that is begun again after 
 """
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
@@ -22,12 +21,12 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce._records import Record, pack, part
 from sottovoce._sums import Itemised, Probed, Weighted
-from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
+from sottovoce.domains.oracles import watched_calls
 from sottovoce.learning.actions import Action, speaking
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.epoch import Epoch, next_length
 from sottovoce.learning.learners import ReleasedRound
-from sottovoce.learning.recommendation import best_informed
+from sottovoce.learning.recommendation import Recommendation, best_informed, recommended
 from sottovoce.learning.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.decisions import Decisions, joined
@@ -48,15 +47,13 @@ class RoundPlay:
     """A round that has begun: who plays what."""
 
     epoch: Epoch  # of its own set
-    number: int  # of its epoch
-    point: Floats
     exploration: Exploration
-    last: bool  # of its epoch: nothing would follow from its release
-    size: int
     public: Record
-    length: int  # of its chunks
     drawn: tuple[int, int] | None = None  # its first id, and what its mechanism had released before its noise was drawn
     chunks: dict[int, tuple[Any, Any, Weighted | Probed | Itemised]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.length = self.epoch.chunk_of(self.exploration)
 
 
 class Stream:
@@ -64,9 +61,8 @@ class Stream:
 
     def __init__(self, first: Epoch) -> None:
         self.epochs = [first]  # those with rounds that are not learned from, or that know most; the current one last
-        # Of all epochs, the events before each, which set it played, and its plan:
-        self.planned = [(first.before, first.number, first.plan)]
-        self.taught: Epoch | None = None  # the one that has learned most of those whose rounds were released
+        # Plans of all epochs, by the events before each, and which set it played:
+        self.planned = {(first.before, first.number): first.plan}
         self.rounds: dict[int, RoundPlay] = {}
         self.played: tuple[int, Floats] | None = None  # events before the epoch of the newest round, and its point
         self.passed = 0  # events of the rounds that have begun
@@ -77,21 +73,18 @@ class Stream:
         """The epoch that it plays."""
         return self.epochs[-1]
 
+    @property
+    def informed(self) -> Epoch | None:
+        """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
+        return best_informed(reversed(self.epochs))
+
     def epoch_at(self, before: int) -> Epoch | None:
         """Return the epoch after so many events, if it is kept: it learns from all rounds that began there."""
         return next((one for one in self.epochs if one.before == before), None)
 
-    def plan(self, before: int, number: int) -> Plan:
-        """Return the plan of an epoch, by the events before it and the set that it played."""
-        return next(plan for *place, plan in self.planned if place == [before, number])
-
-    def planned_with(self, before: int, number: int, plan: Plan) -> list[tuple[int, int, Plan]]:
-        """Return all plans with one more, however often an attempt at that is cut short."""
-        return [*(one for one in self.planned if one[:2] != (before, number)), (before, number, plan)]
-
 
 class BanditPolicy:
-    """See `Policy`.
+    """See `Policy`. It has one stream, of everybody: what is said of segments here holds for that one.
 
     Parameters
     ----------
@@ -103,17 +96,21 @@ class BanditPolicy:
         What public coins follow from.
     """
 
+    first_streams: tuple[str, ...] = ("",)
+    """Names of the streams that are there from the start."""
+
+    own: frozenset[Any] = frozenset()
+    """Segments that have left rounds which they shared: another value if there is one more."""
+
     def __init__(self, configuration: BanditConfiguration, problem: Problem, source: NoiseSource, entropy: int) -> None:
         self.configuration, self.source, self.entropy = configuration, source, entropy
         self.problems = [problem]  # with each of the sets, as far as is known here
+        self.numbers: dict[Any, int] = {None: 0}  # the streams of segments
         self.horizon = None if configuration.horizon is None else problem.horizon
         self.streams: dict[int, Stream] = {}
         self.refresh: Callable[[], None] = lambda: None  # reads what other processes have begun
         self.read_changes: Callable[[], None] = lambda: None  # reads what sets others have changed to
         self.seen_changes = b""  # as of which that was read last
-        self._view: tuple[Any, int, Epoch] | None = None  # what is known, seen from a set that is not played yet
-        # Calls of the oracle by this process: before the first events of epochs, and after.
-        self.setup_calls = self.later_calls = 0
         self.first = self._planned(None)
         self._grids = self.problems, self.first.grid  # of the losses of these sets
         self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
@@ -146,7 +143,7 @@ class BanditPolicy:
 
     def check_change(self, change: SetChange) -> None:
         """Refuse a set that cannot take the place of the present one."""
-        at = self.stream(0).current if self.problem.segments is None else self.first
+        at = self.newest
         check_change(self.problem, change, at, self.grid)
         self._epoch_in(problem_after(self.problem, change), at)
 
@@ -177,9 +174,7 @@ class BanditPolicy:
         if at.number == number:
             return
         epoch = self._epoch_in(self.problem, at, stream)
-        mine.planned = mine.planned_with(at.before, number, epoch.plan)
-        if mine.taught is at:
-            mine.taught = epoch
+        mine.planned = {**mine.planned, (at.before, number): epoch.plan}
         mine.epochs = [*mine.epochs[:-1], epoch]
 
     def coins(self, stream: int, number: int, chunk: int = -1) -> np.random.Generator:
@@ -191,7 +186,7 @@ class BanditPolicy:
     def _planned(self, previous: Epoch | None) -> Epoch:
         """Plan the epoch after another one."""
         problem = replace(self.problem, horizon=next_length(self.horizon, 0 if previous is None else previous.end))
-        with self._setting_up(problem):
+        with watched_calls(f"setting up for {problem.domain!r}"):
             return self._epoch_after(previous, problem)
 
     def _epoch_after(self, previous: Epoch | None, problem: Problem) -> Epoch:
@@ -208,30 +203,6 @@ class BanditPolicy:
         if previous is not None:
             epoch.follow(previous)
         return epoch
-
-    @contextmanager
-    def _setting_up(self, problem: Problem) -> Iterator[None]:
-        """Count the oracle calls of setting up, and say so if that takes long."""
-        before = calls_of_this_thread()
-        try:
-            with watched_calls(f"setting up for {problem.domain!r}"):
-                yield
-        finally:
-            self.setup_calls += calls_of_this_thread() - before
-
-    @contextmanager
-    def counting(self) -> Iterator[None]:
-        """Count the oracle calls of what is done here, but for those of setting up."""
-        before = calls_of_this_thread() - self.setup_calls
-        try:
-            yield
-        finally:
-            self.later_calls += calls_of_this_thread() - self.setup_calls - before
-
-    @property
-    def oracle_calls(self) -> int:
-        """Calls of the linear oracle for planning, points and decisions."""
-        return self.setup_calls + self.later_calls
 
     def join(self, stream: int, name: str) -> Stream:
         """Begin a stream."""
@@ -251,25 +222,67 @@ class BanditPolicy:
         """The epoch that a stream plays."""
         return self.stream(stream).current
 
+    @property
+    def newest(self) -> Epoch:
+        """The epoch whose plan is in force."""
+        return self.current()
+
+    # ------------------------------------------------------------------ whom rounds are for
+
+    def key(self, segment: Any) -> Any:
+        """Return a segment as `numbers` has it; refuse what is none."""
+        if segment is not None:
+            raise TypeError("segment= is for an optimizer with segments: pass segments=[...] when it is created")
+        return None
+
+    def name_of(self, segment: Any) -> str:
+        """Return the name of a segment's stream."""
+        return ""
+
+    def check_room(self, segments: list[Any]) -> None:
+        """Refuse segments beyond the number that there may be."""
+
+    def admit(self, name: str) -> None:
+        """Refuse the stream of a segment beyond the number that there may be."""
+
+    def route(self, own: Any) -> Any:
+        """Return the stream that events are asked for in, by the stream that the segment of each has."""
+        return own
+
+    def route_of(self, segment: Any, unknown: int) -> int:
+        """Return the stream that a segment is asked for in; `unknown`, if it has none before somebody asks."""
+        return self.numbers.get(segment, unknown)
+
+    def count_one(self, own: int, stream: int) -> None:
+        """Take note of whom an event of a stream was for."""
+
+    def count(self, own: Integers | int, streams: Integers | int, size: int) -> None:
+        """Take note of whom events of streams were for."""
+
+    def sizes(self, asked: Callable[[int], int]) -> dict[Any, int]:
+        """Return how many events each segment has, by how many were `asked` of each stream."""
+        return {}
+
+    # ------------------------------------------------------------------ what is known
+
     def informed(self, stream: int = 0) -> Epoch | None:
-        """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
-        taught = self.stream(stream).taught
-        found = best_informed([one for one in (self.current(stream), taught) if one is not None])
+        """The epoch that has learned most, said of the newest set."""
+        found = self.stream(stream).informed
         return None if found is None else self.in_newest_set(found, stream)
 
     def in_newest_set(self, epoch: Epoch, stream: int = 0) -> Epoch:
         """Return what an epoch knows, said of the newest set: that may not be played before the next round."""
-        number, known = len(self.problems) - 1, epoch.explorer.knowledge()
-        if epoch.placement.domain is self.problem.domain:
-            return epoch
-        if self._view is None or self._view[0] is not known or self._view[1] != number:
-            self._view = known, number, self._epoch_in(self.problem, epoch, stream)
-        return self._view[2]
+        newest = epoch.number == len(self.problems) - 1  # the same set may have been there before
+        return epoch if newest else self._epoch_in(self.problem, epoch, stream)
 
-    @property
-    def planned(self) -> int:
-        """Events of the epochs that were planned."""
-        return self.stream(0).current.end
+    def belief_of(self, segment: Any) -> Any:
+        """Return what is believed of a segment; None if the plan believes nothing."""
+        return (self.informed() or self.in_newest_set(self.current())).explorer.belief
+
+    def recommended(self, segment: Any, sizes: dict[Any, int]) -> Recommendation:
+        """Return the decision to take home for a segment, or for all, who have so many events."""
+        self.key(segment)
+        return recommended(self.informed(), self.problem)
 
     def point(self) -> Floats:
         """The point of the newest round; of the first, before there is one."""
@@ -278,8 +291,8 @@ class BanditPolicy:
             epoch = self.in_newest_set(self.current())
             return epoch.placement.original(epoch.learner.point(0))
         before, point = mine.played
-        position = mine.plan(before, mine.current.number).position
-        return self.problem.placement(position).original(point)
+        plan = mine.planned[before, mine.current.number]
+        return self.problem.placement(plan.position).original(point)
 
     # ------------------------------------------------------------------ what goes on elsewhere
 
@@ -290,19 +303,19 @@ class BanditPolicy:
         facts["epochs"] = len(mine.epochs)
         if mine.played is not None:
             facts |= {"played": mine.played[0], "point": mine.played[1]}
-        facts["planned"] = [[before, number, plan.to_dict()] for before, number, plan in mine.planned]
+        facts["planned"] = [[*place, plan.to_dict()] for place, plan in mine.planned.items()]
         return {**facts, **_headed("epoch", map(_epoch_record, mine.epochs))}
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on where `to_record` was called, be it in another process."""
         mine = self.stream(stream)
         known = {(one.before, one.earlier): one for one in mine.epochs}
-        mine.planned = [(before, number, Plan.from_dict(plan)) for before, number, plan in record["planned"]]
+        mine.planned = {(before, number): Plan.from_dict(plan) for before, number, plan in record["planned"]}
         epochs = []
         for place in range(record["epochs"]):
             found = part(record, f"epoch{place}")
             before, number = found["before"], found["set"]
-            before_it, plan = known.get((before, found["earlier"])), mine.plan(before, number)
+            before_it, plan = known.get((before, found["earlier"])), mine.planned[before, number]
             one = before_it
             if one is None or one.number != number or one.plan != plan:
                 one = self._epoch_of(stream, plan, before, number)
@@ -313,7 +326,6 @@ class BanditPolicy:
             epochs.append(one)
         mine.epochs, mine.passed, mine.begun, mine.learned = epochs, *(record[one] for one in _COUNTS)
         mine.played = (record["played"], record["point"]) if "point" in record else None
-        mine.taught = best_informed(epochs)
         kept = {one for epoch in epochs for one in (epoch, *epoch.past.values())}
         mine.rounds = {number: one for number, one in mine.rounds.items() if one.epoch in kept}
 
@@ -327,10 +339,6 @@ class BanditPolicy:
 
     def begin(self, stream: int, number: int, position: int) -> Draft:
         """Return the next round of a stream: the same, if it was begun already and that has failed."""
-        with self.counting():
-            return self._begin(stream, number, position)
-
-    def _begin(self, stream: int, number: int, position: int) -> Draft:
         mine = self.stream(stream)
         mine.begun = number + 1
         if position == mine.current.end:
@@ -342,17 +350,16 @@ class BanditPolicy:
         public = {"before": at.before, "number": number - at.earlier, "last": last, "point": point}
         public |= {"learned": at.observed, "after": at.after, "set": at.number}
         public |= {f"exploration.{name}": one for name, one in exploration.record().items()}
-        length = at.chunk_of(exploration)
-        begun = RoundPlay(at, number - at.earlier, point, exploration, last, size, public, length)
-        mine.rounds[number], mine.played, mine.passed = begun, (at.before, point), position + size
+        mine.rounds[number] = RoundPlay(at, exploration, public)
+        mine.played, mine.passed = (at.before, point), position + size
         return Draft(size, public)
 
     def _go_to_next_epoch(self, stream: int, mine: Stream, number: int) -> None:
         previous, newest = mine.current, len(self.problems) - 1
         epoch = self._next_epoch(stream, previous)
         epoch.before, epoch.earlier, epoch.after, epoch.number = previous.end, number, previous.observed, newest
-        kept = [one for one in mine.epochs if one is mine.taught or mine.learned < one.earlier + one.counts[1]]
-        mine.planned = mine.planned_with(previous.end, newest, epoch.plan)
+        kept = [one for one in mine.epochs if one is mine.informed or mine.learned < one.earlier + one.counts[1]]
+        mine.planned = {**mine.planned, (previous.end, newest): epoch.plan}
         mine.epochs = [*kept, epoch]
 
     def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
@@ -372,33 +379,30 @@ class BanditPolicy:
         return found
 
     def _played_elsewhere(self, one: Round) -> RoundPlay:
-        public = one.public
-        found, place = self.stream(one.stream).epoch_at(public["before"]), (public["before"], public["set"])
-        if found is None or all(planned[:2] != place for planned in self.stream(one.stream).planned):
+        public, mine = one.public, self.stream(one.stream)
+        found = mine.epoch_at(public["before"])
+        if found is None or (public["before"], public["set"]) not in mine.planned:
             self.refresh()
             found = self.stream(one.stream).epoch_at(public["before"])
             assert found is not None, "an epoch is kept as long as a round of it is open"
         epoch = self._epoch_for(one.stream, found, public["set"])
-        exploration = epoch.explorer.resume(public["point"], part(public, "exploration"))
-        length, number, point = epoch.chunk_of(exploration), public["number"], public["point"]
-        return RoundPlay(epoch, number, point, exploration, public["last"], one.size, public, length)
+        return RoundPlay(epoch, epoch.explorer.resume(public["point"], part(public, "exploration")), public)
 
     def _epoch_for(self, stream: int, newest: Epoch, number: int) -> Epoch:
         """Return what played a set before an epoch took its place, or that epoch itself."""
         if number == newest.number:
             return newest
         if number not in newest.past:
-            plan = self.stream(stream).plan(newest.before, number)
+            plan = self.stream(stream).planned[newest.before, number]
             newest.past[number] = self._epoch_of(stream, plan, newest.before, number)
         return newest.past[number]
 
     def draw(self, one: Round, start: int, count: int) -> Draw:
         """Return what slots of a round play."""
         played, pieces, wanted = self._play(one), [], []
-        length = played.length
         while count:
-            chunk, at = divmod(start, length)
-            actions, wants, _ = self._chunk(one, played, chunk, length)
+            chunk, at = divmod(start, played.length)
+            actions, wants, _ = self._chunk(one, played, chunk)
             here = slice(at, min(at + count, len(actions)))
             pieces.append(actions[here])
             wanted.append(wants if wants is None else wants[here])
@@ -409,12 +413,10 @@ class BanditPolicy:
         flags = [np.ones(len(piece), dtype=bool) if wants is None else wants for piece, wants in everything]
         return Draw(joined(pieces), np.concatenate(flags))
 
-    def _chunk(
-        self, one: Round, played: RoundPlay, chunk: int, length: int
-    ) -> tuple[Any, Any, Weighted | Probed | Itemised]:
+    def _chunk(self, one: Round, played: RoundPlay, chunk: int) -> tuple[Any, Any, Weighted | Probed | Itemised]:
         found = played.chunks.get(chunk)
         if found is None:
-            coins = self.coins(one.stream, one.number, chunk)
+            coins, length = self.coins(one.stream, one.number, chunk), played.length
             drawn = played.exploration.draw(coins, chunk * length, min(length, one.size - chunk * length))
             if isinstance(drawn.actions, np.ndarray):
                 drawn.actions.setflags(write=False)
@@ -426,19 +428,18 @@ class BanditPolicy:
     def items_at(self, one: Round, slot: int) -> Integers:
         """Return the items of the decision that a slot of a round plays, in the order in which losses are told."""
         played = self._play(one)
-        length = played.length
-        weights = self._chunk(one, played, slot // length, length)[2]
-        items = played.exploration.items_of(weights)[slot % length]  # type: ignore[attr-defined]
+        chunk, at = divmod(slot, played.length)
+        items = played.exploration.items_of(self._chunk(one, played, chunk)[2])[at]  # type: ignore[attr-defined]
         return np.asarray(items[items >= 0])
 
     def plan_of(self, one: Round) -> Plan:
         """Return the plan of a round."""
-        return self.stream(one.stream).plan(one.public["before"], one.public["set"])
+        return self.stream(one.stream).planned[one.public["before"], one.public["set"]]
 
     def compute(self, one: Round, slots: Integers) -> Any:
         """Return the sums of a complete round, with noise, drawn once; below them their weights, then any squares."""
         played = self._play(one)
-        if played.last:
+        if one.public["last"]:  # of its epoch: nothing would follow
             return None
         epoch = played.epoch
         grid = epoch.grid
@@ -447,7 +448,7 @@ class BanditPolicy:
         numbers, beside = played.exploration.numbers, bool(played.exploration.squares)
         products, total = (np.zeros(size, dtype=np.int64) for size in (numbers * (1 + beside), numbers))
         for start in range(0, one.size, length):
-            weights = self._chunk(one, played, start // length, length)[2]
+            weights = self._chunk(one, played, start // length)[2]
             mine = slots[start : start + length]
             losses = mine.copy() if mine.ndim == 1 and not itemised else self.grid.unfolded(mine)
             if finer > 1:  # long epochs have coarser grids: sums must fit
@@ -477,14 +478,11 @@ class BanditPolicy:
         one, mine = release.round, self.stream(release.round.stream)
         played = self._play(one)
         epoch = mine.epoch_at(one.public["before"]) or played.epoch
-        if epoch.observed == played.number and (release.dropped or not played.last):
+        if epoch.observed == one.public["number"] and (release.dropped or not one.public["last"]):
             released = None
             if release.numbers is not None:
                 released = ReleasedRound(played.exploration, *release.numbers)
-            with self.counting():
-                epoch.take_in(released, played.point)
-            if epoch is not mine.taught:
-                mine.taught = best_informed([one for one in (epoch, mine.taught) if one is not None])
+            epoch.take_in(released, one.public["point"])
         mine.learned = one.number + 1
         mine.rounds.pop(one.number, None)
         if epoch.past:

@@ -22,12 +22,14 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
-from sottovoce.learning.epoch import Epoch
-from sottovoce.learning.policy import Stream
+from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.epoch import Epoch, next_length
+from sottovoce.learning.policy import BanditPolicy, Stream
 from sottovoce.learning.segment_policy import SegmentPolicy
 from sottovoce.models import ModelSettings, Prior, Segment
 from sottovoce.models.variance_shares import SHARES
 from sottovoce.plans.problem import Problem
+from sottovoce.privacy import NoiseSource
 from sottovoce.rounds.round import Draft
 
 __all__ = ["POOL", "PooledPolicy", "shares_rounds"]
@@ -65,13 +67,21 @@ def shares_rounds(problem: Problem) -> bool:
     return linear and segments.most > _FEW
 
 
+def policy_for(configuration: BanditConfiguration, problem: Problem, source: NoiseSource, entropy: int) -> BanditPolicy:
+    """Return the policy of an optimizer, by whom it tells apart; the parameters are those of `BanditPolicy`."""
+    kind = PooledPolicy if shares_rounds(problem) else BanditPolicy if problem.segments is None else SegmentPolicy
+    return kind(configuration, problem, source, entropy)
+
+
 class PooledPolicy(SegmentPolicy):
-    """See `SegmentPolicy`; stream 0 is the pool."""
+    """See `SegmentPolicy`; stream 0 is the pool, whose segment is None."""
+
+    first_streams = ("null",)
 
     def start_over(self) -> None:
         """Forget all segments."""
         super().start_over()
-        self.own: frozenset[Segment] = frozenset()  # segments that have rounds of their own
+        self.own = frozenset()
         # By the stream that each segment has: the stream that it is asked for in; its events in the pool, when the
         # newest round of that began, and by this process since.
         none = np.zeros(0, dtype=np.int64)
@@ -82,7 +92,7 @@ class PooledPolicy(SegmentPolicy):
         self.routes, self._pooled, self._since = (_room(one, stream) for one in self._by_stream())
         if stream != POOL:
             return super().join(stream, name)
-        found = self.streams[POOL] = Stream(self._epoch(POOL, None, None, 0))
+        found = self.streams[POOL] = Stream(self._epoch(POOL, None, next_length(self.horizon, 0)))
         everybody = np.eye(1, sum(size for _, size in self.segments.groups))[0]
         self.hierarchy.join(everybody, self._member(POOL), POOL)
         self.names = [None]
@@ -107,15 +117,26 @@ class PooledPolicy(SegmentPolicy):
 
     # ------------------------------------------------------------------ how many events each has
 
-    def count(self, streams: Integers) -> None:
-        """Take note of whom events of the pool were for, by the streams of their segments."""
-        self._since = self._since + np.bincount(streams, minlength=len(self._since))
+    def route(self, own: Any) -> Any:
+        """Return the stream that events are asked for in, by the stream that the segment of each has."""
+        found = self.routes[own]
+        return int(found.flat[0]) if (found == found.flat[0]).all() else found
 
-    def count_one(self, stream: int) -> None:
-        """Take note of whom an event of the pool was for."""
-        self._since[stream] += 1
+    def route_of(self, segment: Segment, unknown: int) -> int:
+        """Return the stream that a segment is asked for in: the pool, of one that is new."""
+        return int(self.routes[self.numbers.get(segment, POOL)])
 
-    def counts(self, asked: Callable[[int], int]) -> dict[Segment, int]:
+    def count_one(self, own: int, stream: int) -> None:
+        """Take note of whom an event of a stream was for."""
+        if stream == POOL:
+            self._since[own] += 1
+
+    def count(self, own: Integers | int, streams: Integers | int, size: int) -> None:
+        """Take note of whom events of streams were for."""
+        pooled = np.broadcast_to(own, size)[np.broadcast_to(streams, size) == POOL]
+        self._since = self._since + np.bincount(pooled, minlength=len(self._since))
+
+    def sizes(self, asked: Callable[[int], int]) -> dict[Segment, int]:
         """Return how many events each segment has, by how many were `asked` of each stream.
 
         What other processes have asked since the pool's newest round began is shared out as the rest is.
@@ -128,14 +149,9 @@ class PooledPolicy(SegmentPolicy):
             pooled = np.diff(ends, prepend=0)
         return {one: int(pooled[stream]) + asked(stream) for one, stream in self.numbers.items()}
 
-    @property
-    def shared_rounds(self) -> int:
-        """Rounds that were learned from which segments share."""
-        return int(self.belief(POOL).measurements.rounds)
-
-    def shares(self, segment: Segment) -> bool:
-        """Whether a segment is asked for in rounds that it shares with others."""
-        return segment in self.numbers and segment not in self.own
+    def shared_rounds(self, segment: Segment) -> int:
+        """Rounds that were learned from which a segment shares with others."""
+        return int(self.belief(POOL).measurements.rounds) if segment in self.numbers and segment not in self.own else 0
 
     # ------------------------------------------------------------------ who shares rounds
 
@@ -151,7 +167,7 @@ class PooledPolicy(SegmentPolicy):
 
     def _separate(self) -> None:
         """Let segments have rounds of their own whose events to come would tell by how much they differ."""
-        pooled, passed = self._pooled, self.sizes()
+        pooled, passed = self._pooled, self._passed()
         events = pooled + passed
         asked, events[POOL] = float(passed.sum()), 0.0
         if not asked:
@@ -176,18 +192,26 @@ class PooledPolicy(SegmentPolicy):
         if self._pooled.any():
             self.hierarchy.mix(POOL, self._pooled / self._pooled.sum())
 
-    def _among_others(self, epoch: Epoch, number: int, segment: Any, length: int) -> Epoch:
-        belief: Any = epoch.explorer.belief
-        if number == POOL:
+    def _epoch(
+        self,
+        stream: int,
+        segment: Any,
+        length: int,
+        number: int = 0,
+        after: Callable[[Epoch], None] = lambda epoch: None,
+    ) -> Epoch:
+        epoch = super()._epoch(stream, segment, length, number, after)
+        if stream == POOL:
+            belief: Any = epoch.explorer.belief
             belief.settings = replace(belief.settings, segments=0)  # it plays as one that has none
-        return super()._among_others(epoch, number, segment, length)
+        return epoch
 
     def _said_of(self, number: int, segment: Any, length: int) -> tuple[Prior, ModelSettings] | None:
         """Return what others say of a segment or of the pool, and what holds for it; None for a pool of all."""
         if number == POOL and not self.own:
             return None
         explorer: Any = self._template(length, len(self.problems) - 1).explorer
-        settings, passed = explorer.belief.settings, self.sizes()
+        settings, passed = explorer.belief.settings, self._passed()
         asked = float(passed.sum())
         mine = self._pooled[number] + passed[number] if number else self._pooled[self.routes == POOL].sum()
         expected = settings.horizon

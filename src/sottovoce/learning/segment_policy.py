@@ -16,9 +16,11 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
+from sottovoce.domains.oracles import watched_calls
 from sottovoce.errors import UnknownSegment
 from sottovoce.learning.epoch import Epoch, next_length
 from sottovoce.learning.policy import BanditPolicy, Stream
+from sottovoce.learning.recommendation import Recommendation, for_all, for_segment
 from sottovoce.learning.segment_requests import plain_segment, segment_of
 from sottovoce.models import (
     Belief,
@@ -43,12 +45,18 @@ _BEFORE = 20.0  # events of each segment that are taken for granted, in guessing
 class SegmentPolicy(BanditPolicy):
     """See `BanditPolicy`; streams are numbered in the order in which segments were first asked for."""
 
+    first_streams: tuple[str, ...] = ()
     _templates: dict[tuple[int, int], Epoch]  # by set and by length, epochs that know nothing
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.segments: Segments = self.configuration.segments
         self.start_over()
+
+    @property
+    def newest(self) -> Epoch:
+        """The first epoch: all segments begin with its plan."""
+        return self.first
 
     @property
     def template(self) -> Any:
@@ -61,12 +69,22 @@ class SegmentPolicy(BanditPolicy):
         if found is None:
             problem = replace(self._problem_of(number), horizon=length)
             like = self._template(length, 0) if number else self.first
-            with self._setting_up(problem):
+            with watched_calls(f"setting up for {problem.domain!r}"):
                 found = super()._epoch_in(problem, like) if number else self._epoch_after(like, problem)
             self._templates = {**self._templates, (number, length): found}
         return found
 
     # ------------------------------------------------------------------ streams
+
+    def key(self, segment: Any) -> Segment:
+        """Return a segment as `numbers` has it; refuse what is none."""
+        if segment is None:
+            raise TypeError("segment is missing: say whom the action is for, as in ask(segment=...)")
+        return self.segments.key(segment)
+
+    def admit(self, name: str) -> None:
+        """Refuse the stream of a segment beyond the number that there may be."""
+        self.check_room([self.segment_named(name)])
 
     def check_room(self, segments: list[Segment]) -> None:
         """Refuse segments that were not named, beyond the limit; those that were have their room."""
@@ -116,7 +134,7 @@ class SegmentPolicy(BanditPolicy):
         """Begin the stream of a segment, by its name as `name_of` writes it."""
         segment = self.segment_named(name)
         hierarchy = self.hierarchy
-        found = self.streams[stream] = Stream(self._epoch(stream, segment, None, 0))
+        found = self.streams[stream] = Stream(self._epoch(stream, segment, next_length(self.horizon, 0)))
         hierarchy.join(self.segments.row(segment), self._member(stream), stream)
         self.names = [*self.names[:stream], segment]
         self.numbers = {one: place for place, one in enumerate(self.names) if one is not None}
@@ -126,42 +144,40 @@ class SegmentPolicy(BanditPolicy):
         """Return the segment that `name_of` has written."""
         return self.segments.key(segment_of(json.loads(name)))
 
-    @staticmethod
-    def name_of(segment: Any) -> str:
+    def name_of(self, segment: Any) -> str:
         """Return a segment as a text."""
         return json.dumps(plain_segment(segment))
 
-    def _epoch(self, stream: int, segment: Any, previous: Epoch | None, planned: int, number: int = 0) -> Epoch:
-        """Return an epoch of a segment, in one of the sets."""
-        length = next_length(self.horizon, planned)
+    def _epoch(
+        self,
+        stream: int,
+        segment: Any,
+        length: int,
+        number: int = 0,
+        after: Callable[[Epoch], None] = lambda epoch: None,
+    ) -> Epoch:
+        """Return an epoch of a segment in one of the sets, `after` which others are asked."""
         like = self._template(length, number)
         problem = replace(self._problem_of(number), horizon=length)
         epoch = Epoch(problem, like.plan, self.source, like=like.explorer)
-        if previous is not None:
-            epoch.follow(previous)
-        return self._among_others(epoch, stream, segment, length)
-
-    def _among_others(self, epoch: Epoch, stream: int, segment: Any, length: int) -> Epoch:
+        after(epoch)
         epoch.explorer.ask_others = partial(self._said_of, stream, segment, length)
         return epoch
 
     def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
-        number = len(self.problems) - 1
-        epoch = self._epoch(stream, self.names[stream], previous, previous.end, number)
+        length, number = next_length(self.horizon, previous.end), len(self.problems) - 1
+        epoch = self._epoch(stream, self.names[stream], length, number, lambda one: one.follow(previous))
         self.hierarchy.replace(stream, epoch.explorer.belief)
         return epoch
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
-        return self._epoch(stream, self.names[stream], None, before, number)
+        return self._epoch(stream, self.names[stream], next_length(self.horizon, before), number)
 
     def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
         if stream is None:
             return super()._epoch_in(problem, at)
-        length, number = at.plan.horizon, len(self.problems) - 1
-        like = self._template(length, number)
-        epoch = Epoch(replace(problem, horizon=length), like.plan, self.source, like=like.explorer)
-        epoch.take_over(at, number)
-        return self._among_others(epoch, stream, self.names[stream], length)
+        number = len(self.problems) - 1
+        return self._epoch(stream, self.names[stream], at.plan.horizon, number, lambda one: one.take_over(at, number))
 
     def _follow_sets(self, stream: int, mine: Stream) -> None:
         super()._follow_sets(stream, mine)
@@ -211,7 +227,7 @@ class SegmentPolicy(BanditPolicy):
     def _said_of(self, number: int, segment: Any, length: int) -> tuple[Prior, ModelSettings] | None:
         """Return what other segments say of one, and what holds for it among them."""
         template: Any = self._template(length, len(self.problems) - 1).explorer.belief
-        count, sizes = max(number + 1, len(self.names)), self.sizes()
+        count, sizes = max(number + 1, len(self.names)), self._passed()
         asked = int(sizes.sum())
         if number == len(self.names):  # it is being opened
             prior = self.hierarchy.prior(-1, self.segments.row(segment), sizes)
@@ -222,44 +238,51 @@ class SegmentPolicy(BanditPolicy):
         share = 1.0 if self.horizon is None else (mine + _BEFORE) / (asked + _BEFORE * count)
         return prior, template.settings.among(count, asked, share, variance)
 
-    def sizes(self) -> Floats:
+    def _passed(self) -> Floats:
         """Events of the rounds that have begun, of each segment that has joined; none of one that is about to."""
-        sizes, count = np.zeros(self.hierarchy.count), len(self.names)
-        sizes[:count] = np.fromiter(map(_PASSED, map(self.streams.__getitem__, range(count))), np.float64, count)
-        return sizes
+        passed, count = np.zeros(self.hierarchy.count), len(self.names)
+        passed[:count] = np.fromiter(map(_PASSED, map(self.streams.__getitem__, range(count))), np.float64, count)
+        return passed
 
-    def informed_belief(self, stream: int) -> Belief:
-        """Return what is believed of a segment, by the epoch that has learned most, with what others say now.
+    def sizes(self, asked: Callable[[int], int]) -> dict[Segment, int]:
+        """Return how many events each segment has, by how many were `asked` of each stream."""
+        return {segment: asked(stream) for segment, stream in self.numbers.items()}
 
-        A copy takes them as its prior: what is played and learned does not depend on who has looked.
+    # ------------------------------------------------------------------ what is known
+
+    def belief_of(self, segment: Segment) -> Belief:
+        """Return what is believed of a segment, with what others say now; of one that was never asked for, just that.
+
+        A copy takes that as its prior: what is played and learned does not depend on who has looked.
         """
+        belief: Belief
+        stream = self.numbers.get(segment)
+        if stream is None:
+            belief = self.template.fresh_copy()
+            belief.use_prior(self.hierarchy.prior(-1, self.segments.row(segment), self._passed()), belief.settings)
+            return belief
         explorer: Any = (self.informed(stream) or self.in_newest_set(self.current(stream), stream)).explorer
         said = explorer.ask_others()  # first: asking settles how the segment's own numbers count
-        belief: Belief = copy.copy(explorer.belief)
+        belief = copy.copy(explorer.belief)
         if said is not None:
             belief.use_prior(*said)
         return belief
 
-    # ------------------------------------------------------------------ how many events each has
-
-    def counts(self, asked: Callable[[int], int]) -> dict[Segment, int]:
-        """Return how many events each segment has, by how many were `asked` of each stream."""
-        return {segment: asked(stream) for segment, stream in self.numbers.items()}
-
-    @property
-    def shared_rounds(self) -> int:
-        """Rounds that were learned from which segments share."""
+    def shared_rounds(self, segment: Segment) -> int:
+        """Rounds that were learned from which a segment shares with others."""
         return 0
 
-    def shares(self, segment: Segment) -> bool:
-        """Whether a segment is asked for in rounds that it shares with others."""
-        return False
+    def recommended(self, segment: Any, sizes: dict[Segment, int]) -> Recommendation:
+        """Return the decision to take home for a segment, or for all together, who have so many events."""
+        if segment is not None:
+            key = self.key(segment)
+            return for_segment(self.belief_of(key), self.problem, self.shared_rounds(key))
+        beliefs = {one: (self.belief_of(one), self.shared_rounds(one)) for one in self.numbers}
+        return for_all(beliefs, sizes, self.hierarchy, self.template, self.problem)
 
-    def unseen_belief(self, segment: Segment) -> Belief:
-        """Return what others say of a segment that was never asked for."""
-        unseen: Belief = self.template.fresh_copy()
-        unseen.use_prior(self.hierarchy.prior(-1, self.segments.row(segment), self.sizes()), unseen.settings)
-        return unseen
+    def point(self) -> Floats:
+        """Refuse: there is one of each segment."""
+        raise ValueError("each segment plays around a point of its own: recommend(segment=...) says what is best")
 
 
 class _InLaterSet:

@@ -9,54 +9,31 @@ from sottovoce._arrays import Integers
 from sottovoce.models import Segment, Segments
 
 
-def missing_segment() -> TypeError:
-    """Return what is wrong with a call that says nobody."""
-    return TypeError("segment is missing: say whom the action is for, as in ask(segment=...)")
-
-
 def are_several(segment: Any) -> bool:
-    """Whether segments are given one by one: as a list, an array, or lists of levels by factor.
+    """Whether segments are given one by one: as a list or an array.
 
     Examples
     --------
     >>> are_several("phone"), are_several(("phone", "it")), are_several(["phone", "desktop"])
     (False, False, True)
     """
-    if isinstance(segment, Mapping):
-        return any(are_several(one) for one in segment.values())
-    return isinstance(segment, list | np.ndarray) or (hasattr(segment, "__array__") and np.ndim(segment) > 0)
+    return isinstance(segment, list) or (hasattr(segment, "__array__") and np.ndim(segment) > 0)
 
 
 def several(segment: Any) -> Sequence[Any]:
-    """Return segments that were given as a list, an array, or lists of levels by factor.
-
-    Examples
-    --------
-    >>> several({"device": ["phone", "desktop"], "country": ["it", "de"]})
-    [{'device': 'phone', 'country': 'it'}, {'device': 'desktop', 'country': 'de'}]
-    """
-    if not isinstance(segment, Mapping):
-        return segment.tolist() if hasattr(segment, "tolist") else list(segment)
-    columns = {name: list(one) for name, one in segment.items()}
-    lengths = {len(one) for one in columns.values()}
-    if len(lengths) > 1:
-        raise ValueError(f"segment must have as many levels of each factor, got {sorted(lengths)}")
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    """Return segments that were given as a list or an array."""
+    return segment.tolist() if hasattr(segment, "tolist") else list(segment)
 
 
-def segments_of_block(segments: Segments, size: int | None, segment: Any) -> tuple[list[Segment], Integers]:
+def segments_of_block(key: Callable[[Any], Segment], size: int, segment: Any) -> tuple[list[Segment], Integers]:
     """Return the segments of a block, in the order of their first events, and which one each event has."""
-    if not are_several(segment):
-        if segment is None:
-            raise missing_segment()
-        return [segments.key(segment)], np.zeros(1 if size is None else size, dtype=np.int64)
     given = several(segment)
-    if size is not None and len(given) != size:
+    if len(given) != size:
         raise ValueError(f"segment must be one, or one for each of the size={size} actions, got {len(given)}")
     if not given:
         raise ValueError("segment must name at least one: it is an empty list")
     places: dict[Segment, int] = {}
-    index = np.array([places.setdefault(segments.key(one), len(places)) for one in given], dtype=np.int64)
+    index = np.array([places.setdefault(key(one), len(places)) for one in given], dtype=np.int64)
     return list(places), index
 
 

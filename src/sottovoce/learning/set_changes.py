@@ -7,12 +7,15 @@ by whoever knows their names, which later sets do.
 Tests: tests/learning/test_set_changes.py.
 """
 
-from collections.abc import Callable, Sequence
+import json
+import lzma
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, Self
 
-from sottovoce._records import Record
+import numpy as np
+
+from sottovoce._records import MOST_BYTES, DamagedRecord, Record
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import as_stored, build, fingerprint, same_answers, specify
 from sottovoce.learning.configuration import BanditConfiguration
@@ -62,86 +65,34 @@ class SetChange:
         )
 
 
-_MANY = 64  # names that are stored as references, where the set before has them
-_REFERENCES = "names of the set before"
-
-
-def one_more(stored: Sequence[Record], record: Record) -> list[Record]:
-    """Return records of sets with one more, whose long lists of names refer to those of the set before.
-
-    A large catalogue that changes often is so stored once, and not once for each change.
-
-    Parameters
-    ----------
-    stored
-        Of the sets that took the place of the first, as they are stored.
-    record
-        As `SetChange.to_record` returns it.
-    """
-    known = _long_lists(written_out(stored)[-1]) if stored else []
-    place = {name: at for at, name in enumerate(known)}
-
-    def shorter(names: list[str]) -> Any:
-        pieces: list[Any] = []
-        for name in names:
-            at = place.get(name)
-            if at is None:
-                pieces.append(name)
-            elif pieces and isinstance(pieces[-1], list) and pieces[-1][1] == at:
-                pieces[-1][1] = at + 1
-            else:
-                pieces.append([at, at + 1])
-        return {_REFERENCES: pieces}
-
-    return [*stored, _walked(record, lambda value: shorter(value) if _is_long(value) else value)]
-
-
-def written_out(stored: Sequence[Record]) -> list[Record]:
-    """Return records of sets, each with all of its names.
+def sets_in(common: Record) -> list[Record]:
+    """Return records of the sets that took the place of the first, from what all streams of a study have in common.
 
     Examples
     --------
-    >>> names = [f"item {i}" for i in range(100)]
-    >>> stored = one_more(one_more([], {"labels": names}), {"labels": ["new", *names[20:]]})
-    >>> stored[-1]
-    {'labels': {'names of the set before': ['new', [20, 100]]}}
-    >>> written_out(stored)[-1] == {"labels": ["new", *names[20:]]}
-    True
+    >>> sets_in(with_set(with_set({}, {"domain": 1}), {"domain": 2}))
+    [{'domain': 1}, {'domain': 2}]
     """
-    found: list[Record] = []
-    for record in stored:
-        known = _long_lists(found[-1]) if found else []
-
-        def whole(value: Any, known: list[str] = known) -> Any:
-            if not isinstance(value, dict) or _REFERENCES not in value:
-                return value
-            pieces = value[_REFERENCES]
-            return list(chain.from_iterable([one] if isinstance(one, str) else known[slice(*one)] for one in pieces))
-
-        found.append(_walked(record, whole))
-    return found
+    if "sets" not in common:
+        return []
+    try:
+        return list(json.loads(lzma.LZMADecompressor().decompress(bytes(common["sets"]), MOST_BYTES)))
+    except lzma.LZMAError:
+        raise DamagedRecord("the sets that a study has changed to cannot be read") from None
 
 
-def _is_long(value: Any) -> bool:
-    return isinstance(value, list) and len(value) >= _MANY and set(map(type, value)) == {str}
+def with_set(common: Record, record: Record) -> Record:
+    """Return what is in common with one more set: names that it shares with those before take next to no room.
 
-
-def _long_lists(value: Any) -> list[str]:
-    """Return the names of all long lists of them in plain data, one list after the other."""
-    if _is_long(value):
-        return list(value)
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return list(chain.from_iterable(map(_long_lists, inner)))
-
-
-def _walked(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return plain data with parts of it changed, the outer ones first."""
-    changed = change(value)
-    if changed is not value or _is_long(value):
-        return changed
-    if isinstance(value, dict):
-        return {name: _walked(one, change) for name, one in value.items()}
-    return [_walked(one, change) for one in value] if isinstance(value, list) else value
+    Parameters
+    ----------
+    common
+        As it is stored.
+    record
+        As `SetChange.to_record` returns it.
+    """
+    sets = json.dumps([*sets_in(common), record]).encode()
+    return {"sets": np.frombuffer(lzma.compress(sets), dtype=np.uint8)}
 
 
 def problem_after(problem: Problem, change: SetChange) -> Problem:
@@ -158,7 +109,7 @@ def problem_after(problem: Problem, change: SetChange) -> Problem:
 def problems_of(first: Problem, common: Record) -> list[Problem]:
     """Return the problems with each of the sets that a study has had; all but the first are stored as common to all."""
     problems = [first]
-    for record in written_out(common.get("sets", ())):
+    for record in sets_in(common):
         problems.append(problem_after(problems[-1], SetChange.from_record(record)))
     return problems
 

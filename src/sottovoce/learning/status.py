@@ -1,7 +1,7 @@
 """What a study shows of itself: counts and released values only."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,59 +9,11 @@ from numpy.typing import NDArray
 
 from sottovoce._printed import Part, Printed
 from sottovoce.domains.naming import as_plain, in_words
+from sottovoce.learning.outstanding import WaitingRound, waiting_round
 from sottovoce.learning.segment_requests import segment_of
 from sottovoce.models import FitCheck, Segment, segment_text
 
 _SHOWN = 8  # segments, in print
-
-
-@dataclass(frozen=True)
-class FirstOpenRound:
-    """What the first open round waits for: rounds close in order, so all later ones wait for it.
-
-    Attributes
-    ----------
-    round
-        Its number, from 0.
-    outstanding, wanted
-        Losses that it waits for, of so many that it wants in all.
-    not_asked
-        Its actions that are not handed out yet.
-    positions_left, seconds_left
-        How many more events are asked, or seconds pass, until it closes without them: from its last action on. None
-        where it waits for ever.
-
-    Examples
-    --------
-    >>> print(FirstOpenRound(round=7, outstanding=3, wanted=12, not_asked=0, positions_left=950, seconds_left=None))
-    round 7 waits for 3 of 12 losses; it closes without them once 950 more events are asked
-    """
-
-    round: int
-    outstanding: int
-    wanted: int
-    not_asked: int
-    positions_left: int | None
-    seconds_left: float | None
-
-    def __str__(self) -> str:
-        if not self.outstanding and not self.not_asked:
-            return f"round {self.round} has all of its losses, and is about to close"
-        if not self.outstanding:
-            return f"round {self.round} waits for no loss: {self.not_asked:,} of its actions are still to be asked"
-        start = f"round {self.round} waits for {self.outstanding:,} of {self.wanted:,} losses"
-        if self.not_asked:
-            return f"{start}; {self.not_asked:,} of its actions are still to be asked"
-        ways = []
-        if self.positions_left is not None:
-            ways.append(
-                f"once {self.positions_left:,} more events are asked" if self.positions_left else "with the next ask"
-            )
-        if self.seconds_left is not None:
-            ways.append(f"in {self.seconds_left:,.0f} seconds")
-        if ways:
-            return f"{start}; it closes without them {' or '.join(ways)}"
-        return f"{start}, for ever: tell or forget them, or set a patience"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +44,7 @@ class Status(Printed):
         How many events are asked, and how many seconds pass, before a full round closes without the losses it lacks;
         None for ever.
     waiting
-        What the first open round waits for: see `FirstOpenRound`; None if no round is open.
+        What the first open round waits for: see `WaitingRound`; None if no round is open.
     fit_check
         How well what was released fits the model of the losses; None if the plan has none, or nothing was released.
     segments
@@ -114,24 +66,21 @@ class Status(Printed):
     erasure_pending: int
     patience: int | None
     deadline: float | None
-    waiting: FirstOpenRound | None
+    waiting: WaitingRound | None
     fit_check: FitCheck | None = None
     chosen: Any = None
     segments: tuple[tuple[Segment, int], ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        waiting = None if self.waiting is None else asdict(self.waiting)
-        fit_check = None if self.fit_check is None else self.fit_check.to_dict()
-        segments = plain.pop("segments")
-        if segments is not None:
-            plain["segments"] = [{"segment": as_plain(one), "events": events} for one, events in segments]
-        return plain | {
+        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {
             "point": self.point.tolist(),
-            "waiting": waiting,
-            "fit_check": fit_check,
+            "waiting": None if self.waiting is None else as_plain(self.waiting._asdict()),
+            "fit_check": None if self.fit_check is None else self.fit_check.to_dict(),
             "chosen": as_plain(self.chosen),
+            "segments": None
+            if self.segments is None
+            else [{"segment": as_plain(one), "events": events} for one, events in self.segments],
         }
 
     @classmethod
@@ -143,10 +92,10 @@ class Status(Printed):
         plain
             What it returned.
         """
-        waiting, fit_check, segments = plain["waiting"], plain["fit_check"], plain.get("segments")
+        waiting, fit_check, segments = plain["waiting"], plain["fit_check"], plain["segments"]
         read = {
             "point": np.array(plain["point"], dtype=np.float64),
-            "waiting": None if waiting is None else FirstOpenRound(**waiting),
+            "waiting": None if waiting is None else waiting_round(waiting),
             "fit_check": None if fit_check is None else FitCheck(**fit_check),
             "segments": None
             if segments is None

@@ -121,8 +121,8 @@ def _each(optimizer: Any, segment: Any, found: Any) -> list[tuple[Recommendation
     if not _for_all(optimizer, segment):
         size = optimizer.asked if segment is None else optimizer.sizes.get(optimizer.segments.key(segment), 0)
         return [(found, size, 1.0)]
-    whole = sum(found.sizes.values())
-    return [(one, found.sizes[name], whole / max(1, found.sizes[name])) for name, one in found.segments.items()]
+    whole = sum(one.events for one in found.segments.values())
+    return [(one, one.events, whole / max(1, one.events)) for one in found.segments.values()]
 
 
 def _unknown(each: list[Recommendation]) -> str:

@@ -184,61 +184,6 @@ class Decisions:
         return tuple(chosen[one] for one in self.index.tolist())
 
 
-class OfSeveralSets:
-    """Decisions of a block during which the set has changed: rows of different lengths, about different things.
-
-    Parameters
-    ----------
-    parts
-        Decisions of each set, in order: rows, or `Decisions`.
-    domains
-        The sets, where they are at hand.
-
-    Examples
-    --------
-    >>> block = OfSeveralSets([np.eye(2)[:1], np.eye(3)[2:]])
-    >>> len(block), [row.tolist() for row in block.shared()]
-    (2, [[1.0, 0.0], [0.0, 0.0, 1.0]])
-    """
-
-    def __init__(self, parts: Sequence[Any], domains: Sequence[Domain] | None = None) -> None:
-        self._parts, self._domains = parts, domains
-
-    def domains(self) -> list[Domain]:
-        """Return the set of each event, where sets are at hand."""
-        sets = zip(self._parts, self._domains or (), strict=False)
-        return [domain for part, domain in sets for _ in range(len(part))]
-
-    def __reduce__(self) -> Any:
-        return OfSeveralSets, (self._parts,)  # sets may hold functions, which cannot be pickled
-
-    def __len__(self) -> int:
-        return sum(map(len, self._parts))
-
-    def shared(self) -> list[Floats]:
-        """Return a row for each event."""
-        rows = [part.shared() if isinstance(part, Decisions) else list(part) for part in self._parts]
-        return [row for part in rows for row in part]
-
-    @property
-    def chosen(self) -> tuple[Integers, ...]:
-        """What each event's decision chooses, by coordinates of its own set."""
-        parts = [part.chosen if isinstance(part, Decisions) else indices_of(part) for part in self._parts]
-        return tuple(one for part in parts for one in part)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """There is none: say so to whoever wants rows."""
-        raise ValueError(
-            "the set has changed within this block, and its decisions have no coordinates in common: go through its "
-            "actions one by one, or read `chosen`"
-        )
-
-    def written(self) -> Floats:
-        """Refuse as well."""
-        return np.empty(self.shape)
-
-
 def said_of(decisions: Any, domain: Domain) -> list[Any]:
     """Return what each of several decisions is in the names of a domain.
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from sottovoce._records import Record, part, unpack
 from sottovoce.domains.specification import build
-from sottovoce.learning.set_changes import written_out
+from sottovoce.learning.set_changes import sets_in
 from sottovoce.models import promises_in
 from sottovoce.privacy.guarantees import guarantee_from_dict
 from sottovoce.privacy.promise import UNSPENT, spent_words
@@ -125,7 +125,7 @@ def _entry(name: str, record: Record, common: Record | None, counts: BookCounts)
     made, simulated = part(record, "configuration"), bool(record["simulated"])
     guarantee = guarantee_from_dict(made["privacy"])
     private = bool(guarantee.private) and not simulated
-    prior, sets = part(made, "prior"), written_out(common["sets"]) if common and common["sets"] else ()
+    prior, sets = part(made, "prior"), sets_in(common or {})
     bare = private and bool(prior) and not all(one.private for one in promises_in(prior))
     return StudyEntry(
         **vars(counts),

@@ -9,7 +9,6 @@ import numpy as np
 from sottovoce._records import Record, part
 from sottovoce.domains.naming import as_plain
 from sottovoce.learning.policy import BanditPolicy
-from sottovoce.learning.segment_policy import SegmentPolicy
 from sottovoce.learning.status import Status
 from sottovoce.models import Posterior
 from sottovoce.rounds.round import Release
@@ -29,8 +28,7 @@ def exported(study: Any, status: Status, made: Record, store: SqlStore, policy: 
     public weights behind them; of a study with segments, each says whose it is. `labels` are the names of a point's
     coordinates, in their order, or None.
     """
-    numbers = policy.numbers if isinstance(policy, SegmentPolicy) else {}
-    segments = {stream: {"segment": _plain(one)} for one, stream in numbers.items()}
+    segments = {stream: {"segment": _plain(one)} for one, stream in policy.numbers.items() if one is not None}
     streams = [(stream, segments.get(stream, {})) for stream in policy.streams]
     domain = study.domain
     return {
@@ -44,7 +42,7 @@ def exported(study: Any, status: Status, made: Record, store: SqlStore, policy: 
         "epochs": [
             {**whose, "epoch": number, "first_event": before, "plan": _plain(plan.to_dict())}
             for stream, whose in streams
-            for number, (before, _, plan) in enumerate(policy.stream(stream).planned)
+            for number, ((before, _), plan) in enumerate(policy.stream(stream).planned.items())
         ],
         "rounds": [
             {**whose, **_round(release, policy)} for stream, whose in streams for release in store.releases(stream, 0)
@@ -86,7 +84,7 @@ def _configuration(made: Record, waiting: tuple[int | None, float | None]) -> di
 
 def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
     one = release.round
-    planned, problem = [tuple(place) for *place, _ in policy.stream(one.stream).planned], policy.problem_of(one)
+    planned, problem = list(policy.stream(one.stream).planned), policy.problem_of(one)
     placement = problem.placement(policy.plan_of(one).position)
     state = "dropped" if release.dropped else "unreleased" if release.numbers is None else "released"
     found = {

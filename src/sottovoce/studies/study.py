@@ -18,8 +18,8 @@ from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageError, StudyNotFound
 from sottovoce.learning.outstanding import Outstanding
 from sottovoce.learning.patience import patience_for
-from sottovoce.learning.set_changes import SetChange, one_more, written_out
-from sottovoce.learning.status import FirstOpenRound, Status
+from sottovoce.learning.set_changes import SetChange, sets_in, with_set
+from sottovoce.learning.status import Status
 from sottovoce.optimizer import Optimizer
 from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
@@ -284,12 +284,12 @@ class Study(Optimizer):
 
     def _note_change(self, change: SetChange) -> None:
         record = change.to_record()
-        self._store.amend(lambda common: {"sets": one_more(common.get("sets", ()), record)})
+        self._store.amend(partial(with_set, record=record))
         self._read_changes()
 
     def _read_changes(self) -> None:
         policy, seen = self._policy, self._store.changes
-        for record in written_out(self._store.common.get("sets", ()))[len(policy.problems) - 1 :]:
+        for record in sets_in(self._store.common)[len(policy.problems) - 1 :]:
             policy.change(SetChange.from_record(record))
         policy.seen_changes = seen
 
@@ -328,8 +328,7 @@ class Study(Optimizer):
     @property
     def patience(self) -> int | None:  # type: ignore[override]
         """How many later positions, of all segments, a full round waits for its losses; None for ever."""
-        planned = self._policy.planned if self.segments is None else self.asked
-        return patience_for(in_words(self._store.settings()[0]), horizon=self.horizon, planned=planned)
+        return patience_for(in_words(self._store.settings()[0]), self.horizon, self.asked)
 
     @property
     def deadline(self) -> float | None:  # type: ignore[override]
@@ -362,23 +361,14 @@ class Study(Optimizer):
             self._store.erase(),
             self.patience,
             self.deadline,
-            self._first_waiting(),
+            next((waiting for _, waiting in self._waiting_rounds()), None),
             None if self.segments is not None or not counts.released else self._fit_check(None),
             None if self.domain.labels is None else self.domain.chosen(point),
             None if self.segments is None else tuple(self.sizes.items()),
         )
 
-    def _first_waiting(self) -> FirstOpenRound | None:
-        """Return what the first open round waits for: all later ones wait for it."""
-        for one in self._store.open_rounds():
-            left = seconds = None
-            if one.full_at is not None and self.patience is not None:
-                left = max(0, one.full_at + self.patience - self.asked)
-            if one.full_time is not None and self.deadline is not None:
-                seconds = max(0.0, one.full_time + self.deadline - self._base.now())
-            wanted = one.told + one.missing + one.waiting + one.round.size - one.asked
-            return FirstOpenRound(one.round.number, one.waiting, wanted, one.round.size - one.asked, left, seconds)
-        return None
+    def _now(self) -> float:
+        return self._base.now()
 
     def history(self, *, most: int = 2_000, segment: Any = None) -> History:
         """Return what was released, round after round, and how often the world was seen to change; see `History`.

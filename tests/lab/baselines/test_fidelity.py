@@ -38,7 +38,6 @@ def test_garber_kretzu_plays_the_leader_of_two_blocks_ago():
         learner.tell(actions.ids, losses)
         total = total + 3 / plan.radius * (losses - MIDDLE) @ directions
         leaders.append(project_ball(-plan.step * total, 1.0))
-    assert learner.oracle_calls <= horizon
     assert np.linalg.norm(leaders[-1]) > 0.1  # it was not all at the centre
 
 

@@ -10,7 +10,6 @@ class Steadfast:
     """Plays one point for ever, in rounds of a given size."""
 
     plan = "no plan"
-    oracle_calls = 0
     privacy = SimpleNamespace(headline="no privacy: NOT PRIVATE", simulated=False)
 
     def __init__(self, domain, point, horizon, batch):

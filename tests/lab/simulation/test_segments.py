@@ -110,29 +110,9 @@ def test_shares_and_names_are_checked():
         Bare(ball, sv.Segments(limit=3), [], 4, 0)
 
 
-def test_minimising_with_segments_asks_each_event_for_its_segment_once_and_in_order():
-    asked, told = [], []
-
-    def segment_of(event):
-        asked.append(event)
-        return ("a", "b", "b")[event % 3]
-
-    def loss(x, segment):
-        told.append(segment)
-        return float(x[0]) if segment == "a" else float(x[1])
-
-    options = {"horizon": 300, "loss_range": (0, 1), "privacy": sv.NoPrivacy(), "losses": "linear", "seed": 1}
-    simplex = sv.domains.Simplex(3)
-    found = sv.minimize(loss, simplex, segments=["a", "b"], segment_of=segment_of, **options)
-    assert asked == list(range(300))
-    assert told == [("a", "b", "b")[event % 3] for event in range(300)]
-    assert found.optimizer.sizes == {"a": 100, "b": 200}
-    assert found.optimizer.recommend(segment="a").x[0] == 0.0
-    assert found.optimizer.recommend(segment="b").x[1] == 0.0
-    with pytest.raises(TypeError, match="go together"):
-        sv.minimize(loss, simplex, segments=["a", "b"], **options)
-    with pytest.raises(TypeError, match="go together"):
-        sv.minimize(loss, simplex, segment_of=segment_of, **options)
+def test_a_function_to_minimise_has_no_segments():
+    with pytest.raises(TypeError, match="a function has none"):
+        sv.minimize(sum, sv.domains.Simplex(2), segments=["a"], horizon=9, loss_range=(0, 1), privacy=sv.NoPrivacy())
 
 
 def test_whoever_plays_the_best_decision_for_all_loses_in_each_segment_what_that_loses(steadfast):

@@ -7,7 +7,6 @@ from interrupting import NoNoise
 from watching import watch_releases
 
 import sottovoce as sv
-from children import is_refused_after_a_fork
 from sampling import every
 
 
@@ -41,16 +40,6 @@ def test_another_loss_moves_one_sum_and_its_squares_until_decisions_change(event
     assert difference.sum() <= 2 ** family().plan.bits
 
 
-def test_the_ledger_is_charged_once_whatever_the_number_of_segments(tmp_path):
-    ledger = sv.Ledger(sv.PureDP(1.5), path=tmp_path / "ledger.json")
-    optimizer = family(noise=None, ledger=ledger, name="shop")
-    for name in PEOPLE:
-        optimizer.tell(optimizer.ask(segment=name).id, 0.5)
-    assert len(ledger.entries) == 1
-    with pytest.raises(sv.errors.LedgerExceeded):
-        family(noise=None, ledger=ledger, name="another")
-
-
 def test_the_statement_says_that_the_segment_is_public_and_noise_is_that_of_one_optimizer():
     alone, together = family(segments=None, noise=None), family(noise=None)
     assert together.plan.noise == alone.plan.noise
@@ -70,27 +59,3 @@ def test_no_loss_is_shown_anywhere():
     with pytest.raises(sv.errors.InvalidLoss) as caught:
         optimizer.tell(optimizer.ask(segment="phone").id, float("inf"))
     assert "inf" not in str(caught.value).replace("infin", "")
-
-
-def test_a_forked_child_is_refused():
-    optimizer = family(noise=None)
-    actions = optimizer.ask(segment=PEOPLE * 30)
-    optimizer.tell(actions.ids, np.full(90, 0.5))
-    for call in (
-        lambda: optimizer.ask(segment="phone"),
-        lambda: optimizer.ask(segment=["phone", "desktop"]),
-        lambda: optimizer.tell(int(actions.ids[0]), 0.5),
-        lambda: optimizer.tell(actions.ids, np.full(90, 0.5)),
-        lambda: optimizer.forget(actions.ids),
-        *(optimizer.recommend, lambda: optimizer.recommend(segment="phone"), optimizer.outstanding),
-    ):
-        assert is_refused_after_a_fork(call)
-
-
-def test_local_privacy_takes_reports_by_segment():
-    optimizer = family(privacy=sv.LocalDP(1.0), noise=None)
-    actions = optimizer.ask(segment=PEOPLE * 40)
-    with pytest.raises(sv.errors.WrongReport):
-        optimizer.tell(actions.ids, np.zeros(120))
-    optimizer.tell(actions.ids, report=sv.local.privatise(np.zeros(120), optimizer.channel))
-    assert len(optimizer.outstanding()) == 0

@@ -40,13 +40,10 @@ class PublicNames:
         What is read: values, and methods that are called without arguments (of each segment, where there are some).
     acts
         What is done: the calls of which runs consist, and those that make or end it.
-    unsettled
-        Of the looks, those that looking itself may change, such as counters of work.
     """
 
     looks: tuple[str, ...]
     acts: tuple[str, ...]
-    unsettled: tuple[str, ...] = ()
 
 
 _DECIDING = (
@@ -57,24 +54,21 @@ _DECIDING = (
         "enough",
         "horizon",
         "loss_range",
-        "oracle_calls",
         "outstanding",
         "plan",
         "point",
     ),
-    *("posterior", "privacy", "recommend", "remaining", "round", "seed", "segments", "setup_oracle_calls", "sizes"),
+    *("posterior", "privacy", "recommend", "remaining", "round", "seed", "segments", "sizes"),
 )
-_WORK = ("oracle_calls",)
 _ASKED = ("ask", "ask_round", "erase_people", "tell", "forget", "forecast", "change")
 # A forecast follows from the posterior, and takes seconds.
 _WAITING = ("asked", "deadline", "fit_check", "patience", "repeat")
 
 PUBLIC = {
-    "PrivateBandit": PublicNames((*_DECIDING, *_WAITING), _ASKED, _WORK),
+    "PrivateBandit": PublicNames((*_DECIDING, *_WAITING), _ASKED),
     "Study": PublicNames(
         (*_DECIDING, *_WAITING, "history", "created", "export", "name", "statement", "status", "verify"),
         (*_ASKED, "keyed_hash", "tell_each", "open", "close", "tend", "report"),
-        _WORK,
     ),
     "PrivateEvaluations": PublicNames(
         (
@@ -124,8 +118,6 @@ def look(subject: Any, *, segments: Iterable[Any] = ()) -> dict[str, Any]:
         seen[name] = _read(subject, name)
         whose = segments if _by_segment(subject, name) else ()
         seen |= {f"{name} of {one}": _read(subject, name, segment=one) for one in whose}
-    if "setup_oracle_calls" in seen:  # done before any loss, and not again if another run has done it
-        seen["oracle_calls"] -= seen.pop("setup_oracle_calls")
     return seen
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.auditing.playing.public_views import look, plain, public_names
+from sottovoce.auditing.playing.public_views import look, plain
 from sottovoce.learning import PrivateBandit
 from sottovoce.learning.actions import Action, Actions
 from sottovoce.privacy import LocalDP, PrivacyStatement, local
@@ -72,7 +72,7 @@ class Harness:
     def __init__(self, optimizer: Any, *, people: int = 0, changes: Sequence[tuple[int, Any]] = ()) -> None:
         self._optimizer, self.loss_range, self.people = optimizer, optimizer.loss_range, people
         self._changes, self._asked = list(changes), 0
-        self.unsettled, self.own = (*public_names(optimizer).unsettled, "beliefs"), dict[Any, str]()
+        self.unsettled, self.own = ("beliefs",), dict[Any, str]()
         self.released: list[Floats] = []
         self._widths: dict[Any, int] = {}  # by id: of how many items a decision is
         declared = getattr(optimizer, "segments", None)

@@ -11,6 +11,7 @@ from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains.naming import in_words
+from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.lab.simulation.environment import Environment
 from sottovoce.lab.simulation.run import Run, RunDetails
 from sottovoce.lab.simulation.segmented import SegmentedEnvironment
@@ -78,11 +79,11 @@ def simulate(
     _check(optimizer, environment)
     total = _events_to_play(optimizer, events)
     marks = _marks(total, whole("record", record, least=2))
-    started = time.perf_counter()
+    started, calls = time.perf_counter(), calls_of_this_thread()
     with single_threaded():
         scores = _play(optimizer, environment, total, marks, progress)
-    seconds = time.perf_counter() - started
-    return _run(optimizer, environment, scores, total, seconds)
+    seconds, calls = time.perf_counter() - started, calls_of_this_thread() - calls
+    return _run(optimizer, environment, scores, total, seconds, calls)
 
 
 def _check(optimizer: Any, environment: Any) -> None:
@@ -162,7 +163,7 @@ def decision_of(optimizer: Any) -> Vector | None:
     return getattr(optimizer, "point", None)
 
 
-def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: int, seconds: float) -> Run:
+def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: int, seconds: float, calls: int) -> Run:
     events = np.array([score.events for score in scores], dtype=np.int64)
     best = environment.best(events) if scores else np.zeros(0)
     privacy, fit_check = optimizer.privacy, getattr(optimizer, "fit_check", lambda: None)()
@@ -184,7 +185,7 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             simulated_noise=bool(privacy.simulated),
             seed=getattr(optimizer, "seed", None),
             rounds=int(optimizer.round),
-            oracle_calls=int(optimizer.oracle_calls),
+            oracle_calls=calls,
             seconds=seconds,
             horizon=total,
             certificate=environment.certificate(int(events[-1])) if scores else 0.0,
@@ -192,7 +193,6 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             plan_rows=tuple(getattr(optimizer.plan, "rows", ())),
             privacy_rows=tuple(getattr(privacy, "rows", ())),
             caution="" if fit_check is None else fit_check.caution,
-            setup_oracle_calls=int(getattr(optimizer, "setup_oracle_calls", 0)),
             decision=in_words(optimizer.domain.chosen(point)) if named else "",
         ),
         segments=segments,

@@ -35,7 +35,7 @@ class RunDetails:
     seed : int or None
         Of the optimizer's public coins; None if they came from the operating system.
     rounds, oracle_calls : int
-        Rounds released, and calls of the domain's linear oracle.
+        Rounds released, and calls of linear oracles in that loop.
     seconds : float
         Spent in the loop of asking, evaluating and telling.
     horizon : int
@@ -50,8 +50,6 @@ class RunDetails:
         What to mind if what was released did not fit the optimizer's model of the losses; otherwise empty.
     decision : str
         The last decision in the names of the set's coordinates; empty if it has none.
-    setup_oracle_calls : int
-        How many of the calls were made before the first action: planning, and geometry that has no formula.
 
     Examples
     --------
@@ -75,7 +73,6 @@ class RunDetails:
     plan_rows: Rows = ()
     privacy_rows: Rows = ()
     caution: str = ""
-    setup_oracle_calls: int = 0
     decision: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -247,7 +244,6 @@ class Run:
         count = f"{self.events_finished:,} events"
         if not self.finished:
             count += f" of {details.horizon:,}, then interrupted"
-        setup = f", {details.setup_oracle_calls:,} of them to set up" if details.setup_oracle_calls else ""
         return "\n".join(
             [
                 f"{details.environment}: {count}",
@@ -256,7 +252,7 @@ class Run:
                 f"  learned         {self.learned}",
                 f"  privacy         {details.privacy_headline}",
                 f"  rounds          {details.rounds:,}",
-                f"  oracle calls    {details.oracle_calls:,}{setup}",
+                f"  oracle calls    {details.oracle_calls:,}",
                 f"  time            {details.seconds:.2f} s",
                 *([] if self.segments is None else ["  by segment", *self.segments.lines()]),
                 *([f"  decision        {details.decision}"] if details.decision else []),

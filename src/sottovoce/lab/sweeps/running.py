@@ -49,7 +49,7 @@ def run_cell(cell: Cell) -> Outcome:
         predicted=float(getattr(getattr(optimizer, "plan", None), "bound", math.nan)),
         certificate=run.details.certificate,
         rounds=run.details.rounds,
-        oracle_calls=run.details.oracle_calls - run.details.setup_oracle_calls,
+        oracle_calls=run.details.oracle_calls,
         seconds=time.perf_counter() - started,
         privacy=run.details.privacy_headline,
     )

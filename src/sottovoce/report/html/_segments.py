@@ -3,15 +3,14 @@
 All of it is a function of released values.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sottovoce.domains.naming import label_text
-from sottovoce.learning.recommendation import Recommendation
-from sottovoce.learning.segmented_recommendation import SegmentedRecommendation, SegmentGain
+from sottovoce.learning.recommendation import Recommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
 from sottovoce.report.html.pieces import Table, TableCell, number, table, text
 from sottovoce.report.numbers import joined, sentence, significant
@@ -19,8 +18,13 @@ from sottovoce.report.numbers import joined, sentence, significant
 _NAMED = 4  # coordinates that a segment adds or leaves out, in words
 
 
+def by_size(segments: Mapping[Segment, Recommendation]) -> list[Segment]:
+    """Return segments, the largest first; of equals, the first asked for."""
+    return sorted(segments, key=lambda one: -(segments[one].events or 0))
+
+
 def show_segments(
-    found: SegmentedRecommendation,
+    found: Recommendation,
     *,
     names: Sequence[Hashable] | None = None,
     who: str = "",
@@ -31,8 +35,8 @@ def show_segments(
     """
     if not found.segments:
         return None
-    order = sorted(found.segments, key=lambda one: -found.sizes[one])  # stable: the first asked for of equals
-    same = sum(not found.gains[one].differs for one in order)
+    order = by_size(found.segments)
+    same = sum(not differs(found[one]) for one in order)
     words = [
         f"{len(order):,} segments{f' ({who})' if who else ''}, from released numbers alone.",
         f"{_how_many(same, len(order))} A segment borrows from those like it as long as it knows little itself; large "
@@ -59,20 +63,20 @@ def _how_many(same: int, count: int) -> str:
     return f"{same:,} of them {'has' if same == 1 else 'have'} the decision for all, {count - same:,} one of their own."
 
 
-def _table(found: SegmentedRecommendation, order: list[Segment], names: Sequence[Hashable] | None) -> Table:
+def _table(found: Recommendation, order: list[Segment], names: Sequence[Hashable] | None) -> Table:
     caption = (
         "All segments, the largest first. How sure: in how many of the worlds that fit what was released this is the "
         "best decision, or close to it. Better per event: than the decision for all, with 95% of what is believed."
     )
     columns: dict[str, Callable[[Segment], Any]] = {
         "segment": segment_text,
-        "decision": lambda one: text(_decision(found.segments[one]), long=True),
+        "decision": lambda one: text(_decision(found[one]), long=True),
         "differs from the one for all by": lambda one: text(
-            _how(found, one, names) if found.gains[one].differs else "nothing", long=True
+            _how(found, one, names) if differs(found[one]) else "nothing", long=True
         ),
-        "events": lambda one: found.sizes[one],
-        "how sure": lambda one: _sure_cell(found.segments[one].share),
-        "better per event": lambda one: _gain_cell(found.gains[one]),
+        "events": lambda one: found[one].events,
+        "how sure": lambda one: _sure_cell(found[one].share),
+        "better per event": lambda one: _gain_cell(found[one].gain),
     }
     return table("segments", caption, order, columns, sortable=True)
 
@@ -81,15 +85,20 @@ def _sure_cell(share: float | None) -> TableCell:
     return TableCell("–" if share is None else f"{share:.0%}", value=repr(share), style="n")
 
 
-def _gain_cell(gain: SegmentGain) -> TableCell:
-    if not gain.differs:
+def differs(one: Recommendation) -> bool:
+    """Whether a segment's decision is another than that for all."""
+    return one.gain is not None and one.gain.differs
+
+
+def _gain_cell(gain: SegmentGain | None) -> TableCell:
+    if gain is None or not gain.differs:
         return TableCell("–", value=repr(0.0), style="n")
     return replace(number(gain.mean), aside=f"{significant(gain.low, 2)} to {significant(gain.high, 2)}")
 
 
-def _how(found: SegmentedRecommendation, one: Segment, names: Sequence[Hashable] | None) -> str:
+def _how(found: Recommendation, one: Segment, names: Sequence[Hashable] | None) -> str:
     """Say what a segment's decision has that the one for all has not, and the other way round."""
-    apart = np.asarray(found.segments[one].x) - found.x
+    apart = np.asarray(found[one].x) - found.x
     if not np.isin(np.abs(apart), (0.0, 1.0)).all():
         return f"a distance of {significant(float(np.linalg.norm(apart)))}"
     said = []

@@ -6,14 +6,13 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.learning.recommendation import Recommendation
-from sottovoce.learning.segmented_recommendation import SegmentedRecommendation
 from sottovoce.learning.stopping import enough_for
 from sottovoce.models import Posterior, segment_text
 from sottovoce.models.published import quantity
 from sottovoce.report._charts import Axis, Curve, line_chart
 from sottovoce.report.html._beliefs import show_belief
 from sottovoce.report.html._drawings import draw_decision
-from sottovoce.report.html._segments import show_segments
+from sottovoce.report.html._segments import by_size, show_segments
 from sottovoce.report.html.pieces import Chart, Mark
 from sottovoce.report.numbers import TWO_SIDES, sentence
 from sottovoce.studies import History, Study
@@ -36,7 +35,6 @@ def look_learned(study: Study) -> dict[str, Any]:
     posteriors, of the study or of its largest segments by their names; `rounds` is a chart of the released means.
     """
     found = study.recommend()
-    segmented = found if isinstance(found, SegmentedRecommendation) else None
     whose = _largest(found)
     histories = {one: _history(study, one) for one in whose}
     beliefs = {one: known for one in whose if (known := _belief_of(study, one)) is not None}
@@ -52,7 +50,7 @@ def look_learned(study: Study) -> dict[str, Any]:
         "sure": [("Rests on", rests), *said, ("Enough", str(enough_for(study, 0.95, 0.01, found=found)))],
         "known": bool(found.rounds),
         "alarms": list(_alarms(found, histories)),
-        "segments": segmented and show_segments(segmented, names=study.domain.coordinate_names),
+        "segments": show_segments(found, names=study.domain.coordinate_names),
         "beliefs": shown,
         "no_belief": "" if shown else _no_belief(study, bool(found.rounds)),
         "rounds": chart,
@@ -65,9 +63,7 @@ def look_learned(study: Study) -> dict[str, Any]:
 
 def _largest(found: Recommendation) -> list[Any]:
     """Return the segments that are looked at; None stands for a study without any."""
-    if not isinstance(found, SegmentedRecommendation):
-        return [None]
-    return sorted(found.segments, key=lambda one: -found.sizes[one])[:_SEGMENTS]
+    return [None] if found.segments is None else by_size(found.segments)[:_SEGMENTS]
 
 
 def _called(segment: Any) -> str:
@@ -75,7 +71,7 @@ def _called(segment: Any) -> str:
 
 
 def _best(found: Recommendation, segment: Any) -> Floats:
-    return found.x if not isinstance(found, SegmentedRecommendation) else found[segment].x
+    return found.x if segment is None else found[segment].x
 
 
 def _history(study: Study, segment: Any) -> History:
@@ -103,7 +99,7 @@ def _no_rounds(histories: Histories) -> str:
 
 
 def _alarms(found: Recommendation, histories: Histories) -> Any:
-    each = [found] if not isinstance(found, SegmentedRecommendation) else list(found.segments.values())
+    each = [found] if found.segments is None else list(found.segments.values())
     cautions = dict.fromkeys(one.caution for one in each if one.caution)
     checks = [one.fit_check for one in each if one.fit_check is not None and one.rounds]
     if cautions:
