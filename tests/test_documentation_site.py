@@ -89,20 +89,6 @@ def test_the_site_loads_nothing_from_a_network(site):
 
 
 @pytest.mark.long
-def test_figures_can_be_opened_in_full(site):
-    shown = re.findall(r'<a href="([^"]+)"><img [^>]*src="([^"]+)"', (site / "index.html").read_text(encoding="utf-8"))
-    assert shown == [("images/demo.png", "images/demo.png")]
-
-
-@pytest.mark.long
-def test_the_search_works_from_disk(site):
-    index = (site / "search" / "search_index.js").read_text(encoding="utf-8")
-    assert index.startswith("var __index = {")
-    assert "What exactly is private" in index
-    assert "iframe-worker.js" in (site / "index.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.long
 def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site, start):
     with start() as browser:
         browser.set_window_size(1280, 900)  # on a phone the search is behind a button
@@ -197,12 +183,3 @@ def test_every_call_and_problem_of_the_service_is_on_its_page(site, tmp_path):
     assert shown == {one.replace(":path}", "}") for one in there}
     rows = re.findall(r"<td><code>([a-z-]+)</code></td>\s*<td>(\d+)</td>", page)
     assert sorted(rows) == sorted((kind.name, str(kind.status)) for kind in KINDS.values())
-
-
-@pytest.mark.long
-def test_shared_options_are_described_once(site, typed):
-    page = (site / "reference" / "command-line.html").read_text(encoding="utf-8")
-    for group in typed.SHARED:
-        table = re.search(rf"<h3 [^>]*>{group}<.*?(<table>.*?</table>)", page, re.DOTALL)[1]
-        assert "<td></td>" not in table, group
-    assert len(re.findall(r"<td><code>--epsilon</code></td>", page)) == 4  # shared, and those of audit, compare and run

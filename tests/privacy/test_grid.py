@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sampling import every
-from sottovoce.errors import InvalidLoss
 from sottovoce.privacy import DirectionGrid, LossGrid, grids_for
 from sottovoce.privacy.noise import LARGEST_SUM
 
@@ -19,16 +18,6 @@ def test_rounding_errs_by_half_a_step(loss_range, bits, where):
     loss = min(max(grid.low + where * grid.width, grid.low), grid.high)
     back = grid.low + grid.step * grid.quantise([loss])[0]
     assert abs(back - loss) <= grid.step * 0.5 + 1e-9 * max(1.0, abs(loss))
-
-
-@every("bad", [float("nan"), float("inf"), -float("inf")])
-def test_what_is_no_number_is_refused_without_being_shown(bad):
-    grid = LossGrid(0.0, 1.0)
-    for attempt in (lambda: grid.quantise([0.5, bad]), lambda: grid.quantiser()(bad)):
-        with pytest.raises(InvalidLoss) as caught:
-            attempt()
-        assert "nan" not in str(caught.value).lower()
-        assert "inf" not in str(caught.value).lower().replace("finite", "")
 
 
 def test_stated_norms_are_close_to_the_truth():

@@ -166,12 +166,6 @@ def test_a_grid_of_shared_integers_has_the_limits_of_its_items():
                 assert getattr(shared, what) == getattr(plain, what)
 
 
-def test_without_most_a_coarser_grid_keeps_to_its_range():
-    coarse = ItemGrid(LossGrid(-1.0, 2.0, bits=3), 2)
-    everything = np.array(list(itertools.product(range(65), repeat=2)))  # of a grid that is finer by 8
-    assert coarse.valid(coarse.coarsened(everything, 8))
-
-
 # ---------------------------------------------------------------------------------------------- what is refused
 
 
@@ -184,15 +178,6 @@ def test_losses_that_are_no_rows_are_refused_without_being_shown():
                 with pytest.raises(InvalidLoss) as caught:
                     grid.quantise(np.full(shape, -0.777))
                 assert "777" not in str(caught.value)
-
-
-@every("bad", [math.nan, math.inf, "777x", None, 777j])
-def test_no_numbers_are_refused_without_being_shown(bad):
-    grid = ItemGrid(LossGrid(-1.0, 0.0), 2, 1.0)
-    with pytest.raises(InvalidLoss) as caught:
-        grid.quantise([[0.0, bad], [-0.777, 0.0]])
-    assert "777" not in str(caught.value)
-    assert caught.value.__context__ is None
 
 
 def test_most_needs_a_zero_to_count_from_and_a_visible_part_of_the_range():
@@ -217,12 +202,6 @@ def test_what_never_comes_counts_as_nothing_or_not_at_all():
     assert clicks.valid(np.full(3, clicks.missing))
     assert costs.valid(np.full(3, costs.missing))
     assert (clicks.leaves_out_missing, costs.leaves_out_missing, free.leaves_out_missing) == (False, False, True)
-
-
-@every("loss_range", RANGES)
-def test_a_loss_of_nothing_is_nothing_to_the_last_bit(loss_range):
-    grid = ItemGrid(LossGrid(*loss_range), 4, 0.2)
-    assert (grid.quantise(np.zeros((1, 4))) == grid.zero).all()
 
 
 @given(data=st.data())

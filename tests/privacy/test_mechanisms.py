@@ -226,14 +226,6 @@ def test_a_sum_outside_its_proof_is_never_released_and_changes_nothing(mechanism
     assert stream.add(np.array([5000])) == pytest.approx([5000], abs=1)
 
 
-def test_no_sum_is_released_beyond_the_last():
-    stream = running_sums("tree", ZCDP(0.5), source=SimulatedNoise(0), **(SIZES | {"length": 3}))
-    for _ in range(3):
-        stream.add(np.zeros(4, dtype=np.int64))
-    with pytest.raises(RuntimeError, match="all were released"):
-        stream.add(np.zeros(4, dtype=np.int64))
-
-
 @every("name", [one.name for one in MECHANISMS.values() if one.mean_variance])
 def test_memory_stays_small_at_a_million_rounds_in_a_hundred_dimensions(name):
     """Only the first rounds are run: what could grow with time is a node per level, and is seen by then."""

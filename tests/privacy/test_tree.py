@@ -4,15 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sampling import every
 from sottovoce.privacy import (
     ApproxDP,
-    Noise,
     Sensitivity,
-    SimulatedNoise,
     TreeAggregator,
     levels,
     tree_noise,
@@ -110,60 +106,6 @@ def test_data_of_a_round_reaches_no_more_released_nodes_than_stated(length, root
     assert root or levels(length) == (math.ceil(math.log2(length)) if length > 1 else 0)
     if length > 1:
         assert max(reached) == levels(length, root)  # and no fewer: the bound is not padded
-
-
-@given(st.integers(2, 40), st.integers(0, 39), st.integers(-1000, 1000), st.booleans())
-@settings(max_examples=60)
-def test_replacing_one_round_changes_only_the_nodes_above_it(length, where, change, root):
-    """Noise held fixed: a node's value moves by the change if it covers the round, and not at all otherwise."""
-    where %= length
-    vectors = np.random.default_rng(1).integers(-100, 100, (length, 1))
-    other = vectors.copy()
-    other[where] += change
-    moved = _node_values(vectors, root)
-    for (covers, value), (_, replaced) in zip(moved, _node_values(other, root), strict=True):
-        assert replaced - value == (change if where in covers else 0)
-    assert sum(where in covers for covers, _ in moved) <= levels(length, root)
-
-
-def _node_values(vectors, root):
-    """(rounds covered, noisy value) of every node, in order of release."""
-    length = len(vectors)
-    tree = TreeAggregator(length, 1, RecordedNoise(), root=root)
-    paper = PaperTree(length, None)
-    values = []
-    for t in range(1, length + root):
-        tree.add(vectors[t - 1])
-        node = node_of(length, t)
-        covers = {leaf for leaf in range(length) if node in paper.ancestors(paper.word(leaf))}
-        values.append((covers, tree._noisy[min(tree._noisy)][0]))
-    return values
-
-
-def test_released_noise_has_the_right_variance():
-    """One noise per 1-bit of t. 4000 trees: a variance is within 12% with probability above 1 - 1e-6."""
-    noise = Noise("gaussian", 1000.0)
-    trees = [TreeAggregator(8, 500, SimulatedNoise(seed).sampler(noise)) for seed in range(8)]
-    for t in range(1, 8):
-        spread = np.concatenate([tree.add(np.zeros(500, dtype=np.int64)) for tree in trees])
-        assert np.var(spread) == pytest.approx(t.bit_count() * 1e6, rel=0.12)
-
-
-def test_padding_makes_the_noise_of_every_sum_equal():
-    noise = Noise("laplace", 1000.0)
-    trees = [TreeAggregator(8, 500, SimulatedNoise(seed).sampler(noise), padding=True) for seed in range(8)]
-    for _ in range(7):
-        spread = np.concatenate([tree.add(np.zeros(500, dtype=np.int64)) for tree in trees])
-        assert np.var(spread) == pytest.approx(3 * 2e6, rel=0.2)  # heavier tails: 20% at 1e-6
-
-
-def test_memory_is_logarithmic():
-    tree = TreeAggregator(2**12, 2, NoNoise())
-    kept = 0
-    for _ in range(2**12 - 1):
-        tree.add(np.ones(2, dtype=np.int64))
-        kept = max(kept, len(tree._open) + len(tree._noisy))
-    assert kept <= 2 * 12
 
 
 def test_delta_below_what_the_grid_can_tell_is_refused():

@@ -91,13 +91,13 @@ class LossGrid:
 
     @cached_property
     def middle(self) -> int:
-        """The integer of the middle of the range: what a loss that never comes counts as."""
+        """The integer of the middle of the range."""
         return self.steps // 2
 
-    @cached_property
+    @property
     def missing(self) -> int:
-        """What a loss that never comes counts as: the middle of the range."""
-        return self.steps // 2
+        """What a loss that never comes counts as."""
+        return self.middle
 
     leaves_out_missing, per_slot = False, 1
 

@@ -113,8 +113,6 @@ class Promise:
         As a value; None if it is not known.
     simulated
         Whether the noise came from a seed, and protects nobody.
-    recorded
-        Of a promise that is not known: what was on record of it.
 
     Examples
     --------
@@ -127,7 +125,6 @@ class Promise:
 
     guarantee: Guarantee | None
     simulated: bool = False
-    recorded: str = ""
 
     @property
     def private(self) -> bool:
@@ -138,8 +135,7 @@ class Promise:
     def headline(self) -> str:
         """The promise in one line."""
         if self.guarantee is None:
-            record = f", on record as {self.recorded!r}" if self.recorded else ""
-            return f"a promise that is not known{record}: taken for NOT PRIVATE"
+            return "a promise that is not known: taken for NOT PRIVATE"
         if not self.guarantee.private:
             return "no privacy: NOT PRIVATE"
         return f"{self.guarantee}" + (" (SIMULATED NOISE: NOT PRIVATE)" if self.simulated else "")
@@ -150,7 +146,7 @@ class Promise:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data, for JSON; `from_dict` reads it back."""
         plain = None if self.guarantee is None else self.guarantee.to_dict()
-        return {"guarantee": plain, "simulated": self.simulated, "recorded": self.recorded}
+        return {"guarantee": plain, "simulated": self.simulated}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Promise":
@@ -163,4 +159,4 @@ class Promise:
         """
         given = plain["guarantee"]
         guarantee = None if given is None else guarantee_from_dict(given)
-        return cls(guarantee, bool(plain["simulated"]), str(plain["recorded"]))
+        return cls(guarantee, bool(plain["simulated"]))
