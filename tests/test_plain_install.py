@@ -120,7 +120,6 @@ for command in ("status", "recommend", "verify", "export"):
     call(f"study {command} spring {where}")
 call(f"study list {where}")
 call(f"statement spring {where}")
-call("abtest plan --difference 0.1")
 call("domains")
 call("plan --domain simplex:2 --horizon 100 --losses linear --integral")
 """

@@ -1,4 +1,4 @@
-"""`sottovoce abtest`: planning, releasing once, and never a loss in what is said."""
+"""`sottovoce abtest`: releasing once, and never a loss in what is said."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from sampling import every
 from sottovoce.cli.abtest_release import read_losses
 from sottovoce.privacy import read_ledger
 
-RUN = ("abtest", "run", "events.csv", "--arms", "A,B")
+RUN = ("abtest", "events.csv", "--arms", "A,B")
 
 
 def write(path, rows, head="arm,loss"):
@@ -38,22 +38,6 @@ def found(command, *arguments):
     code, out, err = command(*arguments, "--json")
     assert (code, err) == (0, "")
     return json.loads(out)
-
-
-# ---------------------------------------------------------------------- planning
-
-
-def test_a_plan_says_what_python_says(command):
-    plan = ("abtest", "plan", "--difference", "0.05", "--epsilon", "0.5")
-    plan += ("--arms", "3", "--looks", "2", "--mean", "0.2")
-    expected = sv.events_needed(0.05, privacy=sv.PureDP(0.5), arms=3, looks=2, mean=0.2)
-    assert found(command, *plan) == json.loads(json.dumps(expected.to_dict()))
-    code, out, _ = command(*plan, "--text")
-    assert code == 0
-    assert " ".join(out.split()) == " ".join(str(expected).split())
-
-
-# ---------------------------------------------------------------------- what is shown
 
 
 def test_it_says_what_ab_test_says_of_the_same_losses(command, events):
@@ -129,7 +113,7 @@ def test_rows_that_were_added_are_not_in_what_was_released(command, events):
 
 
 def test_a_ledger_is_charged_once(command, events, tmp_path):
-    real = ("abtest", "run", "events.csv", "--arms", "A,B", "--epsilon", "0.4")
+    real = ("abtest", "events.csv", "--arms", "A,B", "--epsilon", "0.4")
     sv.Ledger(sv.PureDP(0.5), tmp_path / "ledger.db")
     for _ in range(2):
         found(command, *real, "--ledger", "ledger.db", "--name", "spring")
@@ -163,7 +147,7 @@ def test_of_two_runs_at_once_one_is_refused(command, events, tmp_path):
 
 def test_many_runs_at_once_release_once(events, tmp_path, monkeypatch):
     """With real noise: numbers that were drawn twice would differ."""
-    shown, script = [], "from sottovoce.cli import main; main(['abtest','run','events.csv','--arms','A,B','--json'])"
+    shown, script = [], "from sottovoce.cli import main; main(['abtest','events.csv','--arms','A,B','--json'])"
 
     def run():
         ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, check=False)
@@ -186,7 +170,7 @@ def test_killed_while_it_releases_it_leaves_nothing_half(command, events, tmp_pa
         "from sottovoce.cli import main\n"
         "from sottovoce.cli import abtest_release\n"
         "abtest_release._keep = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "main(['abtest', 'run', 'events.csv', '--arms', 'A,B'])\n"
+        "main(['abtest', 'events.csv', '--arms', 'A,B'])\n"
     )
     ended = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, env=os.environ, check=False

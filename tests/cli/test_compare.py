@@ -8,7 +8,6 @@ import time
 import pytest
 
 from sampling import every
-from sottovoce.cli.compare import default_folder
 from sottovoce.lab import Sweep
 from sottovoce.lab.summary import summarise
 from sottovoce.lab.sweeps import sweeping
@@ -67,11 +66,6 @@ def test_the_table_holds_the_results_and_the_folder_holds_everything(command, tm
     code, _, err = command(*again[2:-2], "--horizon", "300", "--out", "here")
     assert code == 2
     assert "holds another sweep" in err
-
-
-def test_a_default_folder_is_short_and_stays_inside_results():
-    assert len(default_folder(["slate:items=40,slots=5"] * 9).name) < 80
-    assert default_folder(["../../slate"]).as_posix() == "results/compare-slate"
 
 
 @every(

@@ -37,24 +37,3 @@ def test_a_plan_is_rehearsed_and_is_plain_data(command):
     assert "Forecast for 200 events" in command(*asked)[1]
     found = json.loads(command(*asked, "--json", "--contrast", "0.1")[1])
     assert found["forecast"]["horizon"] == 200
-
-
-@every(
-    ("arguments", "words"),
-    [
-        (("--domain", "cube:3"), "cube:3"),
-        (("--horizon", "soon"), "horizon must be a whole number"),
-        (("--epsilon", "0"), "epsilon must be greater than 0"),
-        (("--delta", "2"), "delta must be"),
-        (("--losses", "cubic"), "losses must be one of"),
-        (("--plan", "best"), "plan must be one of"),
-        (("--loss-range", "1"), "loss-range must be two numbers"),
-        (("--domain", "ball:3", "--play", "around", "--integral"), "integral=True needs play='inside'"),
-        ((), "pass either --domain or --domain-json"),
-    ],
-)
-def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
-    code, out, err = command(*arguments)
-    assert (code, out) == (2, "")
-    assert words in err
-    assert err.count("\n") == 1

@@ -5,9 +5,8 @@ from html import unescape
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.report import run_report, statement
+from sottovoce.report import run_report
 from sottovoce.report.html._beliefs import show_belief
-from sottovoce.report.html.learned import look_learned
 
 COSTS = np.linspace(0.1, 0.6, 8)
 
@@ -80,21 +79,3 @@ def test_every_point_is_read_out_by_the_name_of_its_coordinate():
         inside = np.flatnonzero(optimizer.point > 0)
         assert {unescape(one) for one in read_out[0]} == {expected[i] for i in inside}
         assert "<b>" not in chart
-
-
-def test_of_feedback_by_item_each_item_has_a_loss_of_its_own(tmp_path):
-    drinks = ["tea", "coffee", "cocoa", "milk", "water", "juice"]
-    settings = {"horizon": 3000, "privacy": sv.NoPrivacy(), "integral": True, "feedback": "items", "seed": 1}
-    domain = sv.domains.Hypersimplex(drinks, k=2)
-    settings |= {"name": "s", "domain": domain, "loss_range": (0.0, 1.0)}
-    with sv.Study.open(f"sqlite:///{tmp_path}/s.db", **settings) as study:
-        assert look_learned(study)["no_belief"] == "Nothing was released yet, so nothing is believed."
-        while study.remaining:
-            actions = study.ask_round()
-            study.tell(actions.ids, np.linspace(0.1, 0.6, 6)[np.array(actions.indices)])
-        learned, stated = look_learned(study), str(statement(study))
-    assert "one number for each item that an event chose, its loss, clipped to [0, 1]" in " ".join(stated.split())
-    assert "middle of the range" not in stated
-    ((_, belief),) = learned["beliefs"]
-    assert belief["charts"][0].title == "What an item adds to the loss"
-    assert belief["words"][0].startswith("Each item has a loss of its own (this study), from released numbers")

@@ -13,9 +13,9 @@ from sampling import every
 from sottovoce.lab import Cell, Result
 from sottovoce.lab.summary import price_of, summarise
 from sottovoce.report._canvas import canvas
-from sottovoce.report._charts import Axis, Curve, line_chart, swatch
+from sottovoce.report._charts import Axis, Curve, line_chart
 from sottovoce.report._promises import promise_of
-from sottovoce.report.numbers import joined, short, significant
+from sottovoce.report.numbers import significant
 
 positive = st.floats(1e-6, 1e6)
 numbers = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6)
@@ -72,12 +72,6 @@ def test_what_an_axis_cannot_show_is_left_out():
     assert "nan" not in chart.lower()
 
 
-def test_charts_that_share_a_scale_hold_the_same_values():
-    few, many = Curve("a", np.array([0.0, 1.0]), np.array([0.0, 1.0])), (0.0, 8.0)
-    chart = line_chart([few], Axis("x"), Axis("y", holds=many), "title")
-    assert ">8</text>" in chart
-
-
 def test_words_in_charts_are_escaped():
     evil = Curve("<b>&", np.array([1.0, 2.0]), np.array([1.0, 2.0]))
     chart = line_chart([evil], Axis("<i>"), Axis("<u>"), '"><script>')
@@ -85,21 +79,10 @@ def test_words_in_charts_are_escaped():
     assert "&lt;b&gt;&amp;" in chart
 
 
-def test_the_ninth_line_is_dashed():
-    assert "dashed" in swatch(8)
-    assert "dashed" not in swatch(7)
-
-
 @given(st.floats(1e-4, 1e11))
 def test_significant_digits_keep_the_value(value):
     assert float(significant(value).replace(",", "")) == pytest.approx(value, rel=0.0051)
     assert float(significant(-value).replace(",", "").replace("−", "-")) == pytest.approx(-value, rel=0.0051)
-
-
-def test_numbers_in_words():
-    assert [short(value) for value in (0.0, 1500.0, 2e6, 3e9)] == ["0", "1.5k", "2M", "3G"]
-    assert [significant(value) for value in (math.nan, math.inf, -math.inf, 0.0)] == ["–", "∞", "−∞", "0.00"]
-    assert [joined([]), joined("a"), joined("ab"), joined("abc")] == ["", "a", "a and b", "a, b and c"]
 
 
 def results(algorithm, epsilon, regrets):
@@ -141,11 +124,6 @@ def test_a_price_is_relative_to_the_same_algorithm_only(algorithm, free, told):
     if found is not None:
         assert (found.ratio, found.relative_to, math.isnan(found.error)) == (2.0, free, True)
     assert price_of(groups[1], groups) is None
-
-
-def test_there_is_no_price_relative_to_a_gain():
-    groups = summarise(results("default", 1.0, [2.0]) + results("no-privacy", math.inf, [-1.0]))
-    assert price_of(groups[0], groups) is None
 
 
 @every(

@@ -107,12 +107,6 @@ def test_a_figure_has_a_line_for_every_algorithm_and_the_values_of_the_results(s
     assert tuple(never.get_xdata()) == SCALE.horizons
 
 
-def test_nothing_at_all_can_be_drawn_and_written(tmp_path):
-    empty = Sweep.create(tmp_path, reproduction_grid(SCALE), command="sottovoce reproduce")
-    paths = write_reproduction(empty, claims((), SCALE.base), SCALE, tmp_path)
-    assert "no runs were finished" in paths[1].read_text()
-
-
 @every("axis", ["horizon", "dimension", "1/epsilon"])
 def test_algorithms_have_one_colour_in_all_three(sweep, axis):
     (axes,) = draw(sweep.results, SCALE, axis).axes

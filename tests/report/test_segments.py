@@ -61,11 +61,6 @@ def test_where_segments_do_not_help_the_page_says_so():
     assert show_segments(sv.Recommendation(np.zeros(2), "", 0)) is None
 
 
-def test_decisions_between_corners_differ_by_a_distance():
-    found = recommendation({"a": (0.6, 0.8)}, {"a": (0.1, 0.0, 0.2)}, whole=(0.6, 0.0))
-    assert cells(show_segments(found))["a"][2] == "a distance of 0.800"
-
-
 def test_two_hundred_segments_fit_a_page_and_names_that_are_markup_stay_words(tmp_path):
     nasty = '<script>alert("1")</script>'
     problem = Editions(items=4, slots=2, segments=200)

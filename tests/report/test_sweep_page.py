@@ -108,11 +108,6 @@ def test_markup_in_names_commands_and_errors_is_text(make_sweep, read_page, tmp_
         assert text in page.text
 
 
-def test_an_empty_sweep_has_a_page(make_sweep, read_page, tmp_path, grid_of):
-    page = read_page(sweep_report(make_sweep(missing=range(24)), tmp_path / "report.html"))
-    assert "24 of 24 cells have not been run" in page.text
-
-
 def test_a_single_seed_has_no_error(make_sweep, read_page, tmp_path, grid_of):
     page = read_page(sweep_report(make_sweep(grid_of(seeds=1)), tmp_path / "report.html"))
     assert "single seed" in page.text

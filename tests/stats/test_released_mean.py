@@ -122,15 +122,3 @@ def test_without_noise_the_interval_of_ones_and_zeros_is_wilsons():
     """Against scipy."""
     found = result(2**18 * 7, sv.NoPrivacy()).interval(0.95)
     assert found == pytest.approx(tuple(stats.binomtest(7, 100).proportion_ci(0.95, "wilson")), abs=1e-9)
-
-
-@every("confidence", [0.0, 1.0, -1, 95, "0.9", float("nan")])
-def test_confidence_is_a_probability(confidence):
-    with pytest.raises((TypeError, ValueError), match="confidence"):
-        result(0).interval(confidence)
-
-
-def test_what_is_released_is_plain_data():
-    one = result(2**18 * 50)
-    found = one.to_dict()
-    assert (found["mean"], found["events"], found["noise"]) == (0.5, 100, {"family": "laplace", "scale": 2.0**18})

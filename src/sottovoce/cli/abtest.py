@@ -1,4 +1,4 @@
-"""`sottovoce abtest`: how many events a test of A against B needs, and what its losses show, privately."""
+"""`sottovoce abtest`: what the losses of a test of A against B show, privately."""
 
 import math
 from pathlib import Path
@@ -13,65 +13,17 @@ from sottovoce.cli.options import PRIVACY, SHARED, Options, with_options
 from sottovoce.cli.shared import AsJson, show
 from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.privacy import Ledger, read_ledger
-from sottovoce.stats import ReleasedMean, ab_test, events_needed
+from sottovoce.stats import ReleasedMean, ab_test
 from sottovoce.stats.scale import scale_for
 
-_OURS = ("loss_range", *PRIVACY)
-_ELSE = tuple(name for name in SHARED if name not in _OURS)  # for a plan, which knows no direction
 
-abtest_app = typer.Typer(
-    name="abtest",
-    add_completion=False,
-    help="Tests of A against B, C, ...: plan them, and read what they show, with every loss private.",
-    no_args_is_help=True,
-)
-
-Pairs = Annotated[str, typer.Option(help="control: each arm against the first; all: every two arms.")]
-Confidence = Annotated[float, typer.Option(help="With which all intervals of differences hold together.")]
-
-
-@abtest_app.command("plan")
-@with_options(without=_ELSE)
-def plan_command(
-    options: Options,
-    difference: Annotated[float, typer.Option(help="A difference of mean losses that is to be shown, if it is there.")],
-    mean: Annotated[
-        float | None, typer.Option(help="Mean loss of the control, if about known; the middle needs most.")
-    ] = None,
-    arms: Annotated[int, typer.Option(help="How many arms, the control included.")] = 2,
-    pairs: Pairs = "control",
-    confidence: Confidence = 0.95,
-    power: Annotated[float, typer.Option(help="How likely the difference is to be shown.")] = 0.8,
-    looks: Annotated[int, typer.Option(help="How often to look; each look needs noise of its own.")] = 1,
-    deviation: Annotated[
-        float | None, typer.Option(help="With `run --variance`: standard deviation of losses, if about known.")
-    ] = None,
-    as_json: AsJson = None,
-) -> None:
-    """Say how many events each arm needs, privacy noise, several arms and early looks included; reads no data."""
-    found = events_needed(
-        difference,
-        privacy=options.guarantee,
-        loss_range=options.clipping or (0.0, 1.0),
-        mean=mean,
-        arms=arms,
-        pairs=pairs,
-        confidence=confidence,
-        power=power,
-        looks=looks,
-        deviation=deviation,
-    )
-    show(as_json, found.to_dict(), str(found))
-
-
-@abtest_app.command("run")
-@with_options(without=tuple(name for name in _ELSE if name != "direction"))
-def run_command(
+@with_options(without=tuple(name for name in SHARED if name not in ("loss_range", "direction", *PRIVACY)))
+def abtest_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or JSON lines with arm and loss.")],
     arms: Annotated[str, typer.Option(help="Names of the arms, such as A,B,C; the first is the control.")],
     options: Options,
-    pairs: Pairs = "control",
-    confidence: Confidence = 0.95,
+    pairs: Annotated[str, typer.Option(help="control: each arm against the first; all: every two arms.")] = "control",
+    confidence: Annotated[float, typer.Option(help="With which all intervals of differences hold together.")] = 0.95,
     variance: Annotated[
         bool, typer.Option("--variance", help="Release squares, too: narrower intervals, at no cost in privacy.")
     ] = False,
@@ -81,7 +33,7 @@ def run_command(
 ) -> None:
     """Compare the arms of a test by their losses, privately; what is released is kept, and released once.
 
-    A second run of the same command prints the same numbers. Early looks, which are planned for, are for Python.
+    A second run of the same command prints the same numbers. Plans and early looks are for Python.
     """
     choice("pairs", pairs, ("control", "all"))  # before anything is released
     number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))

@@ -18,8 +18,8 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 # Where each command is, and the first words of its help. Only the one that is called is loaded, with what it needs.
 COMMANDS = {
     "abtest": (
-        "abtest:abtest_app",
-        "Tests of A against B, C, ...: plan them, and read what they show, with every loss private.",
+        "abtest:abtest_command",
+        "Compare the arms of a test by their losses, privately; what is released is kept, and released once.",
     ),
     "domains": (
         "showing:show_domains",

@@ -57,39 +57,6 @@ class ArmMean:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What one look at a difference has shown.
-
-    Attributes
-    ----------
-    look
-        Its number, from 1.
-    events
-        Events of both arms that were in.
-    estimate, low, high
-        The difference, and its interval.
-    confidence
-        What the interval would have if this were the only look; all looks together have that of the comparison.
-    """
-
-    look: int
-    events: int
-    estimate: float
-    low: float
-    high: float
-    confidence: float
-
-    @property
-    def shown(self) -> bool:
-        """Whether 0 is outside: a difference is shown."""
-        return self.low > 0 or self.high < 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {**vars(self), "shown": self.shown}
-
-
-@dataclass(frozen=True)
 class Difference:
     """How much more one arm loses, or gains, than another: mean of `arm` less mean of `against`.
 
@@ -103,8 +70,6 @@ class Difference:
         Its interval; those of all differences hold together at `confidence`.
     confidence
         Of the whole family of differences.
-    looks
-        Of a test in stages: what each look has shown, the last one included.
     direction
         "minimize", or "maximize" if these numbers are rewards.
     """
@@ -115,7 +80,6 @@ class Difference:
     low: float
     high: float
     confidence: float
-    looks: tuple[Look, ...] = ()
     direction: str = "minimize"
 
     @property
@@ -145,13 +109,7 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            **vars(self),
-            "looks": [one.to_dict() for one in self.looks],
-            "shown": self.shown,
-            "better": self.better,
-            "words": self.words,
-        }
+        return {**vars(self), "shown": self.shown, "better": self.better, "words": self.words}
 
     def __str__(self) -> str:
         return self.words
@@ -175,6 +133,8 @@ class ABTestResult(Printed):
         (low, high) of a loss.
     schedule
         Planned events of each stage; empty for a test without early looks.
+    looks
+        How many stages are in; 1 for a test without early looks.
     direction
         "minimize", or "maximize" if what was told are rewards.
     """
@@ -185,12 +145,8 @@ class ABTestResult(Printed):
     confidence: float
     loss_range: tuple[float, float]
     schedule: tuple[int, ...] = ()
+    looks: int = 1
     direction: str = "minimize"
-
-    @property
-    def looks(self) -> int:
-        """How many stages are in; 1 for a test without early looks."""
-        return max((len(one.looks) for one in self.differences), default=1) or 1
 
     @property
     def shown(self) -> tuple[Difference, ...]:
@@ -201,19 +157,17 @@ class ABTestResult(Printed):
     def correction(self) -> str:
         """At which level what holds, and by which correction, in words."""
         count, wanted = len(self.differences), percent(self.confidence)
-        if count == 1:
-            words = f"the interval of the difference holds at {wanted}"
-        else:
-            each, every = percent(1 - (1 - self.confidence) / count), "both" if count == 2 else f"all {count}"
+        words = f"the interval of the difference holds at {wanted}"
+        if count > 1:
+            each = percent(1 - (1 - self.confidence) / count)
             words = (
-                f"{every} differences hold together at {wanted} (Bonferroni: each at {each}), so the chance that any "
-                f"difference is shown where there is none is at most {percent(1 - self.confidence)}"
+                f"all {count} differences hold together at {wanted} (Bonferroni: each at {each}), so the chance that "
+                f"any difference is shown where there is none is at most {percent(1 - self.confidence)}"
             )
         if self.schedule:
             words += (
-                f"; at all {len(self.schedule)} planned looks, of which {self.looks} "
-                f"{'was' if self.looks == 1 else 'were'} made (O'Brien-Fleming-type spending), so stopping at any of "
-                "them is valid"
+                f"; at all {len(self.schedule)} planned looks, of which {self.looks} were made (O'Brien-Fleming-type "
+                "spending), so stopping at any of them is valid"
             )
         return f"{words}; the {len(self.arms)} means hold together at {wanted}, on their own"
 

@@ -26,7 +26,7 @@ from sottovoce._checks import choice, number, whole
 from sottovoce.stats._arms import Arm, planned_error
 from sottovoce.stats._error_law import ErrorLaw, summed
 from sottovoce.stats._looks import levels_of_looks
-from sottovoce.stats.ab_result import ABTestResult, ArmMean, Difference, Look
+from sottovoce.stats.ab_result import ABTestResult, ArmMean, Difference
 from sottovoce.stats.released_mean import ReleasedMean
 from sottovoce.stats.scale import Scale
 
@@ -92,6 +92,7 @@ def ab_test(
         confidence=1 - level,
         loss_range=every[0].scale.loss_range,
         schedule=planned or (),
+        looks=len(every[0].stages),
         direction=direction,
     )
 
@@ -119,15 +120,10 @@ def _arms(arms: Mapping[str, Any], planned: tuple[int, ...] | None) -> list[Arm]
 
 def _check_each_once(every: list[Arm]) -> None:
     """Refuse an evaluation that stands twice; one read from a storage again is known by its noise."""
-    seen: list[tuple[ReleasedMean, str]] = []
-    for arm in every:
-        for one in arm.stages:
-            for other, name in seen:
-                if one is other or (one == other and one.scale.noise is not None):
-                    raise ValueError(
-                        f"arms {name!r} and {arm.name!r} hold the same evaluation: an event is in one number only"
-                    )
-            seen.append((one, arm.name))
+    released = [(one, arm.name) for arm in every for one in arm.stages]
+    for (one, name), (other, second) in itertools.combinations(released, 2):
+        if one is other or (one == other and one.scale.noise is not None):
+            raise ValueError(f"arms {name!r} and {second!r} hold the same evaluation: an event is in one number only")
 
 
 def _arm(name: Any, given: Any, planned: tuple[int, ...] | None) -> Arm:
@@ -179,20 +175,14 @@ def _mean(arm: Arm, level: float, planned: tuple[int, ...]) -> ArmMean:
 def _difference(
     arm: Arm, against: Arm, level: float, planned: tuple[int, ...], confidence: float, direction: str
 ) -> Difference:
-    stages = min(len(arm.stages), len(against.stages))
-    levels = levels_for([arm.scale, against.scale], level, planned)[:stages]
-    looks = [look_at(look, arm.until(look), against.until(look), at) for look, at in enumerate(levels, start=1)]
-    last = looks[-1]
-    return Difference(
-        arm.name,
-        against.name,
-        last.estimate,
-        last.low,
-        last.high,
-        confidence,
-        tuple(looks) if len(planned) > 1 else (),
-        direction,
-    )
+    looks = min(len(arm.stages), len(against.stages))
+    arm, against = arm.until(looks), against.until(looks)
+    at = levels_for([arm.scale, against.scale], level, planned)[looks - 1]
+    low, high = arm.scale.loss_range
+    estimate = arm.mean - against.mean
+    reach = summed([*arm.errors(), *against.errors()]).quantile(at) / sum(arm.weights)
+    least, most = (min(max(estimate + side * reach, low - high), high - low) for side in (-1, 1))
+    return Difference(arm.name, against.name, estimate, least, most, confidence, direction)
 
 
 def levels_for(scales: Sequence[Scale], level: float, planned: tuple[int, ...]) -> tuple[float, ...]:
@@ -217,23 +207,3 @@ def levels_for(scales: Sequence[Scale], level: float, planned: tuple[int, ...]) 
         alone = levels_of_looks((ErrorLaw(noise),) * len(planned), shares, level)
         found = tuple(map(min, found, alone))
     return found
-
-
-def look_at(look: int, arm: Arm, against: Arm, level: float) -> Look:
-    """Return what a look at two arms shows.
-
-    Parameters
-    ----------
-    look
-        Its number.
-    arm, against
-        As they are at this look.
-    level
-        How often the truth may be outside of its interval.
-    """
-    low, high = arm.scale.loss_range
-    widest = high - low
-    estimate = arm.mean - against.mean
-    reach = summed([*arm.errors(), *against.errors()]).quantile(level) / sum(arm.weights)
-    least, most = (min(max(estimate + side * reach, -widest), widest) for side in (-1, 1))
-    return Look(look, arm.events + against.events, estimate, least, most, confidence=1 - level)

@@ -18,18 +18,6 @@ SECRET = 0.123456789  # a loss that nothing may echo
 SMALL = ("--domain", "hypersimplex:6,2", "--horizon", "1k", "--seed", "3")
 
 
-def test_words_for_people(command, found, place):
-    code, out, err = command("create", "spring", *SMALL, "--text")
-    assert (code, err) == (0, "")
-    assert out.startswith("Created study 'spring'.\nPrivacy: epsilon = 1, pure differential privacy\n")
-    assert command("create", "spring", *SMALL, "--text")[1].startswith("There already is study 'spring'.")
-    _, out, _ = command("ask", "spring", "--text")
-    assert out.startswith("1.0.")
-    assert "1 outstanding" in command("status", "spring", "--text")[1]
-    assert command("verify", "spring", "--text")[1].startswith("Study 'spring': ok\n")
-    assert command("export", "spring", "--out", "here.json", "--text")[1] == "wrote here.json: 0 rounds\n"
-
-
 GUARANTEES = [
     ((), sv.PureDP(1.0)),
     (("--epsilon", "0.5", "--contributions", "2"), sv.PureDP(0.5, contributions=2)),

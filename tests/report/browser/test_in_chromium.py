@@ -188,18 +188,6 @@ def test_a_head_sorts_by_the_exact_value(browser, show, sweep_page):
         assert 0 < len(known) < len(values)
 
 
-def test_no_panel_leaves_half_a_row_empty(browser, show, sweep_page):
-    """Where two panels fit beside each other, the last of an odd number takes both places."""
-    show(browser, sweep_page, width=1400)
-    gaps = browser.execute_script(
-        "return Array.from(document.querySelectorAll('.figures'), row => {"
-        "  const last = row.lastElementChild.getBoundingClientRect(), whole = row.getBoundingClientRect();"
-        "  return [row.children.length, whole.right - last.right]; })"
-    )
-    assert any(count % 2 and count > 1 for count, _ in gaps)
-    assert all(gap < 1 for _, gap in gaps)
-
-
 def test_pointing_at_a_chart_reads_out_its_numbers(browser, show, sweep_page):
     show(browser, sweep_page)
     chart = browser.find_element(By.CSS_SELECTOR, "svg.chart")
