@@ -187,4 +187,4 @@ class LedgerExceeded(SottovoceError, RuntimeError):
 
 
 class LedgerConflict(SottovoceError, ValueError):
-    """A charge, refund or use that contradicts what a ledger has on record."""
+    """A charge that contradicts what a ledger has on record."""

@@ -401,14 +401,9 @@ class Optimizer(Book):
         return self._texts.numbers(ids).reshape(np.shape(ids))
 
     def _reported(self, losses: Any, report: Any, late: str) -> Any:
-        """See to what few calls need: reports in place of losses, and a ledger that must hear of the first."""
+        """See to what few calls need: reports in place of losses, and what becomes of those that come too late."""
         choice("late", late, ("error", "drop"))
-        told = losses_or_reports(losses, report, local=self._local, owner="optimizer")
-        with self._lock: self._mark_used()  # noqa: E701  # fmt: skip
-        return told
-
-    def _mark_used(self) -> None:
-        """Before the first loss: see to what has to be told of it."""
+        return losses_or_reports(losses, report, local=self._local, owner="optimizer")
 
     def forget(self, ids: Any) -> int:
         """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.

@@ -118,7 +118,7 @@ def test_a_ledger_is_charged_once(command, events, tmp_path):
     for _ in range(2):
         found(command, *real, "--ledger", "ledger.db", "--name", "spring")
     (entry,) = read_ledger(tmp_path / "ledger.db").entries
-    assert (entry.name, entry.guarantee, entry.used) == ("spring", sv.PureDP(0.4), True)
+    assert (entry.name, entry.guarantee) == ("spring", sv.PureDP(0.4))
     (tmp_path / "events.csv.released.json").unlink()
     code, out, err = command(*real, "--ledger", "ledger.db", "--name", "other")
     assert (code, out) == (2, "")

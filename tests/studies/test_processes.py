@@ -55,7 +55,7 @@ def test_processes_that_create_the_same_study_at_once_agree(url, tmp_path):
     ids = [one for said in forked_at_once(create, 6) for one in said[0][1]]
     assert len(set(ids)) == 18
     assert Look(url).counters.clock == 18
-    assert [entry.used for entry in sv.Ledger(sv.PureDP(1.0), ledger).entries] == [True]
+    assert len(sv.Ledger(sv.PureDP(1.0), ledger).entries) == 1
 
 
 def all_but_one(study):

@@ -41,7 +41,6 @@ def open_in_memory(
     store = MemoryStore(setting.shape, forks=not setting.in_earnest)
     if ledger is not None:  # last of all: what cannot be built is not charged
         ledger.charge(name, setting.privacy, simulated=setting.source.simulated, resume=False)
-        ledger.mark_used(name)
     return OpenedEvaluations(name, seed, _entropy(seed), setting, None, store)
 
 

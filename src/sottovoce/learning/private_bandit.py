@@ -135,23 +135,15 @@ class PrivateBandit(Optimizer):
         warn_of(privacy, horizon, simulated=source.simulated, level=3)
         # Last of all: what cannot be built is not charged.
         check_ledger(ledger)
-        self._unmarked, self._entry = ledger, name or f"private-bandit-{uuid.uuid4().hex}"
         if ledger is not None:
-            ledger.charge(self._entry, privacy, simulated=source.simulated, resume=False, token=new_token())
-            self._attentive = True
+            entry = name or f"private-bandit-{uuid.uuid4().hex}"
+            ledger.charge(entry, privacy, simulated=source.simulated, resume=False, token=new_token())
 
     def _build(self, made: BanditConfiguration, source: NoiseSource, seed: int | None, entropy: int) -> None:
         def store(shape: Shape) -> MemoryStore:
             return MemoryStore(shape, forks=not made.privacy.private or source.simulated)
 
         super().__init__(made, source, seed, entropy, store)
-
-    def _mark_used(self) -> None:
-        """Before the first loss: tell the ledger, which gives nothing back from here on."""
-        if self._unmarked is not None:
-            self._unmarked.mark_used(self._entry)
-            self._unmarked = None
-        self._attentive = self._local or self._itemised
 
     def __repr__(self) -> str:
         whom = f"plan={self.plan.name!r}" if self.segments is None else f"segments={self.segments!r}"

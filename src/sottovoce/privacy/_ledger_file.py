@@ -36,7 +36,7 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS budget (one INTEGER PRIMARY KEY CHECK (one = 1), guarantee TEXT NOT NULL, "
     "identity TEXT NOT NULL, changes INTEGER NOT NULL DEFAULT 0)",
     "CREATE TABLE IF NOT EXISTS charges (place INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
-    "guarantee TEXT NOT NULL, used INTEGER NOT NULL, holder TEXT)",
+    "guarantee TEXT NOT NULL, holder TEXT)",
 )
 
 _seen: dict[str, int] = {}  # the highest counter that this process has met, by identity

@@ -1,8 +1,7 @@
 """The ledger: what several optimizers may spend on the same people, all together, over the years.
 
 What it promises: the guarantees on record, composed (accounting.py), never exceed the budget, and every life of a run
-is on record before it releases anything. An optimizer is charged when it is created; a charge is refunded only if
-nothing was ever told to it.
+is on record before it releases anything. An optimizer is charged when it is created, and nothing is given back.
 
 What a life costs. Within one life every loss is released at most once, under noise for which its guarantee stands. A
 study put back from a backup, or copied, begins another life: the same people may be asked again, and what they say be
@@ -164,11 +163,10 @@ class Ledger:
         def carry_on(record: sqlite3.Connection) -> str:
             entries = _entries(record)
             if name in entries and entries[name].guarantee == guarantee and _holder(record, name) == _hashed(token):
-                _hand_to(record, name, successor)
+                record.execute("UPDATE charges SET holder = ? WHERE name = ?", (_hashed(successor), name))
                 return name
             life = name if name not in entries else _next_life(name, entries)
             self._enter(record, life, guarantee, successor)
-            _hand_to(record, life, successor)
             return life
 
         return self._file.transaction(carry_on)
@@ -186,37 +184,6 @@ class Ledger:
         return self._file.transaction(
             lambda record: name in _entries(record) and _holder(record, name) == _hashed(token)
         )
-
-    def mark_used(self, name: str) -> None:
-        """Record that a loss was told to it: from now on the charge stays.
-
-        Parameters
-        ----------
-        name
-            Of the charge.
-        """
-
-        def mark(record: sqlite3.Connection) -> None:
-            _find(record, name)
-            record.execute("UPDATE charges SET used = 1 WHERE name = ?", (name,))
-
-        self._file.transaction(mark)
-
-    def refund(self, name: str) -> None:
-        """Take back a charge that nothing was ever told to.
-
-        Parameters
-        ----------
-        name
-            Of the charge.
-        """
-
-        def refund(record: sqlite3.Connection) -> None:
-            if _find(record, name).used:
-                raise LedgerConflict(f"{name!r} was told losses; what was released stays released: no refund")
-            record.execute("DELETE FROM charges WHERE name = ?", (name,))
-
-        self._file.transaction(refund)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -254,11 +221,11 @@ class Ledger:
     def _enter(self, record: sqlite3.Connection, name: str, guarantee: Guarantee, token: str | None) -> None:
         """Put a charge on record, if the budget can pay for it."""
         before = LedgerStatement(None, self.budget, tuple(_entries(record).values()))
-        after = LedgerStatement(None, self.budget, (*before.entries, Entry(name, guarantee, used=False)))
+        after = LedgerStatement(None, self.budget, (*before.entries, Entry(name, guarantee)))
         if after.spent > after.limit:
             raise LedgerExceeded(f"{name!r} asks for {guarantee!r}, but only {before.remaining:g} is left")
         row = (name, json.dumps(guarantee.to_dict()), _hashed(token))
-        record.execute("INSERT INTO charges (name, guarantee, used, holder) VALUES (?, ?, 0, ?)", row)
+        record.execute("INSERT INTO charges (name, guarantee, holder) VALUES (?, ?, ?)", row)
 
 
 def _check_promise(name: str, guarantee: Guarantee, simulated: bool) -> None:
@@ -279,11 +246,6 @@ def _holder(record: sqlite3.Connection, name: str) -> str | None:
     return None if holder is None else str(holder)
 
 
-def _hand_to(record: sqlite3.Connection, name: str, token: str) -> None:
-    """Make a token the present one. A right that was handed on is not given back: no refund."""
-    record.execute("UPDATE charges SET holder = ?, used = 1 WHERE name = ?", (_hashed(token), name))
-
-
 def _next_life(name: str, entries: dict[str, Entry]) -> str:
     first, number = re.sub(r" \(life \d+\)$", "", name), 2
     while f"{first} (life {number})" in entries:
@@ -292,15 +254,8 @@ def _next_life(name: str, entries: dict[str, Entry]) -> str:
 
 
 def _entries(record: sqlite3.Connection) -> dict[str, Entry]:
-    rows = record.execute("SELECT name, guarantee, used FROM charges ORDER BY place").fetchall()
-    return {name: Entry(name, guarantee_from_dict(json.loads(plain)), bool(used)) for name, plain, used in rows}
-
-
-def _find(record: sqlite3.Connection, name: str) -> Entry:
-    entries = _entries(record)
-    if name not in entries:
-        raise LedgerConflict(f"{name!r} is not on record; charge it first")
-    return entries[name]
+    rows = record.execute("SELECT name, guarantee FROM charges ORDER BY place").fetchall()
+    return {name: Entry(name, guarantee_from_dict(json.loads(plain))) for name, plain in rows}
 
 
 def check_ledger(ledger: Any) -> None:

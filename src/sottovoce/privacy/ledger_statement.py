@@ -34,13 +34,10 @@ class Entry:
         Under which it was charged.
     guarantee
         What was promised to the people of the ledger.
-    used
-        Whether a loss was told since: then it cannot be taken back.
     """
 
     name: str
     guarantee: Guarantee
-    used: bool
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class LedgerStatement:
 
     Examples
     --------
-    >>> stated = LedgerStatement(None, PureDP(epsilon=1.0), (Entry("routes", PureDP(epsilon=0.7), used=True),))
+    >>> stated = LedgerStatement(None, PureDP(epsilon=1.0), (Entry("routes", PureDP(epsilon=0.7)),))
     >>> stated.spent, round(stated.remaining, 10), stated.currency
     (0.7, 0.3, 'epsilon')
     """
@@ -124,10 +121,10 @@ def read_ledger(path: str | os.PathLike[str]) -> LedgerStatement:
     try:
         with closing(sqlite3.connect(where, uri=True, timeout=_SECONDS_TO_WAIT)) as record:
             budget = record.execute("SELECT guarantee FROM budget").fetchone()
-            charges = record.execute("SELECT name, guarantee, used FROM charges ORDER BY place").fetchall()
+            charges = record.execute("SELECT name, guarantee FROM charges ORDER BY place").fetchall()
         if budget is None:
             raise LedgerConflict(f"the ledger at {file} has no budget on record: it was never opened")
-        entries = tuple(Entry(str(name), _guarantee(plain), bool(used)) for name, plain, used in charges)
+        entries = tuple(Entry(str(name), _guarantee(plain)) for name, plain in charges)
         found = _guarantee(budget[0])
     except sqlite3.OperationalError as problem:
         if problem.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

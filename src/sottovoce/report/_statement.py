@@ -246,8 +246,7 @@ def _charges(study: StudyStatement | None, ledger: LedgerStatement) -> Iterable[
     own = study is not None
     entries = [one for one in ledger.entries if study is None or one.name == study.charged_as]
     for one in entries[:_MOST_CHARGES]:
-        used = "losses were told" if one.used else "nothing was told yet"
-        yield ("This charge" if own else "Charge"), f"{_name(one.name)}: {one.guarantee} ({used})"
+        yield ("This charge" if own else "Charge"), f"{_name(one.name)}: {one.guarantee}"
     if len(entries) > _MOST_CHARGES:
         yield "", f"and {len(entries) - _MOST_CHARGES:,} more charges, all counted above"
 

@@ -224,10 +224,9 @@ class LedgerToken:
     simulated: bool
 
     def charge(self, base: Database, book: int) -> None:
-        """Charge a book that is about to exist. Used at once: any process may tell it losses."""
+        """Charge a book that is about to exist."""
         token = new_token()
         self.ledger.charge(self.entry, self.guarantee, simulated=self.simulated, resume=False, token=token)
-        self.ledger.mark_used(self.entry)
         base.run("INSERT INTO sottovoce_ledger_tokens VALUES (?, ?, ?, NULL)", book, self.entry, token)
 
     def present(self, base: Database, book: int) -> None:
