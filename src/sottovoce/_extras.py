@@ -10,7 +10,7 @@ from typing import Any
 
 from sottovoce.errors import MissingExtra
 
-__all__ = ["BROUGHT_BY", "faster_with", "load", "naming_the_extra"]
+__all__ = ["BROUGHT_BY", "data_frame", "faster_with", "load", "naming_the_extra"]
 
 BROUGHT_BY = {
     "numba": "graphs",
@@ -59,6 +59,15 @@ def naming_the_extra(purpose: str) -> Iterator[None]:
         if package not in BROUGHT_BY:
             raise
         raise MissingExtra(f"{purpose} needs {package}, which is not installed. {_advice(package)}") from None
+
+
+def data_frame(columns: dict[str, Any]) -> Any:
+    """Return a pandas table of columns; pandas is for whoever has it, and none of the extras brings it."""
+    try:
+        pandas: Any = importlib.import_module("pandas")
+    except ModuleNotFoundError:
+        raise MissingExtra("to_frame() needs pandas, which is not installed: pip install pandas") from None
+    return pandas.DataFrame(columns)
 
 
 @functools.cache

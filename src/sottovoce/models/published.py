@@ -13,6 +13,7 @@ from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._disk import write_atomically
+from sottovoce._extras import data_frame
 from sottovoce._printed import Part, Printed
 from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
 from sottovoce.domains.naming import label_text, read_labels
@@ -264,6 +265,15 @@ class Posterior(Printed):
             f"Posterior of {self.rounds:,} rounds: {model} {self.dimension:,} {'items' if by_item else 'coordinates'}"
         )
         return [(heading, rows)]
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row for each coordinate: what it adds to the loss, and how far off that may be.
+
+        For items, that is the loss of each.
+        """
+        names = list(range(self.dimension)) if self.labels is None else list(map(label_text, self.labels))
+        deviations = np.full(self.dimension, np.nan) if self.deviations is None else self.deviations
+        return data_frame({"name": names, "slope": self.slopes, "deviation": deviations})
 
     # ------------------------------------------------------------------ keeping
 

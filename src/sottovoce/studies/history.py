@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce._extras import data_frame
 from sottovoce.learning.epoch import loss_grid
 from sottovoce.learning.policy import BanditPolicy
 from sottovoce.plans.plan import Plan
@@ -58,6 +59,10 @@ class History:
     changes: int = 0
     changed_at: int | None = None
     incarnation: int = 1
+
+    def to_frame(self) -> Any:
+        """Return a pandas table with a row for each round: its number, its last event, its mean, its noise."""
+        return data_frame({"round": self.rounds, "events": self.ends, "mean": self.means, "deviation": self.deviations})
 
     def __repr__(self) -> str:
         return f"History({len(self.means)} means of {self.seen} rounds, {self.changes} changes)"
