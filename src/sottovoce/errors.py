@@ -142,18 +142,7 @@ class ServiceAway(StorageError):
     """A service could not be reached, or was too busy; whether it has recorded a call that it did not answer is open.
 
     Every call of a client can be repeated: nothing is counted twice.
-
-    Parameters
-    ----------
-    words
-        What happened.
-    retry_after
-        Seconds for which the service wants to be left alone; 0 if it has not said so.
     """
-
-    def __init__(self, words: str, retry_after: float = 0.0) -> None:
-        super().__init__(words)
-        self.retry_after = retry_after
 
 
 class ServiceError(SottovoceError, RuntimeError):

@@ -201,45 +201,43 @@ class Player:
     def calls(self):
         """Return, by name, what prepares a call and returns it."""
         common = {
+            "ask": lambda: self._with_room(self.ask),
+            "ask several": lambda: self._with_room(lambda: self.ask(2)),
+            "tell one": lambda: self._telling(self._some()[:1]),
+            "tell several": lambda: self._telling(self._some()[:2]),
             "tell the last": lambda: self._telling(self._almost()),
+            "forget": lambda: self._forgetting(self._some()[:2]),
             "forget the last": lambda: self._forgetting(self._almost()),
             "verify": lambda: self.handle.opened.verify,
             "close": self._prepared_to_close,
             "open": lambda: self._after_closing(self._reopen),
             "create": lambda: self._after_closing(self._create),
         }
-        return common | (self._calls_of_evaluations() if self.kind == "evaluations" else self._calls_of_a_study())
+        if self.kind == "evaluations":
+            own = {
+                "open an evaluation": lambda: lambda: self.handle.opened.open(events=3),
+                "assign here": lambda: functools.partial(self._assign_to, self.handle.opened.open(events=5), 2),
+                "close an evaluation": self._closing_one,
+                "abandon": lambda: self.handle.opened.open(events=5).abandon,
+                "results": lambda: lambda: self.handle.opened.results,
+            }
+        else:
+            looks = ("status", "outstanding", "recommend", "export", "statement")
+            own = {
+                "ask a round": lambda: self.rest,
+                "tell the last ones": lambda: self._telling(self.rest()),
+                "change": lambda: lambda: self.handle.opened.change(deadline=1e6),
+                **{name: lambda name=name: getattr(self.handle.opened, name) for name in looks},
+            }
+        return common | own
 
-    def _calls_of_a_study(self):
-        looks = ("status", "outstanding", "recommend", "export", "statement")
-        return {
-            "ask": lambda: self.ask,
-            "ask a block": lambda: lambda: self.ask(5),
-            "ask a round": lambda: self.rest,
-            "tell one": lambda: self._telling(self.ask(2)[:1]),
-            "tell a block": lambda: self._telling(self.ask(5)[:4]),
-            "tell the last ones": lambda: self._telling(self.rest()),
-            "forget": lambda: self._forgetting(self.ask(3)[:2]),
-            "change": lambda: lambda: self.handle.opened.change(deadline=1e6),
-            **{name: lambda name=name: getattr(self.handle.opened, name) for name in looks},
-        }
+    def _with_room(self, call):
+        self.handle.make_room(5)
+        return call
 
-    def _calls_of_evaluations(self):
-        def here(size):
-            return self._assign_to(self.handle.opened.open(events=5), size)
-
-        return {
-            "open an evaluation": lambda: lambda: self.handle.opened.open(events=3),
-            "assign": lambda: self.handle.opened.open(events=5) and self.ask,
-            "assign several": lambda: self.handle.opened.open(events=5) and (lambda: self.ask(2)),
-            "assign here": lambda: functools.partial(self._assign_to, self.handle.opened.open(events=5), 2),
-            "tell one": lambda: self._telling(here(3)[:1]),
-            "tell several": lambda: self._telling(here(3)[:2]),
-            "forget": lambda: self._forgetting(here(3)[:2]),
-            "close an evaluation": self._closing_one,
-            "abandon": lambda: self.handle.opened.open(events=5).abandon,
-            "results": lambda: lambda: self.handle.opened.results,
-        }
+    def _some(self):
+        """Return ids that were asked for in one call."""
+        return self._with_room(self.ask)(4)
 
     def _telling(self, ids):
         return lambda: self.tell(ids)

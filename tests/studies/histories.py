@@ -55,8 +55,8 @@ CASES = {
     "probes on a simplex": _CURVED | {"domain": sv.domains.Simplex(4)},
 }
 _SEGMENTS = ("phone", "desktop")
-DELAYS = (0, 0, 2, 6, 20)  # how many turns a loss takes, at most
-HABITS = ("binary", "any", "one")  # of losses
+TURNS = {"ask": 50, "pay": 40, "move": 2, "wait": 1, "give_up": 2, "die": 1.5, "end_a_life": 1}  # and how often
+GONE = AlreadyTold, RoundClosed, UnknownAction  # given up by a deadline, or a life
 
 
 class Death(BaseException):
@@ -77,22 +77,16 @@ class History:
     """
 
     def __init__(self, url, case, seed):
-        self.url, self.case, self.rng = url, case, random.Random(f"{case} {seed}")
-        self.delay = self.rng.choice(DELAYS)
-        self.steady = self.rng.random() < 0.5  # all losses take as long
-        self.deadline = self.rng.choice((None, None, 50.0))
-        self.patience = self.rng.choice(("auto", None, 0, 30, 200))
-        self.lost = self.rng.choice((0.0, 0.0, 0.05))
-        self.danger = self.rng.choice((0.0, 0.03)), self.rng.choice((0.0, 0.0, 0.02))
-        self.real = self.rng.random() < 0.5  # noise
-        self.habit = self.rng.choice(HABITS)
-        self.size = self.rng.choice((3, 12, 40)) if CASES[case]["horizon"] is not None else 60
-        self.now, self.turn, self.done = 1e9, 0, dict.fromkeys(("deaths", "lives", "over"), 0)
+        self.url, self.rng = url, random.Random(f"{case} {seed}")
+        chance = self.rng.choice
+        self.delay, self.lost, self.real = chance((0, 2, 20)), chance((0.0, 0.0, 0.05)), chance((True, False))
+        self.loss = chance((lambda: float(self.rng.random() < 0.3), self.rng.random, lambda: 0.25))
+        self.size = chance((3, 12, 40)) if CASES[case]["horizon"] is not None else 60
+        self.now, self.turn = 1e9, 0
         self.owed = []  # (due, id)
-        self.studies = [
-            self._open(seed=self.rng.randrange(2**32), deadline=self.deadline, patience=self.patience, **CASES[case])
-        ]
-        if self.rng.random() < 0.5:
+        waits = {"deadline": chance((None, None, 50.0)), "patience": chance(("auto", None, 0, 30, 200))}
+        self.studies = [self._open(seed=self.rng.randrange(2**32), **waits, **CASES[case])]
+        if chance((True, False)):
             self.studies.append(self._open())
 
     def go_on(self, turns):
@@ -101,7 +95,8 @@ class History:
             for _ in range(turns):
                 self.turn += 1
                 self.now += self.rng.choice((0.1, 5.0))
-                self._one_turn()
+                (what,) = self.rng.choices(list(TURNS), TURNS.values())
+                getattr(self, f"_{what}")(self.rng.randrange(len(self.studies)))
         return self
 
     def verify(self):
@@ -117,81 +112,53 @@ class History:
         noise = None if self.real else sv.SimulatedNoise(self.rng.randrange(2**32))
         return sv.Study.open(self.url, name="study", repeat="ignore", noise=noise, **arguments)
 
-    def _one_turn(self):
-        what = self.rng.random()
-        if what < 0.5:
-            self._ask(self.rng.choice(self.studies))
-        elif what < 0.9:
-            self._pay(self.rng.choice(self.studies))
-        elif what < 0.92:
-            self._move(self.rng.randrange(len(self.studies)))
-        elif what < 0.93:
-            self.now += 60.0
-            self.studies[0].status()
-        elif what < 0.95:
-            self._give_up(self.rng.choice(self.studies))
-        elif what < 0.95 + self.danger[0]:
-            self._die(self.rng.randrange(len(self.studies)))
-        elif what > 1 - self.danger[1]:
-            self._end_a_life()
-
-    def _ask(self, study):
-        try:
+    def _ask(self, which):
+        study, size = self.studies[which], self.rng.randint(1, self.size)
+        with contextlib.suppress(HorizonReached):
             if self.rng.random() < 0.2:
                 most = self.rng.choice((None, 3))
                 asked = study.ask_round(most, segment=None if study.segments is None else self.rng.choice(_SEGMENTS))
             else:
-                size = self.rng.randint(1, self.size)
                 asked = study.ask(size, segment=None if study.segments is None else self.rng.choices(_SEGMENTS, k=size))
-        except HorizonReached:
-            self.done["over"] += 1
-            return
-        for one in asked.ids.tolist():
-            if self.rng.random() >= self.lost:
-                self.owed.append((self.turn + (self.delay if self.steady else self.rng.randint(0, self.delay)), one))
+            kept = [one for one in asked.ids.tolist() if self.rng.random() >= self.lost]
+            self.owed += [(self.turn + self.rng.randint(0, self.delay), one) for one in kept]
 
-    def _pay(self, study):
+    def _pay(self, which):
+        """Tell what is due, out of order; forget some of it."""
+        study = self.studies[which]
         self.rng.shuffle(self.owed)
         due = [one for when, one in self.owed if when <= self.turn]
         self.owed = [(when, one) for when, one in self.owed if when > self.turn]
-        if due and self.rng.random() < 0.15:
-            some = due[: self.rng.randint(1, len(due))]
-            due = due[len(some) :]
-            with contextlib.suppress(AlreadyTold, RoundClosed, UnknownAction):
-                study.forget(some)
-        for mine in (due[::2], due[1::2]):
-            if mine:
-                with contextlib.suppress(AlreadyTold, RoundClosed, UnknownAction):  # given up by a deadline, or a life
-                    self._tell(study, mine)
+        some = due[: self.rng.randint(1, len(due))] if due and self.rng.random() < 0.15 else []
+        with contextlib.suppress(*GONE):
+            study.forget(some)
+        for mine in filter(None, (due[len(some) :: 2], due[len(some) + 1 :: 2])):
+            losses = [self.loss() for _ in mine]
+            with contextlib.suppress(*GONE):
+                if study._local:
+                    study.tell(mine, report=[sv.local.privatise(one, study.channel) for one in losses])
+                else:
+                    study.tell(mine, losses)
 
-    def _give_up(self, study):
+    def _move(self, which):
+        """Close a study, and open it again."""
+        self.studies[which].close()
+        self.studies[which] = self._open()
+
+    def _wait(self, which):
+        self.now += 60.0
+        self.studies[which].status()
+
+    def _give_up(self, which):
         """Forget all that nobody will ever tell."""
         owed = {one for _, one in self.owed}
-        gone = [one for one in study.outstanding().ids.tolist() if one not in owed]
-        if gone:
-            with contextlib.suppress(RoundClosed, UnknownAction):  # another study may have begun a life meanwhile
-                study.forget(gone)
+        with contextlib.suppress(*GONE):  # another study may have begun a life meanwhile
+            waiting = self.studies[which].outstanding().ids.tolist()
+            self.studies[which].forget([one for one in waiting if one not in owed])
 
-    def _tell(self, study, ids):
-        losses = [self._loss() for _ in ids]
-        if study._local:
-            study.tell(ids, report=[sv.local.privatise(one, study.channel) for one in losses])
-        else:
-            study.tell(ids, losses)
-
-    def _loss(self):
-        if self.habit == "binary":
-            return float(self.rng.random() < 0.3)
-        return self.rng.random() if self.habit == "any" else 0.25
-
-    def _move(self, index):
-        """Close a study, and open it again."""
-        self.studies[index].close()
-        self.studies[index] = self._open()
-
-    def _die(self, index):
+    def _die(self, which):
         """End a process at some statement of whatever it does next."""
-        study, left = self.studies[index], [self.rng.randrange(40)]
+        study, left = self.studies[which], [self.rng.randrange(40)]
         execute = study._base._execute
 
         def count(*arguments):
@@ -203,24 +170,20 @@ class History:
         study._base._execute = count
         with contextlib.suppress(Death):
             for _ in range(6):
-                self._ask(study)
-                self._pay(study)
-        self.done["deaths"] += 1
+                self._ask(which)
+                self._pay(which)
         with contextlib.suppress(Death):  # before it could give back what it had in hand
             study.close()
-        self.studies[index] = self._open()
+        self.studies[which] = self._open()
 
-    def _end_a_life(self):
-        self.done["lives"] += 1
+    def _end_a_life(self, which):
         if self.rng.random() < 0.5:
-            for study in self.studies:
-                study.close()
+            self.close()
             self.studies[:] = [self._open(restored=True), *(self._open() for _ in self.studies[1:])]
         else:  # an id that the storage does not know yet: it must have been put back
-            study = self.studies[0]
-            newer = study._texts.text(study.status().incarnation << PLACES | 10**9)
+            study = self.studies[which]
             with contextlib.suppress(StudyBehind):
-                study.forget(newer)
+                study.forget(study._texts.text(study.status().incarnation << PLACES | 10**9))
 
 
 @contextlib.contextmanager
@@ -234,9 +197,9 @@ def _clock(now):
 
 
 def wander(folder, case, seed, looks=(15, 45)):
-    """Return a history and what `verify` found of it, at several moments."""
+    """Return what `verify` found of a history, at several moments."""
     history = History(f"sqlite:///{folder / f'{seed}.db'}", case, seed)
     try:
-        return history, [history.go_on(turns).verify() for turns in looks]
+        return [history.go_on(turns).verify() for turns in looks]
     finally:
         history.close()

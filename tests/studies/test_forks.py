@@ -87,19 +87,6 @@ def test_what_was_closed_before_the_fork_may_be_opened_in_parent_and_child(opene
         assert on_record(sqlite_url, ids)
 
 
-def test_what_a_child_closes_itself_it_may_open(opened, sqlite_url):
-    """A descriptor of the user's own, let go of in the child, is in nobody's way."""
-    opened(sqlite_url, **sums()).close()
-
-    with open(path_of(sqlite_url), "rb") as held:
-
-        def work(report):
-            held.close()
-            tries_to_open(sqlite_url)(report)
-
-        assert said_by(work)[0] == "told"
-
-
 def test_a_server_is_opened_again_in_the_child(opened, postgres_url):
     study = opened(postgres_url, **sums())
     ids = study.ask(8).ids

@@ -24,7 +24,7 @@ LOOKS = (15, 45) if SOAK else (8, 20)
 def test_an_honest_history_has_no_fault_at_any_moment(case, shelf):
     released = 0
     for seed in SEEDS:
-        _, found = wander(shelf, case, seed, LOOKS)
+        found = wander(shelf, case, seed, LOOKS)
         assert not [str(one) for one in found if not one.ok], f"seed {seed}"
         released += found[-1].released
     assert released > len(SEEDS)

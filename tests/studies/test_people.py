@@ -286,18 +286,6 @@ def test_a_person_is_one_however_the_string_is_written(optimizer):
     assert optimizer.ask(person="Zoe").wants_loss
 
 
-def test_the_statement_says_whose_contributions_are(opened, sqlite_url):
-    study = opened(sqlite_url, **believing(privacy=sv.PureDP(1.0, contributions=MOST)))
-    beyond = "people who take part in more than 3 events"
-    assert "contributions are the caller's" in str(study.privacy)
-    assert beyond in study.privacy.not_covered
-    study.ask(person="one")
-    for privacy in (study.privacy, opened(sqlite_url).privacy, study.statement().privacy):
-        assert "once a person was asked for 3 losses" in str(privacy).replace("\n" + " " * 16, " ")
-        assert beyond not in privacy.not_covered
-        assert any("backup" in one and "counted as of then" in one for one in privacy.not_covered)
-
-
 # ---------------------------------------------------------------------- what is kept
 
 

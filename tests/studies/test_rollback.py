@@ -156,34 +156,6 @@ def test_a_history_that_went_another_way_is_noticed_however_far_it_has_come(open
     assert stranger.status().incarnation == one.status().incarnation > 1
 
 
-def test_what_others_had_written_counts_too(opened, url):
-    """A process that only looked has seen what another one wrote; that one is gone, and so is what it wrote."""
-    looker, writer = opened(url, **sums()), opened(url)
-    work(looker, 3)
-    backup = Backup(url)
-    work(writer, 9)
-    assert looker.status().told == 12
-    writer.close()
-    backup.put_back()
-    stranger = opened(url)
-    for _ in range(4):
-        work(stranger, 6)
-    with pytest.raises(StudyBehind):
-        looker.status()
-
-
-def test_a_rollback_past_the_beginning_of_a_life_begins_another(opened, url):
-    study = opened(url, **sums())
-    work(study, 5)
-    backup = Backup(url)
-    later = opened(url, restored=True)
-    ids = later.ask(4).ids
-    backup.put_back()
-    with pytest.raises(StudyBehind):
-        later.ask()
-    assert lives_of(url) > place(ids[0])[0]
-
-
 def test_a_file_that_was_copied_over_is_noticed(opened, sqlite_url):
     """The same inode with older bytes in it; nobody may do this to a live file, but it must not go unseen."""
     study = opened(sqlite_url, **sums())
@@ -301,16 +273,3 @@ def test_what_was_learned_from_releases_that_are_gone_is_forgotten(before, argum
         work(newcomer, 20)
     assert np.array_equal(study.recommend().x, newcomer.recommend().x)
     assert study.verify().ok
-
-
-def test_two_restorations_of_one_backup_are_two_lives(opened, url):
-    opened(url, **sums()).close()
-    backup, lives = Backup(url), []
-    for _ in range(2):
-        backup.put_back()
-        study = opened(url, restored=True)
-        lives.append(study.ask(12).ids)
-        study.close()
-    with pytest.raises((UnknownAction, StudyBehind)):  # which one depends on whose incarnation is higher
-        opened(url).tell(lives[0], losses_of(lives[0]))
-    assert opened(url).status().told == 0

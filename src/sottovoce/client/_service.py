@@ -132,7 +132,7 @@ class Service:
         error, told = error_from(status, plain), told_to_wait(response.headers.get("Retry-After"))
         if not isinstance(error, StorageError):
             words = f": {error}" if kind_of(plain) else ""
-            error = ServiceAway(f"{self.base} is busy or away at present (status {status}){words}", told or 0.0)
+            error = ServiceAway(f"{self.base} is busy or away at present (status {status}){words}")
         return _Failure(error, told)
 
     def _connections(self) -> "_Connections":

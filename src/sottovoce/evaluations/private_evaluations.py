@@ -29,7 +29,7 @@ Tests: tests/evaluations.
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
@@ -60,7 +60,7 @@ from sottovoce.plans.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.promise import warn_of
 from sottovoce.rounds.book import Book, Recorded
-from sottovoce.rounds.people import Askers, people_for
+from sottovoce.rounds.people import people_for
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Round, TextIds
 from sottovoce.rounds.store import Drawing, Store
 from sottovoce.stats.released_mean import ReleasedMean
@@ -305,7 +305,11 @@ class PrivateEvaluations(Book):
     @_locked
     def _assign(self, number: int | None, size: int, people: Sequence[str] | None) -> list[tuple[int, Any, bool]]:
         """Assign the next people by coins, or to one evaluation; return evaluation, id, whether a loss is wanted."""
-        whom = self._named(people)
+        self._check_usable()
+        whom = self._hashed(people)
+        self._refuse_unnamed(whom)
+        if whom is not None:
+            self._close_unclaimed()
         self._close_overdue()
         met: list[int] = []
         draw: Drawing = self._policy.draw
@@ -314,25 +318,17 @@ class PrivateEvaluations(Book):
             """Deal people to evaluations, while nobody else does."""
             nonlocal draw
             met[:] = self._dealt(size) if number is None else self._placed(number, size)
-            draw = self._drawing(met, whom)
-            lacking = {one: count - self._store.left(one) for one, count in Counter(met).items()}
-            return {one: count for one, count in lacking.items() if count > 0}
+            counts, order = _by_evaluation(met)
+            draw = self._policy.draw if whom is None else self._askers(counts, order, whom).draw
+            return {one: lacking for one, count in counts.items() if (lacking := count - self._store.left(one)) > 0}
 
         self._store.reserve(orders, self._policy.begin, lambda *slots: draw(*slots), handed=size)
-        handed, pieces = self._next(dict(Counter(met)))  # evaluation by evaluation, as they are first met
-        order = [place for places in _by_evaluation(met).values() for place in places]
-        found = dict(zip(order, zip(self._shown(handed.ids), handed.wanted.tolist(), strict=True), strict=True))
+        counts, order = _by_evaluation(met)
+        handed, pieces = self._next(counts, order)
+        back = np.argsort(order)
+        found = list(zip(met, self._shown(handed.ids[back]), handed.wanted[back].tolist(), strict=True))
         self._store.hand_out(pieces)
-        return [(one, *found[place]) for place, one in enumerate(met)]
-
-    def _named(self, person: Sequence[str] | None) -> list[bytes] | None:
-        """Return whom a call is for, hashed; places that one which was cut short took for its people are closed."""
-        self._check_usable()
-        people = self._hashed(person)
-        self._refuse_unnamed(people)
-        if people is not None:
-            self._close_unclaimed()
-        return people
+        return found
 
     def _close_unclaimed(self) -> None:
         """Close places that are leased for people who never got them."""
@@ -372,13 +368,6 @@ class PrivateEvaluations(Book):
                 "Losses of people who were assigned before are told by their id: tell(loss, ids=id)"
             )
         return [number] * size
-
-    def _drawing(self, met: Sequence[int], people: Sequence[bytes] | None) -> Drawing:
-        """Return what draws slots: for people, where they are counted, who meet these evaluations."""
-        if people is None:
-            return self._policy.draw
-        whom = {number: [people[place] for place in places] for number, places in _by_evaluation(met).items()}
-        return Askers(whom, self._policy.draw, self._store.count).draw
 
     def erase_people(self) -> int:
         """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
@@ -661,12 +650,9 @@ class PrivateEvaluations(Book):
         return copy.deepcopy(self)
 
 
-def _by_evaluation(met: Sequence[int]) -> Mapping[int, list[int]]:
-    """Return who meets which evaluation: evaluations as they are first met, with the places of their people."""
-    places: dict[int, list[int]] = {}
-    for place, number in enumerate(met):
-        places.setdefault(number, []).append(place)
-    return places
+def _by_evaluation(met: Sequence[int]) -> tuple[dict[int, int], Integers]:
+    """Return how many people meet each evaluation, and the order of people evaluation by evaluation."""
+    return dict(sorted(Counter(met).items())), np.argsort(met, kind="stable")
 
 
 _NO_PLACE = "no evaluation has a place left for another person; open one: open(events=...)"
