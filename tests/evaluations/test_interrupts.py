@@ -163,15 +163,6 @@ def holds_losses(evaluations):
     return any(one and struct.pack("<q", one) in held for one in integers)
 
 
-def test_losses_are_erased_wherever_evaluations_end():
-    evaluations, (overdue, almost, young) = world()
-    assert holds_losses(evaluations)
-    overdue.close()
-    almost.abandon()
-    young.close()
-    assert not holds_losses(evaluations)
-
-
 class Handler(Numbered):
     """Noise in the middle of whose first draw a signal handler does something."""
 

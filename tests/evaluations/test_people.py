@@ -1,8 +1,6 @@
 """People who are counted: over all evaluations together, nobody gives more losses than was promised."""
 
-import threading
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,23 +89,6 @@ def test_processes_that_share_evaluations_count_as_one(opened, url):
     assert several[1].verify().ok, str(several[1].verify())
 
 
-def test_threads_that_assign_one_person_at_once_never_get_more_than_was_promised(evaluate):
-    evaluations = evaluate(privacy=FREE)
-    evaluations.open(events=20)
-    wanted, start = [], threading.Barrier(4)
-
-    def assign():
-        start.wait()
-        wanted.extend(evaluations.assign(person="one").wants_loss for _ in range(3))
-
-    callers = [threading.Thread(target=assign) for _ in range(4)]
-    for one in callers:
-        one.start()
-    for one in callers:
-        one.join()
-    assert sorted(wanted) == [False] * 10 + [True] * MOST
-
-
 def test_a_call_that_is_cut_short_leaves_its_places_to_nobody(evaluate, monkeypatch):
     """Or somebody would tell a loss in the place, and by the count, of another."""
     evaluations = evaluate(privacy=FREE, patience=None)
@@ -163,22 +144,3 @@ def test_an_evaluation_in_which_no_loss_was_wanted_has_no_mean(evaluate):
     assert (first.mean, first.assigned) == (0.25, MOST)
     assert (second.closed, second.abandoned, second.assigned, second.remaining) == (False, True, 2, 0)
     assert len(evaluations.results) == 1
-
-
-def test_the_statement_says_it_and_people_are_erased_for_good(opened, sqlite_url):
-    evaluations = opened(sqlite_url, loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0, contributions=MOST))
-    one = evaluations.open(events=3)
-    assert "contributions are the caller's" in str(evaluations.privacy)
-    person = "ada@example.org"
-    waiting = one.assign(person=person)
-    assert "once a person was asked for 2 losses" in str(evaluations.privacy).replace("\n" + " " * 16, " ")
-    assert opened(sqlite_url).privacy.counted
-    folder = Path(sqlite_url.removeprefix("sqlite:///")).parent
-    assert person.encode() not in b"".join(path.read_bytes() for path in folder.iterdir())
-    assert list(folder.glob("*-people-*"))
-    assert evaluations.erase_people() == 1
-    assert not list(folder.glob("*-people-*"))
-    with pytest.raises(StateRefused, match="erased"):
-        evaluations.assign(person=person)
-    one.tell(0.5, ids=waiting)
-    assert evaluations.verify().ok

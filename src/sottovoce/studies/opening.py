@@ -1,6 +1,6 @@
 """Making a study, and finding it again: what is stored of its making, and what a caller may pass when it is there."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sottovoce._checks import number, whole
@@ -12,7 +12,7 @@ from sottovoce.learning.patience import check_patience
 from sottovoce.learning.policy import BanditPolicy, entropy_of
 from sottovoce.learning.public_records import adopt, design_record, refuse_secrets
 from sottovoce.learning.set_changes import SetChange, problems_of
-from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
+from sottovoce.privacy import Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
 from sottovoce.privacy.noise import WithheldNoise, noise_source
 from sottovoce.rounds.stored import OpenedBook, check_made, open_book, refuse_kind
 from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
@@ -24,19 +24,6 @@ AUTO = -1
 
 _MOST = 2**53  # more than will ever be asked, and what every database can add up
 _NEEDED = ("domain", "horizon", "loss_range", "privacy")
-
-
-@dataclass(frozen=True)
-class OpenRequest:
-    """What a caller of `Study.open` passed: only what was passed."""
-
-    url: str
-    name: str
-    given: dict[str, Any]
-    waiting: dict[str, Any]  # patience, deadline
-    seed: int | None
-    noise: NoiseSource | None
-    ledger: Ledger | None
 
 
 def checked_waiting(given: dict[str, Any]) -> dict[str, Any]:
@@ -61,23 +48,74 @@ def in_words(stored: Any) -> Any:
     return "auto" if stored == AUTO else stored
 
 
-def open_study(request: OpenRequest) -> tuple[OpenedBook, BanditConfiguration, NoiseSource]:
-    """Find a study, or make it: return it with what it was made with, and where its noise comes from."""
+def open_study(
+    url: str,
+    name: str,
+    given: dict[str, Any],
+    waiting: dict[str, Any],
+    seed: int | None,
+    noise: NoiseSource | None,
+    ledger: Ledger | None,
+) -> tuple[OpenedBook, BanditConfiguration, NoiseSource]:
+    """Find a study, or make it: return it with what it was made with, and where its noise comes from.
+
+    Arguments are those of `Study.open`; in `given`, and in `waiting` (patience and deadline), only what was passed.
+    """
+    domain = given.get("domain")
+
+    def make(base: Database) -> tuple[Record, int | None]:
+        missing = [one for one in _NEEDED if one not in given]
+        if missing:
+            raise not_found(base, name, f"to create it, pass {', '.join(missing)}")
+        configuration, source = BanditConfiguration(**given), noise_source(noise)
+        configuration.check_prior(source)
+        trial = BanditPolicy(configuration, configuration.problem(), SimulatedNoise(0), 0)
+        refuse_secrets(trial.first)  # before anything is written
+        made = {
+            "simulated": bool(source.simulated),
+            "seed": seed,
+            "entropy": entropy_of(seed),
+            "shape": list(trial.shape),
+            **design_record(trial.first),
+            **{f"configuration.{one}": value for one, value in configuration.to_record().items() if one != "patience"},
+        }
+        return made, configuration.horizon
+
+    def check(made: Record, base: Database) -> None:
+        if domain is not None and not isinstance(domain, Domain):
+            raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
+        stored, passed = stored_configuration(made, domain), given
+        columns = "common, patience, deadline"
+        ((common, *settings),) = base.run(f"SELECT {columns} FROM sottovoce_books WHERE name = ?", name)
+        if domain is not None and common is not None:
+            newest = problems_of(stored.problem(), unpacked(common, "what all streams have in common"))[-1]
+            if SetChange(domain, newest.features).is_in(newest):  # the one that it has changed to last
+                passed = {one: value for one, value in given.items() if one not in ("domain", "features")}
+        different = replace(stored, **passed).differences(stored)
+        present = dict(zip(("patience", "deadline"), settings, strict=True))
+        different += [
+            f"{one} is {in_words(present[one])!r}, not {in_words(value)!r} (of a study that exists: study.change(...))"
+            for one, value in checked_waiting(waiting).items()
+            if present[one] != value
+        ]
+        check_made(made, f"study {name!r}", base, different, seed, noise)
+
     opened = open_book(
-        request.url,
-        request.name,
+        url,
+        name,
         "study",
-        make=lambda base: _made(request, base),
-        check=lambda made, base: _check(request, made, base),
-        guarantee=_guarantee,
-        waiting={"patience": AUTO, **checked_waiting(request.waiting)},
-        ledger=request.ledger,
-        create=bool(request.given),
+        make=make,
+        check=check,
+        guarantee=lambda made: guarantee_from_dict(made["configuration.privacy"]),
+        waiting={"patience": AUTO, **checked_waiting(waiting)},
+        ledger=ledger,
+        create=bool(given),
     )
     made = opened.stored.made
-    configuration = stored_configuration(made, request.given.get("domain"))
+    configuration = stored_configuration(made, domain)
     adopt(configuration.domain, made)
-    return opened, configuration, _source(request, simulated=made["simulated"])
+    looks = isinstance(noise, WithheldNoise) and not made["simulated"]
+    return opened, configuration, noise_source(None if looks else noise)
 
 
 def found_study(base: Database, name: str) -> StoredBook:
@@ -96,62 +134,7 @@ def not_found(base: Database, name: str, advice: str) -> StudyNotFound:
     return StudyNotFound(f"name={name!r}: no such study at {base.name} ({known})", advice)
 
 
-def _made(request: OpenRequest, base: Database) -> tuple[Record, int | None]:
-    missing = [name for name in _NEEDED if name not in request.given]
-    if missing:
-        raise not_found(base, request.name, f"to create it, pass {', '.join(missing)}")
-    configuration, source = BanditConfiguration(**request.given), noise_source(request.noise)
-    configuration.check_prior(source)
-    trial = BanditPolicy(configuration, configuration.problem(), SimulatedNoise(0), 0)
-    refuse_secrets(trial.first)  # before anything is written
-    made = {
-        "simulated": bool(source.simulated),
-        "seed": request.seed,
-        "entropy": entropy_of(request.seed),
-        "shape": list(trial.shape),
-        **design_record(trial.first),
-        **{f"configuration.{name}": value for name, value in configuration.to_record().items() if name != "patience"},
-    }
-    return made, configuration.horizon
-
-
-def _check(request: OpenRequest, made: Record, base: Database) -> None:
-    domain = request.given.get("domain")
-    if domain is not None and not isinstance(domain, Domain):
-        raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
-    stored, given = stored_configuration(made, domain), request.given
-    if domain is not None and _is_newest(base, request.name, stored, domain):
-        given = {name: value for name, value in given.items() if name not in ("domain", "features")}
-    different = replace(stored, **given).differences(stored)
-    ((patience, deadline),) = base.run("SELECT patience, deadline FROM sottovoce_books WHERE name = ?", request.name)
-    settings = {"patience": patience, "deadline": deadline}
-    changeable = [
-        f"{name} is {in_words(settings[name])!r}, not {in_words(value)!r} (of a study that exists: study.change(...))"
-        for name, value in checked_waiting(request.waiting).items()
-        if settings[name] != value
-    ]
-    check_made(made, f"study {request.name!r}", base, different + changeable, request.seed, request.noise)
-
-
-def _is_newest(base: Database, name: str, stored: BanditConfiguration, domain: Domain) -> bool:
-    """Whether a set is the one that a study has changed to last."""
-    ((common,),) = base.run("SELECT common FROM sottovoce_books WHERE name = ?", name)
-    if common is None:
-        return False
-    newest = problems_of(stored.problem(), unpacked(common, "what all streams have in common"))[-1]
-    return SetChange(domain, newest.features).is_in(newest)
-
-
 def stored_configuration(made: Record, domain: Domain | None) -> BanditConfiguration:
     """Return what a study was made with; `domain` is needed where the stored record does not hold it."""
     plain = {"patience": "auto", **part(made, "configuration")}
     return BanditConfiguration.from_record(plain, domain if plain["domain"] is None else None)
-
-
-def _source(request: OpenRequest, *, simulated: bool) -> NoiseSource:
-    looks = isinstance(request.noise, WithheldNoise) and not simulated
-    return noise_source(None if looks else request.noise)
-
-
-def _guarantee(made: Record) -> Guarantee:
-    return guarantee_from_dict(made["configuration.privacy"])

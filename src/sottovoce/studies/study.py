@@ -32,7 +32,7 @@ from sottovoce.rounds.stores.sql.books import counts_of
 from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.studies.exporting import exported
 from sottovoce.studies.history import History, history_of
-from sottovoce.studies.opening import OpenRequest, checked_waiting, in_words, open_study
+from sottovoce.studies.opening import checked_waiting, in_words, open_study
 from sottovoce.studies.statement import StudyStatement, state_in
 from sottovoce.studies.verifying.verification import Verification, verify_in
 
@@ -154,7 +154,7 @@ class Study(Optimizer):
         arguments, choices = separate(options)
         given = _passed({**needed, "choices": choices or NOT_PASSED, **arguments})
         waiting = _passed({"patience": patience, "deadline": deadline})
-        opened, configuration, source = open_study(OpenRequest(url, name, given, waiting, seed, noise, ledger))
+        opened, configuration, source = open_study(url, name, given, waiting, seed, noise, ledger)
         try:
             study = cls(opened, name, configuration, source, repeat, restored)
             study._tend()
