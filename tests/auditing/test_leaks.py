@@ -26,7 +26,7 @@ from sottovoce.service.endpoints import studies
 SHIPPED = {one.label: one for one in [*shipped(), *evaluations_shipped(), *audited.service_shipped()]}
 BELIEVING = SHIPPED["posterior, probe-sums"]
 STUDY = replace(BELIEVING, horizon=8, label="study", stored=True)
-WATCHFUL = SHIPPED["posterior with a change probe, probe-sums"]
+SIX_PROBES = SHIPPED["posterior with six probes, probe-sums"]
 MANY = SHIPPED["posterior, 12 segments, probe-sums"]
 SEGMENTED_STUDY = SHIPPED["study of posterior, segments, probe-sums"]
 LARGE = SHIPPED["evaluations of 5,000 events, probe-sums"]
@@ -68,7 +68,7 @@ def changed(monkeypatch, owner, name, change):
 
 INTACT = [(one, schedules) for one, schedules in (
     (SEGMENTED_STUDY, ["single"]), (STORED, ["block", "renewed"]), (SERVICE, ["single"]), (MANY, ["block"]),
-    (WATCHFUL, None), (LARGE, None), (SHIPPED["posterior, epochs, probe-sums"], ["block"]),
+    (SIX_PROBES, None), (LARGE, None), (SHIPPED["posterior, epochs, probe-sums"], ["block"]),
 )]  # fmt: skip
 
 
@@ -78,7 +78,7 @@ SOME = {"study of posterior, segments, probe-sums", "service, probe-sums"}
 @pytest.mark.long
 @pytest.mark.parametrize(("subject", "schedules"), sampled(INTACT, SOME, [one.label for one, _ in INTACT]))
 def test_intact_programs_show_nothing(subject, schedules):
-    assert not found(subject, most=24 if subject is WATCHFUL else 2, schedules=schedules)
+    assert not found(subject, most=24 if subject is SIX_PROBES else 2, schedules=schedules)
 
 
 # ---------------------------------------------------------------------------------------------- what is released
@@ -190,7 +190,7 @@ def test_a_reset_that_is_decided_by_the_raw_mean(monkeypatch):
 
     monkeypatch.setattr(BanditPolicy, "compute", remember)
     monkeypatch.setattr(linear, "limit_of", lambda *known: -1.0 if raw and raw[-1] > 0.66 else np.inf)
-    assert found(WATCHFUL, most=40, schedules=["block"])
+    assert found(SIX_PROBES, most=40, schedules=["block"])
 
 
 @pytest.mark.parametrize(("owner", "subject"), [(sv.PrivateBandit, BELIEVING), (sv.Study, STUDY)])

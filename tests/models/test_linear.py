@@ -240,28 +240,3 @@ def test_a_longer_epoch_begins_with_what_the_one_before_it_knew():
     assert later.pace.events(later.settings, 0) == int(0.02 * 80_000 / 12)  # no short rounds again
     later.learn(a_round(later, 0, CHEAP_FIRST, np.random.default_rng(13)))
     assert later.resets == 0
-
-
-# ---------------------------------------------------------------------- the change probe
-
-
-def test_a_sentinel_draws_one_probe_of_every_fourth_round_from_a_short_memory():
-    """Long ago the first items were bad: whoever remembers all never plays them, who forgets tries them again."""
-    belief = believing(replace(FREE, change_probe=True, horizon=4_000))
-    coins = np.random.default_rng(14)
-    probes = np.array([SLATE.extreme_point(coins.standard_normal(8)) for _ in range(12)])
-    belief.learn(Numbers(probes, probes @ CHEAP_LAST / 3, np.full(12, 150.0), 400))
-    leading = SLATE.extreme_point(CHEAP_LAST)
-    for end in range(500, 4001, 500):
-        belief.learn(Numbers(np.tile(leading, (12, 1)), np.full(12, CHEAP_LAST[-3:].mean()), np.full(12, 40.0), end))
-    assert belief.memory_in_use == 0
-
-    def others(number, passed):
-        """How many of 300 rounds' probes, in each place, are not the leader."""
-        drawn = np.array([belief.draw(12, passed, number, coins) for _ in range(300)])
-        return (drawn != leading).any(axis=2).mean(axis=0)
-
-    on_guard = others(4, 3_000)
-    assert on_guard[0] > 5 * on_guard[1:].mean()
-    for number, passed in ((5, 3_000), (6, 3_000), (7, 3_000), (4, 300)):
-        assert others(number, passed)[0] < 3 * on_guard[1:].mean() + 0.02

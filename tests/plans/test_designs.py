@@ -11,16 +11,9 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from exploring import agree, drawn, estimated, half_way, in_working, rounded
 from sampling import every, sampled
 from sottovoce.plans.designs import DesignOptions, Designs, LinearModel, energy
-from sottovoce.plans.placement import Placement
-
-GRID = 2.0**-30  # losses are summed as integers
-
-
-def rounded(domain, integral=False):
-    return Placement(domain, sv.domains.Rounded(domain), integral)
-
 
 STAGES = {
     "choices": rounded(sv.domains.Hypersimplex(6, 2)),
@@ -48,32 +41,9 @@ def designs_on(placement, options=OPTIONS, prior=None, probe=None, **more):
 def play(designs, coins, loss, blocks=(12,), point=None):
     """One round: the estimate from exact sums of loss(actions, events), and what was drawn."""
     point = designs.placement.working.center if point is None else point
-    exploration = designs.begin(point, 0, sum(blocks), coins)
-    draws = [exploration.draw(coins, sum(blocks[:place]), size) for place, size in enumerate(blocks)]
-    parts = np.split(np.arange(sum(blocks)), np.cumsum(blocks)[:-1])
-    sums = [
-        draw.weights.sum(np.rint(loss(draw.actions, events) / GRID).astype(np.int64))
-        for draw, events in zip(draws, parts, strict=True)
-    ]
-    total = sum(draw.weights.total() for draw in draws).astype(float)
-    return exploration.estimate(GRID * sum(sums), total), draws
-
-
-def in_working(placement, cost):
-    return placement.rounded.design.factor.T @ cost
-
-
-def half_way(placement):
-    working = placement.working
-    return 0.5 * working.center + 0.5 * working.extreme_point(np.arange(1.0, working.dimension + 1))
-
-
-def agree(rows, expected, spare=1e-12):
-    """Whether the mean of rows is what it should be, within 6 standard errors, which are returned."""
-    rows = np.asarray(rows, dtype=float)
-    error = rows.std(axis=0) / math.sqrt(len(rows)) + spare
-    assert (np.abs(rows.mean(axis=0) - expected) <= 6 * error).all()
-    return error
+    exploration, draws = drawn(designs, point, coins, blocks)
+    losses = loss(np.concatenate([draw.actions for draw in draws]), np.arange(sum(blocks)))
+    return estimated(exploration, draws, losses), draws
 
 
 class TestUnbiased:
@@ -94,12 +64,12 @@ class TestUnbiased:
     @every("placement", STAGES.values())
     def test_probes_follow_the_design(self, placement):
         designs, coins, design = designs_on(placement), np.random.default_rng(1), placement.rounded.design
-        drawn = [designs.draw_probe(coins) for _ in range(2000)]
+        probes = [designs.draw_probe(coins) for _ in range(2000)]
         names = {vertex.tobytes(): number for number, vertex in enumerate(design.vertices)}
-        counts = np.bincount([names[probe.tobytes()] for probe in drawn], minlength=len(names))
+        counts = np.bincount([names[probe.tobytes()] for probe in probes], minlength=len(names))
         assert stats.chisquare(counts, 2000 * design.weights).pvalue > 1e-9
-        assert designs.can_draw(drawn[0])
-        assert not designs.can_draw(drawn[0] + 0.1)
+        assert designs.can_draw(probes[0])
+        assert not designs.can_draw(probes[0] + 0.1)
 
     @every("options", [OPTIONS, REUSE])
     def test_losses_that_change_from_event_to_event(self, options):
@@ -164,8 +134,8 @@ class TestRounds:
     @every("size", [1, 5, 11])
     def test_a_short_last_round_explores_only_within_itself(self, size):
         exploration = designs_on(CHOICES).begin(CHOICES.working.center, 9_000, size, np.random.default_rng(8))
-        drawn = exploration.draw(np.random.default_rng(8), 0, size)
-        assert drawn.wants_loss.sum() in (size // 4, size // 4 + 1)
+        draw = exploration.draw(np.random.default_rng(8), 0, size)
+        assert draw.wants_loss.sum() in (size // 4, size // 4 + 1)
 
     @every("placement", [CHOICES, INTEGRAL])
     def test_under_reuse_each_event_is_in_one_number_with_those_that_play_the_same(self, placement):

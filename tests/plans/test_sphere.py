@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from exploring import agree, drawn, estimated, in_working, rounded
 from sampling import every
 from sottovoce._sums import Weighted
 from sottovoce.plans.placement import Placement
@@ -26,15 +27,11 @@ def domain(request):
     return request.param
 
 
-def test_directions_are_unit_vectors_of_the_hull(domain):
-    directions = Sphere(domain, 0.01).directions(np.random.default_rng(0), 500)
-    assert np.allclose(np.linalg.norm(directions, axis=1), 1.0)
-    assert np.allclose(domain.tangent(directions), directions)
-
-
-def test_directions_are_uniform(domain):
+def test_directions_are_uniform_unit_vectors_of_the_hull(domain):
     """E u = 0 and E u u^T = P/d, P the projection on the direction space. Entries within 6 standard errors."""
     directions = Sphere(domain, 0.01).directions(np.random.default_rng(1), SAMPLES)
+    assert np.allclose(np.linalg.norm(directions, axis=1), 1.0)
+    assert np.allclose(domain.tangent(directions), directions)
     assert np.abs(directions.mean(axis=0)).max() < 6 / np.sqrt(SAMPLES)
     projection = domain.tangent(np.eye(domain.dimension))
     covariance = directions.T @ directions / SAMPLES
@@ -110,37 +107,25 @@ def test_a_sphere_that_does_not_fit_is_refused():
 class TestSpheres:
     """Rounds of independent directions, summed into one integer for each coordinate."""
 
-    @pytest.mark.parametrize("blocks", [(12,), (5, 4, 3)], ids=str)
+    @every("blocks", [(12,), (5, 4, 3)])
     def test_a_rounds_estimate_is_the_sum_of_its_events_estimates(self, domain, blocks):
         """(d/radius) sum of (f - middle) u, worked out again from the actions."""
-        rounds = spheres_on(Placement(domain), 0.05, 12, middle=0.3)
-        coins = np.random.default_rng(4)
-        exploration = rounds.begin(domain.center, 0, 12, coins)
-        draws = [exploration.draw(coins, sum(blocks[:place]), size) for place, size in enumerate(blocks)]
+        rounds, coins = spheres_on(Placement(domain), 0.05, 12, middle=0.3), np.random.default_rng(4)
+        assert [rounds.round_size(passed) for passed in (0, 12, 1200)] == [12, 12, 12]
+        exploration, draws = drawn(rounds, domain.center, coins, blocks)
         assert all(isinstance(draw.weights, Weighted) and draw.wants_loss is None for draw in draws)
-        losses = coins.integers(0, 1000, size=12)
-        parts = np.split(losses, np.cumsum(blocks)[:-1])
-        sums = sum(draw.weights.sum(part) for draw, part in zip(draws, parts, strict=True))
-        estimate = exploration.estimate(sums, sum(draw.weights.total() for draw in draws))
+        losses = coins.integers(0, 1000, size=12) / 1024
         directions = (np.concatenate([draw.actions for draw in draws]) - domain.center) / 0.05
         expected = domain.affine_dimension / 0.05 * (losses - 0.3) @ directions
-        np.testing.assert_allclose(estimate, expected, rtol=1e-6, atol=1e-3)
-
-    def test_all_rounds_have_the_same_size(self):
-        rounds = spheres_on(Placement(sv.domains.Ball(3)), 0.1, 8)
-        assert [rounds.round_size(passed) for passed in (0, 8, 800)] == [8, 8, 8]
+        np.testing.assert_allclose(estimated(exploration, draws, losses), expected, rtol=1e-6, atol=1e-5)
 
     @every("integral", [False, True])
     def test_unbiased_in_rounded_position_and_with_vertices(self, integral):
         """Directions live in the working set, losses on the set that is played. Within 6 standard errors: 1e-8 each."""
         domain, cost = sv.domains.Hypersimplex(5, 2), np.linspace(-1.0, 2.0, 5)
-        placement = Placement(domain, sv.domains.Rounded(domain), integral)
-        size = 20_000 if integral else 100_000
+        placement, size = rounded(domain, integral), 20_000 if integral else 100_000
         rounds = spheres_on(placement, 0.9 * placement.working.inner_radius, size, middle=1.0)
-        coins = np.random.default_rng(5)
-        draw = rounds.begin(placement.working.center, 0, size, coins).draw(coins, 0, size)
+        _, (draw,) = drawn(rounds, placement.working.center, np.random.default_rng(5), (size,))
         assert not integral or set(np.unique(draw.actions)) == {0.0, 1.0}
-        directions = draw.weights.rows * UNIT
-        terms = rounds.sphere.scale * (draw.actions @ cost - 1.0)[:, None] * directions
-        error = terms.std(axis=0) / np.sqrt(size)
-        assert (np.abs(terms.mean(axis=0) - placement.rounded.design.factor.T @ cost) <= 6 * error).all()
+        terms = rounds.sphere.scale * (draw.actions @ cost - 1.0)[:, None] * draw.weights.rows * UNIT
+        agree(terms, in_working(placement, cost))

@@ -44,7 +44,6 @@ CASES = {
     "probes, local": _PROBES | {"privacy": sv.LocalDP(1.0)},
     "probes, unknown horizon": believing(horizon=None, privacy=sv.PureDP(1.0)),
     "probes, a short horizon": _PROBES | {"horizon": 61},
-    "probes, a change probe": _PROBES | {"horizon": 400, "change_probe": True},
     "probes of an oracle": _PROBES | {"domain": _TREES},
     "probes on a ball": _CURVED,
     "probes on a ball, no privacy": _CURVED | {"privacy": sv.NoPrivacy()},

@@ -54,7 +54,7 @@ INVISIBLE = {
 OF_PROBES = {  # what is invisible of posterior probes alone
     PLAN + r" (step|step_multiplier|delay|method|reach_from_start) .*": "no steps are taken",
     PLAN + r" options (round_growth|round_cap) .*": "rounds of the least length",
-    PLAN + r" options (posterior_scale|change_probe) .*": "which decisions are drawn: dice",
+    PLAN + r" options posterior_scale .*": "which decisions are drawn: dice",
 }
 OF_SEGMENTS = {  # what other segments had a say in is not computed again
     r"counters\.made\[configuration\.segments\.(factors|limit)\] .*": "segments that are all named",

@@ -18,7 +18,7 @@ PLAYED = {  # of random histories, over a longer time
     name: HISTORIES[name] | ({"horizon": 100_000} if HISTORIES[name]["horizon"] else {})
     for name in (
         *("frames", "no privacy", "designs", "designs, every loss", "fresh noise", "local", "unknown horizon"),
-        *("designs, unknown horizon", "probes", "probes, no privacy", "probes, local", "probes, a change probe"),
+        *("designs, unknown horizon", "probes", "probes, no privacy", "probes, local"),
         *("probes of an oracle", "probes on a ball", "probes on a simplex", "probes, unknown horizon"),
         *("probes on a ball, unknown horizon", "integral"),
     )

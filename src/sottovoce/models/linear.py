@@ -44,7 +44,6 @@ _BOLD_EVERY = 4  # samples deviate by less than the posterior, which costs less,
 # looked bad early, by chance, may never be tried again; where there is more to lose by that, by not so much less
 _CALM, _CALM_IF_LONG, _LONG = 0.7, 0.85, 100_000
 _LEAST_SHARE = 0.5  # of the average variance, that of any decision at least
-_CHANGE_PROBE_FROM, _SENTINEL_EVERY, _CHANGE_PROBE = 0.1, 4, Memory(1 / 3)
 _MANY = 600  # coordinates from which decisions are kept sparse, and covariances are not shown
 _AROUND = 10**7  # multiplications by which one form of the posterior must be cheaper, for a change of form to pay
 _SPARSE = 300  # coordinates from which sums over decisions are worth to be taken over their entries that are not 0
@@ -399,9 +398,6 @@ class LinearBelief(GaussianBelief):
         calm = _CALM if settings.horizon <= _LONG else _CALM_IF_LONG
         scales = settings.sample_scale * np.where(bold, 1.0, calm)
         drawn = self.best_fit.sample(coins, count, scales[:, None])
-        on_guard = settings.change_probe and passed >= _CHANGE_PROBE_FROM * settings.horizon
-        if on_guard and count > 1 and number % _SENTINEL_EVERY == 0:
-            drawn[0] = self._fitted(_CHANGE_PROBE, self._variances()).sample(coins, 1, settings.sample_scale)[0]
         return np.array([self.best_for(row) for row in drawn])
 
     # ------------------------------------------------------------------ learning

@@ -34,8 +34,6 @@ class ModelSettings:
         A round has this share of the events that are remembered, and of the horizon at most.
     posterior_scale
         What deviations of a posterior sample are multiplied by.
-    change_probe
-        Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says.
     segments
         How many segments there are, if this is one of several: their first rounds are under way together, and so have
         fewer decisions; and where there are dozens, rounds grow faster.
@@ -52,7 +50,6 @@ class ModelSettings:
     cap: float
     posterior_scale: float
     heavy: bool = True
-    change_probe: bool = False
     segments: int = 0
 
     @property

@@ -136,8 +136,6 @@ class PlanChoices(TypedDict, total=False):
         Events that each of them gets at least (posterior).
     posterior_scale
         What the deviations of a posterior sample are multiplied by: below 1 explores less (posterior).
-    change_probe
-        Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says (posterior).
     """
 
     exploration: str | None
@@ -158,7 +156,6 @@ class PlanChoices(TypedDict, total=False):
     probes: int | None
     least_events: int | None
     posterior_scale: float | None
-    change_probe: bool | None
 
 
 class OptimizerOptions(PlanChoices, total=False):

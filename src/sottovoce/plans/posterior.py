@@ -27,7 +27,6 @@ from sottovoce.models import LinearBelief, RadialBelief
 from sottovoce.models.belief import GaussianBelief
 from sottovoce.models.measurements import Numbers, from_sparse_record, sparse_record
 from sottovoce.models.pace import ModelSettings
-from sottovoce.plans import kind
 from sottovoce.plans.decisions import Menu
 from sottovoce.plans.draft import ProbeDraft, ProbeNoise, loss_deviation, probe_noise_of
 from sottovoce.plans.explorer import DealtExploration, Explorer, Record
@@ -172,8 +171,6 @@ class PosteriorOptions(Options, exploration="posterior"):
         A round has this share of the events that are remembered, and of the horizon at most.
     posterior_scale
         What deviations of a posterior sample are multiplied by.
-    change_probe
-        Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says.
     """
 
     model: str
@@ -182,7 +179,6 @@ class PosteriorOptions(Options, exploration="posterior"):
     round_growth: float
     round_cap: float
     posterior_scale: float = 1.0
-    change_probe: bool = False
     steps: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -202,10 +198,7 @@ class PosteriorOptions(Options, exploration="posterior"):
 
     def words(self) -> str:
         """How such a plan explores."""
-        guard = "; a change probe looks out for silent changes" if self.change_probe else ""
-        return (
-            f"{self.probes} decisions a round that may be the best, by a {self.model} model of what was released{guard}"
-        )
+        return f"{self.probes} decisions a round that may be the best, by a {self.model} model of what was released"
 
     def pace(self, horizon: int, batch_size: int) -> str:
         """How long rounds are."""
@@ -290,7 +283,6 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         growth=options.round_growth,
         cap=options.round_cap,
         posterior_scale=options.posterior_scale,
-        change_probe=options.change_probe,
         segments=0 if problem.segments is None else 1,
     )
     squares = 0 if isinstance(problem.privacy, LocalDP) else plan.grids(problem.loss_range)[0].steps
@@ -346,7 +338,6 @@ POSTERIOR = ExplorationKind(
         "probes": lambda problem, value: whole("probes", value, least=2, most=problem.horizon),
         "least_events": lambda problem, value: whole("least_events", value, most=problem.horizon),
         "posterior_scale": lambda problem, value: number("posterior_scale", value, above=0, at_most=2),
-        "change_probe": kind.flag,
     },
     drafts=_drafts,
     build=_build,

@@ -158,11 +158,8 @@ def _posterior(epsilon: float, delta: float) -> Iterator[Configuration]:
     central, choices = _central(epsilon, delta), {"exploration": "posterior", "probes": 2, "least_events": 2}
     convex = Configuration(Ball(2), central, 12, choices, loss_range=(0.0, 2.0), label="convex posterior, probe-sums")
     yield convex
-    watchful = {**choices, "change_probe": True, "probes": 6, "least_events": 1}  # enough numbers to notice a change
-    change_probe = replace(
-        _believing(central, "posterior with a change probe, probe-sums"), choices=watchful, horizon=18
-    )
-    yield change_probe
+    six = {**choices, "probes": 6, "least_events": 1}  # enough numbers to notice a change
+    yield replace(_believing(central, "posterior with six probes, probe-sums"), choices=six, horizon=18)
     hasty = replace(_believing(central, "posterior, patience of 1, probe-sums"), patience=1)
     yield hasty
     long = {**choices, "least_events": 32}  # so that a few rounds reach the second epoch
