@@ -51,8 +51,6 @@ def same(one, other, atol=0.0):
 def test_what_is_remembered_goes_on_to_the_last_bit(make, domain, settings):
     belief = make(domain, settings)
     passed = play(belief, domain, 12_000)[-1].end
-    if hasattr(belief.known, "stretch"):
-        belief.go_back(replace(belief.knowledge(), stretch=2.5))  # whatever was learned so far
     other = make(domain, settings)
     other.remember(
         {name: np.array(one) if isinstance(one, np.ndarray) else one for name, one in belief.memory().items()}

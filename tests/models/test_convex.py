@@ -107,12 +107,10 @@ def test_probes_and_leader_keep_within_the_radius_that_the_model_is_trusted_in()
     def watch(belief, probes, events):
         radius = belief._radius(events)
         if math.isfinite(radius):
-            stretch = belief.known.stretch
-            assert 1 <= stretch <= 10
             distances = belief.shape.distance(probes, belief.leader)
-            farthest = max(radius * math.sqrt(stretch), math.sqrt(2) * belief._scales.first)  # nothing locks in unseen
+            farthest = max(radius, math.sqrt(2) * belief._scales.first)  # nothing locks in unseen
             assert distances.max() <= farthest * (1 + 1e-9)
-            assert belief.shape.distance(belief.leader, belief.known.leader) <= radius * stretch * (1 + 1e-9)
+            assert belief.shape.distance(belief.leader, belief.known.leader) <= radius * (1 + 1e-9)
             far.append(distances.max() / radius)
 
     target = np.full(10, 0.7)

@@ -110,11 +110,10 @@ def has_jumped(surprise: float, numbers: int, usual: Floats) -> bool:
 
 
 class Outcome(NamedTuple):
-    """Of a round's numbers: log-likelihood, mean squared surprise, and by how many deviations they exceed it all."""
+    """Of a round's numbers: log-likelihood, and mean squared surprise."""
 
     likelihood: float
     surprise: float
-    excess: float
 
 
 def judged(residuals: Floats, covariances: Floats, private: Floats | None, outlier: float) -> list[Outcome]:
@@ -134,7 +133,6 @@ def judged(residuals: Floats, covariances: Floats, private: Floats | None, outli
     root = np.linalg.cholesky(covariances)
     squares = np.linalg.solve(root, residuals[:, :, None])[:, :, 0] ** 2
     likelihood = -squares.sum(axis=1) / 2 - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-    excess = residuals.sum(axis=1) / np.sqrt(covariances.sum(axis=(1, 2)))
     if private is not None:
         squares = np.minimum(squares, outlier / private.mean(axis=1)[:, None])
-    return list(map(Outcome, likelihood.tolist(), squares.mean(axis=1).tolist(), excess.tolist()))
+    return list(map(Outcome, likelihood.tolist(), squares.mean(axis=1).tolist()))

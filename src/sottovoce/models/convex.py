@@ -18,9 +18,9 @@ Tests: tests/models/test_convex.py.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -39,8 +39,6 @@ from sottovoce.models.sufficient_statistics import SufficientStatistics
 from sottovoce.projection import Projection
 
 _FADE = 0.95  # of the evidence for a setting
-_LONGER, _SHORTER, _LONGEST = 1.4, 0.6, 10.0  # what the radius is multiplied by as predictions hold, or fail; at most
-_HOLDS, _FAILS = 0.5, 1.0  # deviations by which a round's mean may exceed what was predicted
 _EARLY = 4  # power of the cooling by which the least distance falls: what is learned early is of use for longer
 _SURE = 2.4  # what a shortfall is multiplied by, as it is drawn from what is believed
 _SLOPED = 2.6  # and the distance of the best point times the slope around, where the model errs
@@ -50,14 +48,12 @@ _CURVED = 1.75  # of what the model's curvature adds to those numbers: how far o
 _SAME = 0.1  # distance at which two points count as one, for how sure a recommendation is
 
 
-@dataclass(frozen=True, eq=False)
-class _Led:
-    """The leader of what is known: where its projection ended, and whether it would go farther than the radius."""
+class _Led(NamedTuple):
+    """The leader of what is known, and where its projection ended."""
 
     known: RadialState
     leader: Floats
     warm: Projection | None
-    held: bool
 
 
 class RadialBelief(RadialFits):
@@ -191,10 +187,9 @@ class RadialBelief(RadialFits):
         if self._led is None or self._led.known is not self.known:
             known, horizon = self.known, self.settings.horizon
             passed = int(self.measurements.ends[-1]) if len(self.measurements) else known.since
-            radius = self._radius(self.pace.events(self.settings, min(passed, horizon))) * known.stretch
+            radius = self._radius(self.pace.events(self.settings, min(passed, horizon)))
             best, warm = self.shape.nearest(self._targets(self.coefficients()))
-            held = float(self.shape.distance(best, known.leader)) > radius
-            self._led = _Led(known, self.shape.within(best, radius, known.leader), warm, held)
+            self._led = _Led(known, self.shape.within(best, radius, known.leader), warm)
         return self._led.leader
 
     def _best_points(self, coefficients: Floats) -> Floats:
@@ -210,8 +205,7 @@ class RadialBelief(RadialFits):
         They lie within the radius in which the model is trusted.
         """
         leader, slopes = self.leader, self.slopes
-        # The leader may go farther than its probes, for it rests on many numbers, and each of them on one.
-        radius = self._radius(self.pace.events(self.settings, passed)) * math.sqrt(self.known.stretch)
+        radius = self._radius(self.pace.events(self.settings, passed))
         if slopes is None:
             drawn, least = self.best_fit.sample(coins, count, self.settings.posterior_scale), 0.0
         else:
@@ -257,7 +251,6 @@ class RadialBelief(RadialFits):
             scores=tuple(scores),
             setting=tuple(setting),
             leader=leader,
-            stretch=self._stretched(outcome.excess),
             levels=np.append(known.levels, outcome.surprise)[-USUAL:],
         )
         surprised = has_jumped(outcome.surprise, len(centred.means), self.known.levels)
@@ -277,14 +270,6 @@ class RadialBelief(RadialFits):
         if not self.shape.many:
             return range(len(GRIDS))
         return (self.measurements.rounds % len(GRIDS),)
-
-    def _stretched(self, excess: float) -> float:
-        """Return what the radius is multiplied by next: more if the leader would go farther and predictions hold."""
-        assert self._led is not None
-        stretch = self.known.stretch
-        if excess > _FAILS:
-            return max(1.0, _SHORTER * stretch)
-        return min(_LONGEST, _LONGER * stretch) if self._led.held and excess < _HOLDS else stretch
 
     # ------------------------------------------------------------------ looking
 

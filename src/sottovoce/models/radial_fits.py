@@ -41,15 +41,12 @@ class RadialState(BeliefState):
         Of the round before.
     levels
         Of surprise, of the last rounds.
-    stretch
-        Of the radius, as predictions held.
     """
 
     scores: tuple[Floats, ...]
     setting: Choices
     leader: Floats
     levels: Floats
-    stretch: float = 1.0
 
 
 class _Seen(NamedTuple):
