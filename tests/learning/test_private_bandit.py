@@ -1,10 +1,7 @@
 """What Algorithm 1 promises: it is NoisyOCO, its privacy is where the proof says, and it learns."""
 
 import copy
-import os
 import pickle
-import threading
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -251,23 +248,6 @@ class TestOneCopyOnly:
     def test_real_noise_refuses_to_be_copied(self, real, attempt):
         with pytest.raises(CopyRefused, match="two noises"):
             attempt(real)
-
-    def test_a_fork_takes_no_call_along_that_waits(self):
-        """What another thread is about to tell is told in the parent, and not by the child's next call as well."""
-        optimizer = make(noise=sv.SimulatedNoise(1))
-        waiting, other = optimizer.ask(), optimizer.ask()
-        thread = threading.Thread(target=optimizer._tell_one, args=(waiting.id, 0.5))
-        with optimizer._lock:
-            thread.start()
-            while not optimizer._queue:
-                time.sleep(0.001)
-            child = os.fork()
-            if child == 0:
-                optimizer._tell_one(other.id, 0.5)
-                os._exit(optimizer.outstanding().ids.tolist() != [waiting.id])
-        thread.join()
-        assert os.waitpid(child, 0)[1] == 0
-        assert optimizer.outstanding().ids.tolist() == [other.id]
 
     def test_real_noise_refuses_to_be_used_after_a_fork(self, real):
         action = real.ask()

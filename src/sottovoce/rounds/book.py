@@ -130,17 +130,6 @@ class Recorded(NamedTuple):
 _ONE = Recorded(1, 0, 0)
 
 
-class _Call:
-    """A loss that waits to be recorded, and what came of it: `left` as `Store.record_one` returns it."""
-
-    __slots__ = ("id", "integer", "left", "open", "tried")
-
-    def __init__(self, id: int, integer: int) -> None:
-        self.id, self.integer = id, integer
-        self.left: int | None = None
-        self.open, self.tried = True, False
-
-
 class Book:
     """Ask and tell over rounds in a store.
 
@@ -179,7 +168,6 @@ class Book:
         self._news: set[int] = set()  # streams that were learned for, and not stored yet
         self._undone = False  # whether the policy may have begun a round that was undone: what is stored tells
         self._current = False  # whether a call that leases has learned what was released
-        self._queue: list[_Call] = []  # calls of tell that wait for the lock: whoever has it carries them out
         self._lock = threading.RLock()
         _living.add(self)
         self._left = 0  # events that may be asked one by one before somebody has to poll
@@ -462,53 +450,22 @@ class Book:
     # ------------------------------------------------------------------ telling
 
     def _tell_one(self, one: int, loss: Any, late: str = "error", repeat: str = "error") -> Recorded:
-        """Take the `loss` of `one` action, in one transaction with those of other threads that wait at this moment.
+        """Take the `loss` of `one` action; `late` and `repeat` are as for `tell`."""
+        with self._lock: return self._take_one(one, loss, late, repeat)  # noqa: E701  # fmt: skip
 
-        `late` and `repeat` are as for `tell`.
-        """
+    def _take_one(self, one: int, loss: Any, late: str, repeat: str) -> Recorded:
         try:
-            call = _Call(one, self._quantise(loss))
+            left = self._record_one(one, self._quantise(loss))
         except InvalidLoss:
-            with self._lock: states = self._acceptable(_alone(one), late, repeat)  # noqa: E701  # fmt: skip
+            states = self._acceptable(_alone(one), late, repeat)
             if (states == WAITING).any():
                 raise
             return recorded_of(states)  # dropped unread
-        self._queue.append(call)
-        try:
-            with self._lock: self._carry_out(call)  # noqa: E701  # fmt: skip
-        finally:
-            call.open = False  # who was interrupted while it waited is not recorded later
-        if call.left is None:
-            return self._tell_block(_alone(one), as_floats([loss]), late, repeat)
+        if left is None:
+            return self._record_block(_alone(one), as_floats([loss]), late, repeat)
+        if left <= 0:
+            self._release({self._store.stream_of(one)})
         return _ONE
-
-    def _carry_out(self, call: "_Call") -> None:
-        """Record a call that waits, with all others that do; unless another thread has."""
-        if call.open:
-            waiting, self._queue = self._queue, []
-            # What is added to the old list from now on is recorded by the thread that adds it.
-            self._record_calls([call, *[one for one in waiting if one.open and one is not call]])
-
-    def _record_calls(self, calls: "list[_Call]") -> None:
-        again = []
-        for one in calls:
-            again.append(one.tried)
-            one.tried = True  # first: if this is cut short, nobody knows what is on record
-        if len(calls) > 1:
-            ids, integers = (np.array([getattr(one, name) for one in calls]) for name in ("id", "integer"))
-            filled = self._store.record(ids, integers)
-            if filled is not None:
-                for one in calls:
-                    one.left, one.open = 1, False
-                self._release(filled)
-                return
-        for one, tried in zip(calls, again, strict=True):
-            left = self._store.record_one(one.id, one.integer)
-            if left is None and tried and self._store.look(np.array([one.id]))[0] == TOLD:
-                left = 1  # by the attempt before, which was cut short
-            one.left, one.open = left, False
-            if left is not None and left <= 0:
-                self._release({self._store.stream_of(one.id)})
 
     def _tell_block(self, ids: Integers, losses: NDArray[Any], late: str = "error", repeat: str = "error") -> Recorded:
         """Take the `losses` of `ids`, in any order: all of them or none; `late` and `repeat` are as for `tell`."""
@@ -634,13 +591,13 @@ class Book:
     # ------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
-        dropped = ("_lock", "_queue", "_record_one", "_quantise", "_at_hand")
+        dropped = ("_lock", "_record_one", "_quantise", "_at_hand")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._record_one, self._quantise = self._store.record_one, self._policy.grid.quantiser()
-        self._lock, self._queue = threading.RLock(), []
+        self._lock = threading.RLock()
         self._poll_next()
         _living.add(self)
 
@@ -649,9 +606,9 @@ _living: "weakref.WeakSet[Book]" = weakref.WeakSet()
 
 
 def _unlock_in_child() -> None:
-    """Give books new locks, and no calls that wait, in a forked child: the threads of both are not there."""
+    """Give books new locks in a forked child: whoever holds the old ones is not there."""
     for book in list(_living):
-        book._lock, book._queue = threading.RLock(), []
+        book._lock = threading.RLock()
         book._poll_next()
 
 

@@ -96,11 +96,11 @@ class Database(ABC):
             self.refuse_fork()
         with self._guard: return work() if self._inside else self._attempts(work, True)  # noqa: E701  # fmt: skip
 
-    def at_once(self, statement: str, values: Values) -> list[Row]:
-        """Run one statement often met, which commits by itself."""
+    def at_once(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
+        """Run one statement often met, which commits by itself: see `_quickly`."""
         if self._fork_count != _fork.current or self.closed:
             self.refuse_fork()
-        work = partial(self._execute, statement, values)
+        work = partial(self._quickly, statement, values)
         with self._guard: return work() if self._inside else self._once(work)  # noqa: E701  # fmt: skip
 
     def run(self, statement: str, *values: Any) -> list[Row]:
@@ -214,6 +214,10 @@ class Database(ABC):
     @abstractmethod
     def _execute(self, statement: str, values: Values) -> list[Row]:
         """Run one statement; return its rows."""
+
+    def _quickly(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
+        """Do the same of a statement often met, whose values are integers and bytes, and its rows integers."""
+        return self._execute(statement, values)
 
     @abstractmethod
     def _explained(self, problem: BaseException) -> BaseException:

@@ -1,7 +1,6 @@
-"""A database on a server, for several hosts, by psycopg. Statements are prepared once, and go straight to libpq.
+"""A database on a server, for several hosts, by psycopg, which prepares every statement once.
 
-A statement costs 40 microseconds this way, and twice as many by psycopg's own `execute`. What was sent has been
-answered before an interrupt is dealt with: there is no statement half-way.
+What is run for every loss goes straight to libpq, which takes half as long.
 
 A transaction in which nothing happens is ended by the server within seconds: so a process that was stopped half-way
 holds up no other for long. One that computes within a transaction (a point, a plan) is alive, though, and says so from
@@ -13,11 +12,11 @@ import re
 import select
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import count
-from struct import Struct
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from sottovoce import _fork
 from sottovoce._extras import load
@@ -36,9 +35,8 @@ BEAT_SECONDS = 2.5
 class Pulse:
     """Beats while a transaction lasts, on the connection of that transaction.
 
-    Whoever sends a statement past the driver's own connection holds `lock` meanwhile: a beat must not come in between.
-    Its thread sleeps between beats, and looks: an event to wake it up by would be left locked, should an interrupt come
-    while it is set.
+    Whoever sends several statements at once holds `lock` meanwhile: a beat must not come in between. Its thread sleeps
+    between beats, and looks: an event to wake it up by would be left locked, should an interrupt come while it is set.
     """
 
     def __init__(self) -> None:
@@ -78,25 +76,8 @@ class Pulse:
 
 
 _LOCK = 7_688_212  # of a server, while tables are made
-_BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED"  # what was waited for is seen as it is
-_IDLE, _COMMAND_OK, _TUPLES_OK, _SYNC = 0, 1, 2, 10  # of libpq: state of a transaction, statuses of results
-_DOUBLE = Struct(">d").unpack
-
-
-def _integer(value: bytes) -> int:
-    return int.from_bytes(value, "big", signed=True)
-
-
-_READERS: dict[int, Any] = {  # of values that a server sends, by their types, in their binary form
-    16: lambda value: value == b"\x01",  # boolean
-    17: bytes,
-    20: _integer,
-    21: _integer,
-    23: _integer,
-    25: bytes.decode,
-    701: lambda value: _DOUBLE(value)[0],
-}
-
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"  # what was waited for is seen as it is
+_IDLE = 0  # of libpq: no transaction is open
 
 _FOREIGN = r"""
 SELECT CASE WHEN c.relkind <> 'r' THEN 'a view or foreign table'
@@ -108,11 +89,6 @@ WHERE c.relname LIKE 'sottovoce\_%' AND c.relkind NOT IN ('i', 'S') AND pg_table
        OR EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal)
        OR EXISTS (SELECT 1 FROM pg_rewrite r WHERE r.ev_class = c.oid))
 """
-
-
-class _Prepared(NamedTuple):
-    name: bytes
-    order: tuple[str, ...]  # names of its values; none if they come in order
 
 
 class PostgresServer(Database):
@@ -141,8 +117,8 @@ class PostgresServer(Database):
         super().__init__(re.sub(r"//([^:@/]*):[^@/]*@", r"//\1:***@", self._url))
         self._raw: Any = None
         self._heard: select.poll | None = None  # says whether the server has sent anything
-        self._prepared: dict[str, _Prepared] = {}
-        self._numbers = count()  # of statements: none twice, should one be prepared and not noted
+        self._prepared: dict[str, bytes] = {}  # what goes straight to libpq
+        self._names = count()  # of statements: none twice, should one be prepared and not noted
         self._pulse = Pulse()
 
     def _connect(self) -> None:
@@ -150,7 +126,7 @@ class PostgresServer(Database):
         if self._raw is not None and (self._raw.closed or self._heard is None or self._heard.poll(0)):
             self._forget()  # a server says nothing unasked but that it is over
         if self._raw is None:
-            self._prepared, self._heard = {}, None
+            self._heard, self._prepared = None, {}
             self._raw = self._connected()
             heard = select.poll()
             heard.register(self._raw.fileno(), select.POLLIN)
@@ -160,8 +136,9 @@ class PostgresServer(Database):
         psycopg = load("psycopg", "a study on PostgreSQL")
         raw = None
         try:
-            # psycopg deallocates all statements after a rollback, ours too, unless it prepares none itself.
-            raw = psycopg.connect(self._url, autocommit=True, prepare_threshold=None)
+            raw = psycopg.connect(self._url, autocommit=True, prepare_threshold=0, cursor_factory=psycopg.RawCursor)
+            raw.prepared_max = None
+            raw.adapters.register_dumper(int, psycopg.types.numeric.Int8BinaryDumper)  # of one size, or each is another
             self._set_up(raw)
             return raw
         except BaseException as problem:
@@ -190,7 +167,7 @@ class PostgresServer(Database):
     def _begin(self, begins: bool) -> None:
         self._connect()
         if begins:
-            self._plain(_BEGIN)
+            self._raw.execute(_BEGIN)
             self._pulse.beat_on(self._raw)
 
     def _commit(self, begins: bool) -> None:
@@ -198,105 +175,68 @@ class PostgresServer(Database):
             self._pulse.rest()
             if self._pulse.failure is not None:  # then nothing can be committed any more
                 raise self._pulse.failure
-            self._plain(b"COMMIT")
+            self._raw.execute("COMMIT")
 
     def _let_go(self, problem: BaseException) -> None:
         self._pulse.rest()
         raw = self._raw
         if raw is not None and (raw.closed or raw.info.transaction_status != _IDLE):
             try:
-                if raw.pgconn.pipeline_status:
-                    raise ValueError("what was sent at once is not answered")
-                self._plain(b"ROLLBACK")
+                self._checked(raw.pgconn.exec_(b"ROLLBACK"))  # by psycopg's own, all would have to be prepared again
             except Exception:
                 self._forget()
 
     def _execute(self, statement: str, values: Values) -> list[Row]:
-        prepared = self._prepared.get(statement) or self._prepare(statement)
-        given, formats = _encoded(prepared, values)
-        with self._pulse.lock: result = self._raw.pgconn.exec_prepared(prepared.name, given, formats, 1)  # noqa: E701  # fmt: skip
-        return self._rows(result)
+        return _rows(self._cursor_of(statement, values))
+
+    def _cursor_of(self, statement: str, values: Values) -> Any:
+        text, order = _numbered(statement)
+        given = [values[name] for name in order] if isinstance(values, Mapping) else values
+        return self._raw.execute(text, given, binary=True)
+
+    def _quickly(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
+        """Run a statement whose values are integers and bytes, and which returns integers."""
+        text, order = _numbered(statement)
+        bare = [values[name] for name in order]
+        given = [one if type(one) is bytes else b"%d" % one for one in bare]
+        with self._pulse.lock: found = self._exchanged(text, given, [type(one) is bytes for one in bare])  # noqa: E701  # fmt: skip
+        cells = [[found.get_value(row, at) for at in range(found.nfields)] for row in range(found.ntuples)]
+        return [tuple(None if one is None else int.from_bytes(one, "big", signed=True) for one in row) for row in cells]
+
+    def _exchanged(self, text: str, given: list[bytes], formats: list[bool]) -> Any:
+        wire = self._raw.pgconn
+        if text not in self._prepared:
+            name = b"sottovoce_%d" % next(self._names)
+            self._checked(wire.prepare(name, text.encode()))
+            self._prepared[text] = name
+        return self._checked(wire.exec_prepared(self._prepared[text], given, formats, 1))
+
+    @staticmethod
+    def _checked(result: Any) -> Any:
+        import psycopg
+
+        if result.status not in (psycopg.pq.ExecStatus.COMMAND_OK, psycopg.pq.ExecStatus.TUPLES_OK):
+            raise psycopg.errors.error_from_result(result)
+        return result
 
     def batch(self, steps: Sequence[tuple[str, Values]]) -> list[list[Row]]:
         """Send all of them before the first is answered: one journey for all."""
         if len(steps) < 2:
             return super().batch(steps)
-        sent = []
-        for statement, values in steps:
-            prepared = self._prepared.get(statement) or self._prepare(statement)
-            sent.append((prepared.name, *_encoded(prepared, values)))
-        with self._pulse.lock: results = self._journey(sent)  # noqa: E701  # fmt: skip
-        return [self._rows(one) for one in results]
+        with self._pulse.lock: sent = self._journey(steps)  # noqa: E701  # fmt: skip
+        return [_rows(one) for one in sent]
 
-    def _journey(self, sent: list[tuple[bytes, list[bytes | None], list[int]]]) -> list[Any]:
-        """Return the result of each; after the first that has failed, of none."""
-        wire = self._raw.pgconn
-        wire.enter_pipeline_mode()
-        for name, given, formats in sent:
-            wire.send_query_prepared(name, given, formats, 1)
-        wire.pipeline_sync()
-        results: list[Any] = []
-        while True:
-            result = wire.get_result()
-            if result is None:  # the end of one statement's, or of everything
-                if self._raw.closed:
-                    raise self._error_of(results[-1]) if results else _cut_off()
-                continue
-            if result.status == _SYNC:
-                break
-            results.append(result)
-        wire.exit_pipeline_mode()
-        return results
-
-    def _plain(self, statement: bytes) -> None:
-        with self._pulse.lock: result = self._raw.pgconn.exec_(statement)  # noqa: E701  # fmt: skip
-        self._rows(result)
-
-    def _prepare(self, statement: str) -> _Prepared:
-        order: list[str] = []
-        places = count(1)
-
-        def numbered(match: re.Match[str]) -> str:
-            if match[0] == "?":
-                return f"${next(places)}"
-            if match[1] not in order:
-                order.append(match[1])
-            return f"${order.index(match[1]) + 1}"
-
-        text = re.sub(r"\?|(?<!:):([a-z_]+)\b", numbered, statement)
-        name = b"sottovoce_%d" % next(self._numbers)
-        with self._pulse.lock: result = self._raw.pgconn.prepare(name, text.encode())  # noqa: E701  # fmt: skip
-        self._rows(result)
-        self._prepared[statement] = prepared = _Prepared(name, tuple(order))
-        return prepared
-
-    def _rows(self, result: Any) -> list[Row]:
-        if result.status != _TUPLES_OK:
-            if result.status != _COMMAND_OK:
-                raise self._error_of(result)
-            return []
-        readers = [_READERS[result.ftype(i)] for i in range(result.nfields)]
-        return [
-            tuple(
-                None if (value := result.get_value(row, i)) is None else read(value) for i, read in enumerate(readers)
-            )
-            for row in range(result.ntuples)
-        ]
-
-    @staticmethod
-    def _error_of(result: Any) -> Exception:
-        """Return an error without the server's words, which may quote a value."""
-        import psycopg
-
-        state = (result.error_field(67) or b"").decode()
-        with suppress(KeyError):
-            return psycopg.errors.lookup(state)("")
-        return _cut_off()
+    def _journey(self, steps: Sequence[tuple[str, Values]]) -> list[Any]:
+        with self._raw.pipeline():
+            return [self._cursor_of(statement, values) for statement, values in steps]
 
     def _explained(self, problem: BaseException) -> BaseException:
         if type(problem).__module__.partition(".")[0] != "psycopg":
             return problem
-        if (getattr(problem, "sqlstate", None) or "")[:2] == "23":
+        state = getattr(problem, "sqlstate", None) or ""
+        if type(problem).__name__ == "DataError" and not state:
+            return ValueError("a text with the character NUL in it cannot be stored")
+        if state[:2] == "23":
             return Conflict("a constraint has refused this; nothing was recorded")
         failure, self._pulse.failure = self._pulse.failure, None
         return explained(problem, self.name, failure)
@@ -355,25 +295,17 @@ class PostgresServer(Database):
         self._pulse.stop()
 
 
-def _encoded(prepared: _Prepared, values: Any) -> tuple[list[bytes | None], list[int]]:
-    """Return values as they are sent: bytes as they are, all else as text, whose type follows from its place."""
-    if prepared.order:
-        values = [values[name] for name in prepared.order]
-    given = [
-        one if one is None or type(one) is bytes else _text(one) if type(one) is not int else b"%d" % one
-        for one in values
-    ]
-    return given, [int(type(one) is bytes) for one in values]
+@cache
+def _numbered(statement: str) -> tuple[str, tuple[str, ...]]:
+    """Return a statement with numbers in place of its values, and the names that these have."""
+    order = tuple(dict.fromkeys(re.findall(r"(?<!:):([a-z_]+)\b", statement)))
+    places = count(1)
+    return re.sub(
+        r"\?|(?<!:):([a-z_]+)\b",
+        lambda found: f"${next(places) if found[0] == '?' else order.index(found[1]) + 1}",
+        statement,
+    ), order
 
 
-def _text(value: Any) -> bytes:
-    text = str(value).encode()
-    if b"\0" in text:  # libpq would take it for the end: another text
-        raise ValueError("a text with the character NUL in it cannot be stored")
-    return text
-
-
-def _cut_off() -> Exception:
-    import psycopg
-
-    return psycopg.OperationalError("")
+def _rows(cursor: Any) -> list[Row]:
+    return cursor.fetchall() if cursor.description else []
