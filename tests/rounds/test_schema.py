@@ -30,7 +30,7 @@ def test_a_storage_says_which_version_its_tables_have(base):
         ("UPDATE sottovoce_schema SET version = 2", "schema 2, not 1"),
         ("DELETE FROM sottovoce_schema", "schema unknown, not 1"),
         ("INSERT INTO sottovoce_schema VALUES (7)", "another version"),
-        ("DROP TABLE sottovoce_returned", "another version"),
+        ("DROP TABLE sottovoce_chunks", "another version"),
     ],
 )
 def test_tables_of_another_version_are_refused_and_left_alone(base, url, change, words):

@@ -179,12 +179,13 @@ class Account:
     def __init__(self, url, exact=True, name="study", kind="a study"):
         self.url, self.exact, self.name, self.kind = url, exact, name, kind
         self.asked, self.telling, self.told, self.forgetting, self.forgot = (set() for _ in range(5))  # places
-        self.closed, self.counted = {}, {}
+        self.closed, self.counted, self.handed = {}, {}, set()
 
     def hear(self, said):
         """Take in what somebody has said: that it asked, is about to tell, has told, is forgetting, or forgot ids."""
         for kind, ids in said:
             getattr(self, kind).update(place(one)[1] for one in ids)
+        self.handed |= self.asked | self.telling
 
     def recover(self):
         """Open it after a death, check everything, and return the ids of losses that nobody has told yet."""
@@ -240,7 +241,8 @@ class Account:
 
         assert mine(self.told) <= told | (missing & self.forgetting), "an acknowledged tell is lost"
         assert told <= self.telling, "a loss is stored that nobody has told"
-        assert missing <= self.forgetting, "a loss was forgotten that nobody wanted forgotten"
+        # What a process gives back, and nobody can get any more, is closed as well.
+        assert missing & self.handed <= self.forgetting, "a loss was forgotten that nobody wanted forgotten"
         assert mine(self.forgot) <= told | missing
 
     def _check_closed(self, look):

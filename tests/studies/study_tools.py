@@ -69,7 +69,6 @@ class Look:
                 ("rounds", "stream, number"),
                 ("chunks", "chunk"),
                 ("releases", "stream, round"),
-                ("returned", "start"),
             ):
                 found = rows(
                     connection, f"SELECT * FROM sottovoce_{table} WHERE book = ? ORDER BY {order}", self.counters.book

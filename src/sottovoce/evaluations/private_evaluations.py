@@ -620,8 +620,6 @@ class PrivateEvaluations(Book):
         """
         if not self._closed:
             with suppress(SottovoceError):  # it is closed, whatever is wrong with what is stored
-                if self._counted:
-                    self._close_unclaimed()
                 self._store.close()
             self._closed = True
         if self._opened is not None:

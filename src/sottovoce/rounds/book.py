@@ -277,12 +277,6 @@ class Book:
             ids = [np.arange(lease.first + start, lease.first + stop) for lease, start, stop in pieces]
             self._release(self._store.forget(np.concatenate(ids))[1])
 
-    def _give_back(self) -> int:
-        """Give back what was leased and not handed out, or close it: where people are counted, it is somebody's."""
-        for stream in range(len(self._names)) if self._counted else ():
-            self._close_leases(stream)
-        return self._store.close()
-
     def _checked(self, streams: Streams) -> Streams:
         """Look at the store; return the numbers that streams have now: once it was restored, they may be others."""
         self._store.check()
@@ -324,7 +318,7 @@ class Book:
             with single_threaded():  # rounds are begun and learned from: matrices of a few dozen rows
                 self._lease_more(orders, handed, ahead if askers is None else 0, askers)
         except HorizonReached:
-            if not self._give_back():
+            if not self._store.close():
                 raise
             return False
         return True

@@ -479,7 +479,7 @@ class Study(Optimizer):
     def _end(self) -> None:
         if not self._closed:
             with suppress(StorageError, StudyNotFound):
-                self._give_back()
+                self._store.close()
             self._base.close()
             self._closed = True
 

@@ -350,7 +350,7 @@ class BookRows(Leases):
         chains: dict[int, bytes] = dict(
             self._base.run(f"SELECT stream, chain FROM sottovoce_streams WHERE book = ?{which}", *mine)
         )
-        steps += [(f"DELETE FROM sottovoce_{table} WHERE book = ?{which}", mine) for table in ("returned", "chunks")]
+        steps.append((f"DELETE FROM sottovoce_chunks WHERE book = ?{which}", mine))
         ended = f"UPDATE sottovoce_rounds SET open = 0, size = reserved WHERE book = ?{which} AND open = 1"
         steps.append((ended, mine))
         for of, number, first, size, position, public, closed, missing in rounds:

@@ -4,7 +4,7 @@ A process that asks now and then leases what it hands out, and no more. One that
 in blocks, twice as many each time, but a small share of the horizon and of a round at most, which is what a process
 that dies leaves behind; and never the last slot of a round: when that is handed out is when patience begins to count,
 and it is noted with its lease. So one process plays the same with leases as without. What it gives back, the next one
-takes.
+takes; but where others have leased later slots meanwhile, it is closed without its losses: nobody gets it.
 """
 
 import time
@@ -20,7 +20,7 @@ from sottovoce._records import Record, pack
 from sottovoce.errors import HorizonReached, StudyBehind
 from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.people import missing_person, people_erased
-from sottovoce.rounds.round import PENDING, PLACE, UNUSED, UNWANTED, ChunkPiece, Round, leading
+from sottovoce.rounds.round import PLACE, ChunkPiece, Round, leading
 from sottovoce.rounds.store import CONSEQUENCES, Begin, Drawing, Orders
 from sottovoce.rounds.stores.sql._book_rows import NONE, BookCounters, Steps
 from sottovoce.rounds.stores.sql._people import COUNTED, People
@@ -30,25 +30,20 @@ _SOON, _OFTEN, _MOST = 0.5, 8, 4096  # seconds between asks that are many; how m
 _RESTORED = "the storage was restored since this process last looked"
 _OF_HORIZON, _OF_ROUND, _FEW = 256, 8, 8  # one in so many events of the horizon and of a round is leased ahead; or few
 _NEWEST = (
-    f"SELECT s.begun, r.first, r.size, r.position, r.reserved, ({COUNTED} s.book) "
+    f"SELECT s.begun, r.first, r.size, r.position, r.reserved, r.reached, ({COUNTED} s.book) "
     "FROM sottovoce_streams s LEFT JOIN sottovoce_rounds r "
     "ON r.book = s.book AND r.stream = s.stream AND r.number = s.begun - 1 WHERE s.book = ? AND s.stream = ?"
 )
 _INSERT_CHUNK = "INSERT INTO sottovoce_chunks VALUES (?, ?, ?, ?, 1, ?, 0, 0, 0, ?)"
-_INSERT_ROUND = "INSERT INTO sottovoce_rounds VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_ROUND = "INSERT INTO sottovoce_rounds VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)"
 _UPDATE_ROUND = (
-    "UPDATE sottovoce_rounds SET reserved = ?, full_at = ?, full_time = ? WHERE book = ? AND stream = ? AND number = ?"
+    "UPDATE sottovoce_rounds SET reserved = ?, reached = ?, full_at = ?, full_time = ? "
+    "WHERE book = ? AND stream = ? AND number = ?"
 )
-_NOTE_RETURNED = (
-    "UPDATE sottovoce_rounds SET full_at = ?, full_time = ? "
-    "WHERE book = ? AND stream = ? AND number = ? AND full_at IS NOT NULL"
-)
-_RETURNED = "SELECT stream, start, stop, round FROM sottovoce_returned WHERE book = ? ORDER BY start"
 _BELIEVE = (
     "UPDATE sottovoce_streams SET learned = ?, believed = ? "
     "WHERE book = ? AND stream = ? AND (learned < ? OR believed IS NULL)"
 )
-_INSERT_RETURNED = "INSERT INTO sottovoce_returned VALUES (?, ?, ?, ?, ?, 1)"
 
 
 @dataclass(slots=True)
@@ -60,6 +55,7 @@ class _Order:
     begun: int
     newest: Round | None
     reserved: int
+    reached: int = 0  # slots that were ever leased of it
     ahead: int = 0  # slots to be leased beyond those
     leases: list[Lease] = field(default_factory=list)
 
@@ -75,12 +71,8 @@ class _Call:
     asked: int  # events that were handed out before, as far as this process knows
     handed: int  # those that it hands out
     counted: bool = False  # whether it must say for whom
-    rounds: dict[tuple[int, int], tuple[Round, int, bool]] = field(default_factory=dict)  # reserved, and whether new
-    given_back: set[tuple[int, int]] = field(
-        default_factory=set
-    )  # rounds of which slots were taken that were given back
+    rounds: dict[tuple[int, int], tuple[Round, int, int, bool]] = field(default_factory=dict)  # reserved, reached, new
     chunks: Steps = field(default_factory=list)
-    returned: Steps = field(default_factory=list)
 
 
 class Leasing(People):
@@ -167,16 +159,14 @@ class Leasing(People):
         return self._slots.pieces(lease.round.first & PLACE, lease.start, lease.start + lease.size)
 
     def _take(self, call: _Call, steps: Steps, wanted: Mapping[int, int]) -> list[_Order]:
-        """Lease slots that were given back, then fresh ones; add the steps that store it."""
+        """Lease slots, and add the steps that store it."""
         counters, self._beliefs = call.counters, {}
         if counters.horizon is not None and sum(wanted.values()) > counters.horizon - counters.clock:
             raise HorizonReached(
                 f"size={sum(wanted.values())} actions were asked for, and {counters.horizon - counters.clock} of "
                 f"horizon={counters.horizon} are left; plan with a longer horizon, or horizon=None if it is unknown"
             )
-        *rows, returned = self._base.batch(
-            [*((_NEWEST, (self._book, one)) for one in wanted), (_RETURNED, (self._book,))]
-        )
+        rows = self._base.batch([(_NEWEST, (self._book, one)) for one in wanted])
         orders = [
             self._order(stream, want, *found[0]) for (stream, want), found in zip(wanted.items(), rows, strict=True)
         ]
@@ -187,12 +177,9 @@ class Leasing(People):
         most = min(call.ahead, max(_FEW, (counters.horizon or _MOST * _OF_HORIZON) // _OF_HORIZON))
         for one in orders:
             one.ahead = most * one.want // sum(wanted.values())
-            for _, start, stop, number in [row for row in returned if row[0] == one.stream]:
-                if one.want > 0:
-                    self._take_returned(call, one, start, stop, number)
             while one.want > 0:
                 self._take_fresh(call, one)
-        steps += [*self._round_steps(call, orders), *call.chunks, *call.returned]
+        steps += [*self._round_steps(call, orders), *call.chunks]
         steps += [
             (_BELIEVE, (learned, pack(record), self._book, stream, learned))
             for stream, (learned, record) in self._beliefs.items()
@@ -204,7 +191,7 @@ class Leasing(People):
         self._beliefs[stream] = learned, record
 
     def _order(self, stream: int, want: int, begun: int, *newest_row: Any) -> _Order:
-        first, size, position, reserved, _ = newest_row
+        first, size, position, reserved, reached, _ = newest_row
         if not begun:
             return _Order(stream, want, 0, None, 0)
         newest = self._newest.get(stream)
@@ -213,7 +200,7 @@ class Leasing(People):
                 newest = self._round(stream, begun - 1)
             else:
                 newest = Round(stream, begun - 1, self._id(first), size, {}, position)  # nothing is drawn of it
-        return _Order(stream, want, begun, newest, reserved)
+        return _Order(stream, want, begun, newest, reserved, reached)
 
     def _take_fresh(self, call: _Call, one: _Order) -> None:
         """Take the next slots of the newest round, or of one that is begun."""
@@ -223,47 +210,28 @@ class Leasing(People):
             draft, place, new = call.begin(one.stream, one.begun, before), counters.next_place, True
             one.newest = Round(one.stream, one.begun, self._id(place), draft.size, draft.public, before)
             counters.next_place = place - (-draft.size >> self._slots.bits << self._slots.bits)
-            one.begun, one.reserved = one.begun + 1, 0
+            one.begun, one.reserved, one.reached = one.begun + 1, 0, 0
         round, start = one.newest, one.reserved
         count = min(one.want, round.size - start)
         if count == one.want:
             ahead = min(one.ahead, max(_FEW, round.size // _OF_ROUND))
             count += max(0, min(ahead, round.size - start - count - 1, _left(counters) - count))
         lease = self._lease(call, one, round, start, count)
-        one.reserved = start + count
+        before, one.reserved, one.reached = one.reached, start + count, max(one.reached, start + count)
         key = round.stream, round.number
-        call.rounds[key] = round, one.reserved, new or (key in call.rounds and call.rounds[key][2])
+        new = new or (key in call.rounds and call.rounds[key][-1])
+        call.rounds[key] = round, one.reserved, one.reached, new
         data, unwanted = self._slots.fresh(lease.draw, count)
         for piece in self._slots.pieces(round.first & PLACE, start, start + count):
             mine = data[(piece.start - start) * self._slots.bytes : (piece.stop - start) * self._slots.bytes]
             useless = 0 if unwanted is None else _between(unwanted, piece.start - start, piece.stop - start)
-            if piece.slot:
+            if piece.slot or piece.start < before:  # the chunk is there
                 call.chunks.append(self._changed(piece.chunk, piece.slot, mine, useless))
                 continue
             size = self._slots.chunk_size(round, piece.chunk)
             mine += self._slots.unused * (size - piece.stop + piece.start)
             row = self._book, piece.chunk, round.stream, round.number, size - useless, mine
             call.chunks.append((_INSERT_CHUNK, row))
-
-    def _take_returned(self, call: _Call, one: _Order, start: int, stop: int, number: int) -> None:
-        """Take slots that were given back."""
-        round = self._round(one.stream, number)
-        call.returned.append(("DELETE FROM sottovoce_returned WHERE book = ? AND start = ?", (self._book, start)))
-        count = min(stop - start, one.want + one.ahead, _left(call.counters))
-        if start + count < stop:
-            call.returned.append((_INSERT_RETURNED, (self._book, start + count, stop, one.stream, number)))
-        first = start - (round.first & PLACE)
-        lease = self._lease(call, one, round, first, count)
-        call.given_back.add((one.stream, number))
-        data, _ = self._slots.fresh(lease.draw, count)
-        pieces = list(self._slots.pieces(round.first & PLACE, first, first + count))
-        useless = np.zeros(count, dtype=bool)  # because of whom they are for: others were, when they were leased first
-        if lease.draw.people is not None and lease.draw.wanted is not None:
-            useless = ~lease.draw.wanted & (self._marks(pieces) == UNUSED)
-        for piece in pieces:
-            own = slice(piece.start - first, piece.stop - first)
-            mine = data[own.start * self._slots.bytes : own.stop * self._slots.bytes]
-            call.chunks.append(self._changed(piece.chunk, piece.slot, mine, int(np.count_nonzero(useless[own]))))
 
     def _lease(self, call: _Call, one: _Order, round: Round, start: int, count: int) -> Lease:
         drawn = call.draw(round, start, count)
@@ -277,19 +245,18 @@ class Leasing(People):
 
     def _round_steps(self, call: _Call, orders: list[_Order]) -> Steps:
         """Store rounds: that are full now as of the end of the call, none of whose events counts against them."""
-        full = any(reserved == round.size for round, reserved, _ in call.rounds.values()) or call.given_back
+        full = any(reserved == round.size for round, reserved, _, _ in call.rounds.values())
         moment = (call.asked + call.handed, self._base.now()) if full else (None, None)
         steps: Steps = []
-        for round, reserved, new in call.rounds.values():
+        for round, reserved, reached, new in call.rounds.values():
             key, noted = (self._book, round.stream, round.number), moment if reserved == round.size else (None, None)
             if new:
                 public, _ = self._remember(round.stream, round.number, pack(round.public), round.public)
-                row = *key, round.first & PLACE, round.size, round.position, reserved, *noted, public
+                row = *key, round.first & PLACE, round.size, round.position, reserved, reached, *noted, public
                 steps.append((_INSERT_ROUND, row))
             else:
-                steps.append((_UPDATE_ROUND, (reserved, *noted, *key)))
-        steps += [(_NOTE_RETURNED, (*moment, self._book, *key)) for key in call.given_back]
-        begun = {round.stream for round, _, new in call.rounds.values() if new}
+                steps.append((_UPDATE_ROUND, (reserved, reached, *noted, *key)))
+        begun = {round.stream for round, *_, new in call.rounds.values() if new}
         steps += [
             (
                 "UPDATE sottovoce_streams SET begun = ? WHERE book = ? AND stream = ?",
@@ -304,37 +271,6 @@ class Leasing(People):
         """Return what puts marks into slots of a chunk; so many of them take no loss."""
         values = {"unwanted": unwanted, "at": slot * self._slots.bytes, "new": data, "book": self._book, "chunk": chunk}
         return self._change, values
-
-    # ------------------------------------------------------------------ giving back
-
-    def close(self) -> int:
-        """Give back what was leased and not handed out: whoever asks next takes it. Return how many slots."""
-        own = self._own()
-        count = sum(lease.left for lease in own)
-        self.give_up_leases()  # first: nobody may hand out what another one has taken
-        if own or self._erased > self._seen.erased:
-            self._locked(lambda counters, steps: self._give_back(counters, steps, own))
-        return count
-
-    def _give_back(self, counters: BookCounters, steps: Steps, own: list[Lease]) -> None:
-        if counters.incarnation != self.incarnation:
-            return
-        moment = counters.clock - sum(lease.left for lease in own), self._base.now()
-        for lease in own:
-            one, start, stop = lease.round, lease.start + lease.at, lease.start + lease.size
-            first = one.first & PLACE
-            pieces = list(self._slots.pieces(first, start, stop))
-            slots = self._marks(pieces)
-            if len(slots) < stop - start or not np.isin(slots, (PENDING, UNWANTED)).all():
-                continue  # somebody has given up on them
-            slots[slots == PENDING] = UNUSED
-            data = self._slots.packed(np.repeat(slots[:, None], self._slots.width, axis=1))
-            for piece in pieces:
-                mine = data[(piece.start - start) * self._slots.bytes : (piece.stop - start) * self._slots.bytes]
-                steps.append(self._changed(piece.chunk, piece.slot, mine, 0))
-            steps.append((_INSERT_RETURNED, (self._book, first + start, first + stop, one.stream, one.number)))
-            steps.append((_NOTE_RETURNED, (*moment, self._book, one.stream, one.number)))
-            counters.clock -= stop - start
 
     def _marks(self, pieces: list[ChunkPiece]) -> Integers:
         """Return the leading integers of slots, as far as their chunks are there; within a transaction, and locked."""

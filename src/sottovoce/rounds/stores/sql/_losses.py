@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._records import Record, pack
 from sottovoce.errors import StudyDamaged
+from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import (
     MISSING,
     PENDING,
@@ -26,6 +27,7 @@ from sottovoce.rounds.round import (
     PLACES,
     UNUSED,
     UNWANTED,
+    ChunkPiece,
     Release,
     Round,
     leading,
@@ -35,14 +37,14 @@ from sottovoce.rounds.round import (
     signed,
 )
 from sottovoce.rounds.store import Compute
-from sottovoce.rounds.stores.sql._book_rows import CLOSED, OF_ROUND, LastTold, Steps
+from sottovoce.rounds.stores.sql._book_rows import CLOSED, OF_ROUND, BookCounters, LastTold, Steps
 from sottovoce.rounds.stores.sql._leasing import Leasing
 from sottovoce.rounds.stores.sql.database import Row
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
 
 _OVERDUE = (
-    "SELECT r.stream, r.number, r.first, r.size FROM sottovoce_rounds r JOIN sottovoce_books b ON b.book = r.book "
+    "SELECT r.stream, r.first, r.size FROM sottovoce_rounds r JOIN sottovoce_books b ON b.book = r.book "
     "WHERE r.book = ? AND r.open = 1 AND (r.full_at <= ? OR r.full_time <= ?) AND EXISTS (SELECT 1 "
     "FROM sottovoce_chunks c WHERE c.book = r.book AND c.stream = r.stream AND c.round = r.number "
     "AND c.closed < c.wanted) ORDER BY r.first"
@@ -56,6 +58,15 @@ _READY = (
     "(SELECT 1 FROM sottovoce_rounds o WHERE o.book = r.book AND o.stream = r.stream AND o.open = 1 "
     "AND o.number < r.number) AND NOT EXISTS (SELECT 1 FROM sottovoce_chunks c WHERE c.book = r.book "
     "AND c.stream = r.stream AND c.round = r.number AND c.closed < c.wanted)"
+)
+_IS_LAST = (
+    "SELECT 1 FROM sottovoce_rounds r WHERE r.book = ? AND r.stream = ? AND r.number = ? AND r.open = 1 "
+    "AND r.reserved = ? AND r.number = (SELECT begun - 1 FROM sottovoce_streams s WHERE s.book = r.book "
+    "AND s.stream = r.stream)"
+)
+_GIVE_BACK = (
+    "UPDATE sottovoce_rounds SET reserved = ?, full_at = NULL, full_time = NULL "
+    "WHERE book = ? AND stream = ? AND number = ?"
 )
 _Changed = tuple[int, int, Row]  # a chunk, how many slots of it were changed, and what `Losses._tell` returns
 
@@ -176,7 +187,7 @@ class Losses(Leasing):
         if all(places[-1] - places[0] == len(places) - 1 for _, _, places in chunks):
             return self._record_runs(chunks, ids & PLACE, integers)
         try:
-            told = self._base.transaction(lambda: self._put(chunks, integers, (PENDING,), must_wait=True))
+            told = self._base.transaction(lambda: self._put(chunks, integers, must_wait=True))
         except _NotWaiting:
             return None
         return self._note(told)
@@ -211,10 +222,8 @@ class Losses(Leasing):
             for chunk, start, end in zip(chunks.tolist(), starts.tolist(), ends, strict=True)
         ]
 
-    def _put(
-        self, chunks: list[tuple[int, slice, Integers]], values: Any, marks: tuple[int, ...], *, must_wait: bool
-    ) -> list[_Changed]:
-        """Put values into slots that have such a mark, chunk by chunk in ascending order, within a transaction."""
+    def _put(self, chunks: list[tuple[int, slice, Integers]], values: Any, *, must_wait: bool) -> list[_Changed]:
+        """Put losses, or a mark, into slots that wait, chunk by chunk in ascending order, within a transaction."""
         base, told, steps = self._base, list[_Changed](), []
         select = (
             "SELECT stream, round, wanted, closed, seal, slots FROM sottovoce_chunks "
@@ -230,7 +239,7 @@ class Losses(Leasing):
                 slots = self._slots.unpacked(bytes(data))
                 which = places & self._slots.per_chunk - 1
                 waits = which < len(slots)
-                waits[waits] = np.isin(leading(slots)[which[waits]], marks)
+                waits[waits] = leading(slots)[which[waits]] == PENDING
                 if must_wait and not waits.all():
                     raise _NotWaiting
                 which, count = which[waits], int(np.count_nonzero(waits))
@@ -249,7 +258,7 @@ class Losses(Leasing):
         if not len(mine):
             return 0, set()
         chunks = self._by_chunk(mine)
-        told = self._base.transaction(lambda: self._put(chunks, MISSING, (PENDING,), must_wait=False))
+        told = self._base.transaction(lambda: self._put(chunks, MISSING, must_wait=False))
         return sum(count for _, count, _ in told), self._note(told)
 
     def close_overdue(self, patience: int | None, deadline: float | None = None) -> set[int]:
@@ -266,27 +275,53 @@ class Losses(Leasing):
         return closed
 
     def _give_up(self, overdue: Any) -> set[int]:
-        """Close all slots of overdue rounds that wait, or that were given back and taken by nobody."""
+        """Close all slots of overdue rounds that wait."""
         closed = set()
-        for stream, number, first, size in self._base.run(_OVERDUE, *overdue):
-            mine = self._book, stream, number
-            self._base.run(f"DELETE FROM sottovoce_returned WHERE {OF_ROUND}", *mine)
-            self._put(self._by_chunk(np.arange(first, first + size)), MISSING, (PENDING, UNUSED), must_wait=False)
+        for stream, first, size in self._base.run(_OVERDUE, *overdue):
+            self._put(self._by_chunk(np.arange(first, first + size)), MISSING, must_wait=False)
             closed.add(stream)
         return closed
 
+    # ------------------------------------------------------------------ what is leased, and not handed out
+
     def _renew(self) -> None:
-        """Let go of leased slots that others have closed meanwhile; close those before them, which nobody will have."""
+        """Let go of leases of which others have closed a slot meanwhile: nobody will have the rest."""
         for lease in self._own():
-            pieces = list(
-                self._slots.pieces(lease.round.first & PLACE, lease.start + lease.at, lease.start + lease.size)
-            )
-            slots = self._base.transaction(partial(self._marks, pieces))
-            closed = np.flatnonzero(np.isin(slots, (MISSING, UNUSED)))
-            at = lease.size if len(slots) < lease.left else lease.at + int(closed[-1]) + 1 if len(closed) else lease.at
-            if at > lease.at:
-                self.forget(np.arange(lease.first + lease.at, lease.first + at))
-                lease.at = at
+            slots = self._base.transaction(partial(self._marks, self._left_of(lease)))
+            if len(slots) < lease.left or (slots == MISSING).any():
+                self.forget(np.arange(lease.first + lease.at, lease.end))
+                lease.at = lease.size
+
+    def close(self) -> int:
+        """Give back what was leased and not handed out; return how many slots."""
+        own = self._own()
+        count = sum(lease.left for lease in own)
+        self.give_up_leases()  # first: nobody may hand out what another one has taken
+        if own or self._erased > self._seen.erased:
+            self._locked(lambda counters, steps: self._give_back(counters, own))
+        return count
+
+    def _give_back(self, counters: BookCounters, own: list[Lease]) -> None:
+        """Let the next lease begin with these slots again; where others have leased beyond, they are closed."""
+        for lease in reversed(own if counters.incarnation == self.incarnation else []):
+            start, stop = lease.start + lease.at, lease.start + lease.size
+            mine = self._book, lease.round.stream, lease.round.number
+            is_last, pieces = self._base.run(_IS_LAST + self._base.lock, *mine, stop), self._left_of(lease)
+            slots = self._marks(pieces)
+            if not is_last or not np.isin(slots, (PENDING, UNWANTED)).all():
+                places = (lease.first & PLACE) + np.arange(lease.at, lease.size)
+                self._put(self._by_chunk(places), MISSING, must_wait=False)
+                continue
+            for piece in pieces:
+                useless = slots[piece.start - start : piece.stop - start] == UNWANTED
+                data = self._slots.unused * len(useless)
+                self._base.batch([self._changed(piece.chunk, piece.slot, data, -int(np.count_nonzero(useless)))])
+            self._base.run(_GIVE_BACK, start, *mine)
+            counters.clock -= stop - start
+
+    def _left_of(self, lease: Lease) -> list[ChunkPiece]:
+        """Return the slots of a lease that are not handed out."""
+        return list(self._slots.pieces(lease.round.first & PLACE, lease.start + lease.at, lease.start + lease.size))
 
     # ------------------------------------------------------------------ releasing
 

@@ -233,18 +233,14 @@ def counts_of_all(base: Database, book: int | None = None) -> dict[int, BookCoun
         f"FROM sottovoce_chunks b{one} GROUP BY b.book",
         *values,
     )
-    returned = base.run(
-        f"SELECT b.book, CAST(sum(b.stop - b.start) AS bigint) FROM sottovoce_returned b{one} GROUP BY b.book", *values
-    )
     opened, closed, losses = ({number: counts for number, *counts in rows} for rows in (rounds, released, chunks))
-    given_back: dict[int, int] = dict(returned)
     found = {}
     for number, incarnation, clock, erased, slot_bytes in counters:
         count, with_numbers, dropped, told, missing = closed.get(number, (0, 0, 0, 0, 0))
         now_told, now_missing, left, slots = losses.get(number, (0, 0, 0, 0))
         open_rounds, overdue, reserved = opened.get(number, (0, 0, 0))
         told, missing = told + now_told, missing + now_missing
-        nobodys = slots // slot_bytes - reserved + given_back.get(number, 0)  # slots that wait, and were not leased
+        nobodys = slots // slot_bytes - reserved  # slots that wait, and are not leased
         waiting = max(0, left - nobodys)
         found[number] = BookCounts(
             incarnation=incarnation,

@@ -33,7 +33,8 @@ BUSY_SECONDS = 60.0
 
 Row = tuple[Any, ...]
 Values = Sequence[Any] | Mapping[str, Any]
-"""Of a statement: in the order of its `?`, or by the names that it has after colons."""
+"""Of a statement: in the order of its `?`; or by the names that it has after colons, where these are integers or
+bytes, and integers are returned."""
 
 _ATTEMPTS = 5
 _PAUSE = 0.05  # seconds before whoever was undone goes again: whoever waited for it goes first
@@ -97,10 +98,10 @@ class Database(ABC):
         with self._guard: return work() if self._inside else self._attempts(work, True)  # noqa: E701  # fmt: skip
 
     def at_once(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
-        """Run one statement often met, which commits by itself: see `_quickly`."""
+        """Run one statement often met, which commits by itself."""
         if self._fork_count != _fork.current or self.closed:
             self.refuse_fork()
-        work = partial(self._quickly, statement, values)
+        work = partial(self._execute, statement, values)
         with self._guard: return work() if self._inside else self._once(work)  # noqa: E701  # fmt: skip
 
     def run(self, statement: str, *values: Any) -> list[Row]:
@@ -214,10 +215,6 @@ class Database(ABC):
     @abstractmethod
     def _execute(self, statement: str, values: Values) -> list[Row]:
         """Run one statement; return its rows."""
-
-    def _quickly(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
-        """Do the same of a statement often met, whose values are integers and bytes, and its rows integers."""
-        return self._execute(statement, values)
 
     @abstractmethod
     def _explained(self, problem: BaseException) -> BaseException:

@@ -32,7 +32,7 @@ _SQLITE = {
 }
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
 _DEADLOCKS = ("40P01", "40001")  # deadlock_detected, serialization_failure
-_ENDED = ("57P01", "57P02", "57P03")  # admin_shutdown, crash_shutdown, cannot_connect_now
+_ENDED = ("57P01", "57P02", "57P03", "25P03")  # admin_shutdown, crash_shutdown, cannot_connect_now, and below
 _POSTGRESQL = {
     **dict.fromkeys(_DEADLOCKS, _BUSY),
     "53100": _FULL,  # disk_full

@@ -71,6 +71,7 @@ CREATE TABLE sottovoce_rounds (
   size BIGINT NOT NULL,
   position BIGINT NOT NULL,
   reserved BIGINT NOT NULL,
+  reached BIGINT NOT NULL,
   full_at BIGINT,
   full_time DOUBLE PRECISION,
   public {bytes} NOT NULL,
@@ -78,7 +79,7 @@ CREATE TABLE sottovoce_rounds (
   UNIQUE (book, stream, number, open),
   UNIQUE (book, first),
   FOREIGN KEY (book, stream) REFERENCES sottovoce_streams,
-  CHECK (reserved <= size)
+  CHECK (reserved <= size AND reserved <= reached)
 );
 
 CREATE INDEX sottovoce_rounds_open ON sottovoce_rounds (book, stream, number) WHERE open = 1;
@@ -116,17 +117,6 @@ CREATE TABLE sottovoce_releases (
   FOREIGN KEY (book, stream, round, open) REFERENCES sottovoce_rounds (book, stream, number, open)
 );
 
-CREATE TABLE sottovoce_returned (
-  book BIGINT NOT NULL,
-  start BIGINT NOT NULL,
-  stop BIGINT NOT NULL,
-  stream BIGINT NOT NULL,
-  round BIGINT NOT NULL,
-  open SMALLINT NOT NULL CHECK (open = 1),
-  PRIMARY KEY (book, start),
-  FOREIGN KEY (book, stream, round, open) REFERENCES sottovoce_rounds (book, stream, number, open)
-);
-
 CREATE TABLE sottovoce_counting (
   book BIGINT PRIMARY KEY REFERENCES sottovoce_books,
   most BIGINT NOT NULL,
@@ -146,10 +136,11 @@ CREATE TABLE sottovoce_people (
 """`sottovoce_chunks.slots` is PRIVATE; `sottovoce_people` and `person_key` say who took part to whoever has both and
 guesses names. Everything else is public, or released.
 
-Of a chunk, `wanted` counts the slots that take a loss, those that nobody has yet among them; `closed` those that
-have it, or were closed without it, and `missing` the latter. `seal` is a checksum of what they hold. A stream's `chain`
-is that of its newest release. `state` says of a closed round whether it was released, had nothing to release, or was
-dropped by a restoration."""
+Of a round, `reserved` counts the slots that are leased, or were, and `reached` those that ever were: a lease that is
+given back makes `reserved` fall. Of a chunk, `wanted` counts the slots that take a loss, those that nobody has yet
+among them; `closed` those that have it, or were closed without it, and `missing` the latter. `seal` is a checksum of
+what they hold. A stream's `chain` is that of its newest release. `state` says of a closed round whether it was
+released, had nothing to release, or was dropped by a restoration."""
 
 UNRELEASED, RELEASED, DROPPED = range(3)
 

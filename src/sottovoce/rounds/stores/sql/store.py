@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._records import Record, checksum, pack
 from sottovoce.errors import StudyDamaged
-from sottovoce.rounds.round import MISSING, PENDING, PLACE, PLACES, UNUSED, UNWANTED, Round, leading, seal_of, signed
+from sottovoce.rounds.round import MISSING, PENDING, PLACE, PLACES, Round, leading
 from sottovoce.rounds.store import (
     BEHIND,
     EARLIER,
@@ -40,8 +40,17 @@ from sottovoce.rounds.stores.sql.schema import DROPPED
 
 _FULL = ", (SELECT min(full_at) FROM sottovoce_rounds WHERE book = b.book AND open = 1)"
 _ROUND_OF = (
-    "SELECT stream, number, first, reserved FROM sottovoce_rounds WHERE book = ? AND first <= ? "
+    "SELECT stream, number, first, reserved, reached FROM sottovoce_rounds WHERE book = ? AND first <= ? "
     "ORDER BY first DESC LIMIT 1"
+)
+
+_CUT_CHUNK = (
+    "UPDATE sottovoce_chunks SET wanted = wanted - (length(slots) - CAST(? AS int)) / CAST(? AS int), "
+    f"slots = substr(slots, 1, CAST(? AS int)) WHERE {OF_ROUND} AND chunk = ?"
+)
+_END_ROUND = (
+    "UPDATE sottovoce_rounds SET size = reserved, full_at = coalesce(full_at, ?), full_time = coalesce(full_time, ?) "
+    "WHERE book = ? AND stream = ? AND number = ?"
 )
 
 
@@ -88,13 +97,12 @@ class SqlStore(Losses):
     def asked(self, stream: int) -> int:
         """How many events of a stream were asked: those that other processes have leased among them."""
         rows = self._base.run(
-            "SELECT r.position + r.reserved, (SELECT CAST(coalesce(sum(stop - start), 0) AS bigint) "
-            "FROM sottovoce_returned s WHERE s.book = r.book AND s.stream = r.stream) FROM sottovoce_rounds r "
-            "WHERE r.book = ? AND r.stream = ? ORDER BY r.number DESC LIMIT 1",
+            "SELECT position + reserved FROM sottovoce_rounds WHERE book = ? AND stream = ? "
+            "ORDER BY number DESC LIMIT 1",
             self._book,
             stream,
         )
-        return rows[0][0] - rows[0][1] - self.left(stream) if rows else 0
+        return rows[0][0] - self.left(stream) if rows else 0
 
     # ------------------------------------------------------------------ settings
 
@@ -147,8 +155,8 @@ class SqlStore(Losses):
         rounds = self._base.run(_ROUND_OF, self._book, chunk << self._slots.bits)
         if not rounds:
             return states
-        ((stream, number, first, reserved),) = rounds
-        known = places < first + reserved
+        ((stream, number, first, reserved, reached),) = rounds
+        known = places < first + reached
         if not known.any():
             return states
         chunks = self._base.run("SELECT slots FROM sottovoce_chunks WHERE book = ? AND chunk = ?", self._book, chunk)
@@ -162,6 +170,7 @@ class SqlStore(Losses):
             late = np.isin(places - first, record["missing"]) | (state == DROPPED)
             found = np.where(late, LATE, TOLD).astype(np.int8)
             found[np.isin(places - first, record["unwanted"])] = UNWANTED_LOSS
+        found[places - first >= reserved] = UNASKED  # given back
         states[known] = found[known]
         return states
 
@@ -177,8 +186,7 @@ class SqlStore(Losses):
         """Return the rounds that are not released, in the order in which they began."""
         rows = self._base.run(
             "SELECT r.stream, r.number, r.first, r.size, r.position, r.public, r.reserved, r.full_at, r.full_time, "
-            "(SELECT CAST(coalesce(sum(stop - start), 0) AS bigint) FROM sottovoce_returned s WHERE s.book = r.book "
-            "AND s.stream = r.stream AND s.round = r.number), CAST(coalesce(sum(c.wanted), 0) AS bigint), "
+            "CAST(coalesce(sum(c.wanted), 0) AS bigint), "
             "CAST(coalesce(sum(c.closed), 0) AS bigint), CAST(coalesce(sum(c.missing), 0) AS bigint), count(c.chunk) "
             "FROM sottovoce_rounds r LEFT JOIN sottovoce_chunks c ON c.book = r.book AND c.stream = r.stream "
             "AND c.round = r.number WHERE r.book = ? AND r.open = 1 GROUP BY r.book, r.stream, r.number, r.first, "
@@ -190,9 +198,9 @@ class SqlStore(Losses):
     def _described(
         self, stream: int, number: int, first: int, size: int, position: int, public: Any, *facts: Any
     ) -> OpenRound:
-        reserved, full_at, full_time, returned, wanted, closed, missing, chunks = facts
+        reserved, full_at, full_time, wanted, closed, missing, chunks = facts
         one = self._read_round(stream, number, first, size, position, public)
-        unused = min(size, chunks << self._slots.bits) - reserved + returned  # in chunks, and nobody's
+        unused = min(size, chunks << self._slots.bits) - reserved  # in chunks, and nobody's
         own = [lease for lease in self._own() if (lease.round.stream, lease.round.number) == (stream, number)]
         left = sum(lease.left for lease in own)
         useless = sum(
@@ -201,10 +209,7 @@ class SqlStore(Losses):
             if lease.draw.wanted is not None
         )
         waiting = wanted - closed - unused - (left - useless)
-        if returned:  # some of what was given back may take no loss: count what waits, slot by slot
-            places = self.waiting() & PLACE
-            waiting = int(np.count_nonzero((places >= first) & (places < first + size)))
-        return OpenRound(one, reserved - returned - left, waiting, full_at, full_time, closed - missing, missing)
+        return OpenRound(one, reserved - left, waiting, full_at, full_time, closed - missing, missing)
 
     def waiting(self, limit: int | None = None) -> Integers:
         """Return the ids that were handed out and wait for their loss, the oldest first."""
@@ -252,7 +257,7 @@ class SqlStore(Losses):
             counters.next_place = place - (-draft.size >> self._slots.bits << self._slots.bits)
             steps.append((INSERT_STREAM, (self._book, stream, str(stream), 1, b"")))
             one = self._book, stream, place, draft.size, pack(draft.public)
-            steps.append(("INSERT INTO sottovoce_rounds VALUES (?, ?, 0, 1, ?, ?, 0, 0, NULL, NULL, ?)", one))
+            steps.append(("INSERT INTO sottovoce_rounds VALUES (?, ?, 0, 1, ?, ?, 0, 0, 0, NULL, NULL, ?)", one))
             return stream
 
         stream = self._locked(add)
@@ -267,9 +272,7 @@ class SqlStore(Losses):
     def room(self) -> dict[int, int]:
         """Return how many slots this process can hand out of the newest round of each stream; of open rounds only."""
         rows = self._base.run(
-            "SELECT stream, CAST(size - reserved + coalesce((SELECT sum(stop - start) FROM sottovoce_returned s WHERE "
-            "s.book = r.book AND s.stream = r.stream AND s.round = r.number), 0) AS bigint) FROM sottovoce_rounds r "
-            "WHERE book = ? AND open = 1 ORDER BY stream, number",
+            "SELECT stream, size - reserved FROM sottovoce_rounds WHERE book = ? AND open = 1 ORDER BY stream, number",
             self._book,
         )
         return {stream: free + self.left(stream) for stream, free in rows}
@@ -277,9 +280,8 @@ class SqlStore(Losses):
     def overdue(self, patience: Callable[[int], int | None]) -> list[int]:
         """Return streams with a round that has been full for as many events as its size is patient for."""
         rows = self._base.run(
-            "SELECT stream, size, full_at FROM sottovoce_rounds r WHERE book = ? AND open = 1 AND full_at IS NOT NULL "
-            "AND NOT EXISTS (SELECT 1 FROM sottovoce_returned s WHERE s.book = r.book AND s.stream = r.stream "
-            "AND s.round = r.number) ORDER BY stream",
+            "SELECT stream, size, full_at FROM sottovoce_rounds WHERE book = ? AND open = 1 AND full_at IS NOT NULL "
+            "ORDER BY stream",
             self._book,
         )
         clock = self.clock
@@ -290,52 +292,28 @@ class SqlStore(Losses):
     def finish(self, stream: int) -> None:
         """End the newest round of a stream with the slots that somebody has; close those that wait for a loss.
 
-        What was given back, and what this process has not handed out, takes no loss.
+        What this process has not handed out is given back before.
         """
         self._locked(lambda counters, steps: self._end(counters, steps, stream))
         self.retire(stream)
 
     def _end(self, counters: BookCounters, steps: Steps, stream: int) -> None:
+        self._give_back(counters, [one for one in self.held(stream) if one.left])
         newest = self._base.run(
             "SELECT number, first, reserved FROM sottovoce_rounds WHERE book = ? AND stream = ? AND open = 1 "
             f"ORDER BY number DESC LIMIT 1{self._base.lock}",
             self._book,
             stream,
         )
-        if not newest:
-            return
-        ((number, first, size),) = newest
-        mine = self._book, stream, number
-        nobody = np.zeros(size, dtype=bool)
-        for start, stop in self._base.run(f"SELECT start, stop FROM sottovoce_returned WHERE {OF_ROUND}", *mine):
-            nobody[start - first : stop - first] = True
-            counters.clock += stop - start  # they count as asked, as all that takes no loss
-        for lease in self.held(stream):
-            nobody[lease.start + lease.at : lease.start + lease.size] = True
-        select = f"SELECT chunk, seal, slots FROM sottovoce_chunks WHERE {OF_ROUND} ORDER BY chunk{self._base.lock}"
-        for chunk, seal, data in self._base.run(select, *mine):
-            start = (chunk << self._slots.bits) - first
-            slots = self._slots.unpacked(bytes(data))[: size - start]
-            steps.append(self._closed_chunk(chunk, seal, slots, nobody[start : start + len(slots)]))
-        steps.append((f"DELETE FROM sottovoce_returned WHERE {OF_ROUND}", mine))
-        cut = (
-            "UPDATE sottovoce_rounds SET size = reserved, full_at = coalesce(full_at, ?), "
-            "full_time = coalesce(full_time, ?) WHERE book = ? AND stream = ? AND number = ?"
-        )
-        steps.append((cut, (counters.clock, self._base.now(), *mine)))
-
-    def _closed_chunk(self, chunk: int, seal: int, slots: Integers, nobody: Integers) -> tuple[str, tuple[object, ...]]:
-        """Return what closes a chunk: slots that nobody has take no loss, those that wait will have none."""
-        waits = np.isin(leading(slots), (PENDING, UNUSED))
-        slots[waits & nobody], slots[waits & ~nobody] = UNWANTED, MISSING
-        places = (chunk << self._slots.bits) + np.flatnonzero(waits & ~nobody)
-        wanted, missing = (
-            int(np.count_nonzero(one)) for one in (leading(slots) != UNWANTED, leading(slots) == MISSING)
-        )
-        sealed = signed(seal ^ seal_of(places, slots[waits & ~nobody]))
-        row = wanted, wanted, missing, sealed, self._slots.packed(slots), self._book, chunk
-        update = "SET wanted = ?, closed = ?, missing = ?, seal = ?, slots = ? WHERE book = ? AND chunk = ?"
-        return f"UPDATE sottovoce_chunks {update}", row
+        for number, first, size in newest:
+            self._put(self._by_chunk(np.arange(first, first + size)), MISSING, must_wait=False)
+            last, left = first + size >> self._slots.bits, size & self._slots.per_chunk - 1
+            length, of_round = left * self._slots.bytes, (self._book, stream, number)
+            steps += [
+                (_CUT_CHUNK, (length, self._slots.bytes, length, *of_round, last)),
+                (f"DELETE FROM sottovoce_chunks WHERE {OF_ROUND} AND chunk >= ?", (*of_round, last + (left > 0))),
+                (_END_ROUND, (counters.clock, self._base.now(), *of_round)),
+            ]
 
     def drop(self, stream: int) -> None:
         """Close the open round of a stream without a release; erase its losses."""

@@ -7,7 +7,7 @@ them. What a study, or evaluations, must be beyond that is checked by whoever ke
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import fields
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,12 +36,13 @@ BookRow = namedtuple(
 StreamRow = namedtuple("StreamRow", "stream name begun closed learned believed chain")
 ChunkRow = namedtuple("ChunkRow", "chunk stream round wanted closed missing seal slots")
 ReleaseRow = namedtuple("ReleaseRow", "stream round told missing state released chain")
-ReturnedRow = namedtuple("ReturnedRow", "start stop stream round")
 CountingRow = namedtuple("CountingRow", "most person_key key_check")
 PersonRow = namedtuple("PersonRow", "person losses most")
 
 
-class RoundRow(namedtuple("RoundRow", "stream number open first size position reserved full_at full_time public")):
+class RoundRow(
+    namedtuple("RoundRow", "stream number open first size position reserved reached full_at full_time public")
+):
     """Of `sottovoce_rounds`; the others are of the tables that they are called after."""
 
     @property
@@ -58,7 +59,6 @@ class BookRows(NamedTuple):
     rounds: list[RoundRow]
     chunks: list[ChunkRow]
     releases: list[ReleaseRow]
-    returned: list[ReturnedRow]
     counting: list[CountingRow]
     people: list[PersonRow]
 
@@ -68,7 +68,6 @@ _KINDS: tuple[tuple[str, Any, str], ...] = (
     ("rounds", RoundRow, "stream, number"),
     ("chunks", ChunkRow, "chunk"),
     ("releases", ReleaseRow, "stream, round"),
-    ("returned", ReturnedRow, "start"),
     ("counting", CountingRow, "book"),
     ("people", PersonRow, "person"),
 )
@@ -160,7 +159,7 @@ class CheckedBook:
 
     def check(self) -> None:
         """Check all of it; what cannot be read is a fault, and the rest is checked all the same."""
-        steps = {"rounds": self._rounds, "releases": self._releases, "losses": self._chunks, "returned": self._returned}
+        steps = {"rounds": self._rounds, "releases": self._releases, "losses": self._chunks}
         steps |= {"streams": self._streams, "counters": self._head, "people": self._people}
         for what, step in steps.items():
             try:
@@ -186,12 +185,8 @@ class CheckedBook:
         fits = counters.horizon is None or counters.clock <= counters.horizon
         self.expect(fits, f"{counters.clock} events are asked, and horizon={counters.horizon}")
         self.expect(counters.incarnation >= 1, "its incarnation is none")
-        # What was given back, and then given up by patience or dropped, is on record as missing, or not at all.
-        asked = sum(row.reserved for row in rows.rounds) - sum(row.stop - row.start for row in rows.returned)
-        missing = sum(row.missing for row in rows.chunks) + sum(row.missing for row in rows.releases)
-        gone = sum(self.rounds[row.stream, row.round].size - row.told for row in rows.releases if row.state == DROPPED)
-        possible = max(0, asked - missing - gone) <= counters.clock <= asked
-        self.expect(possible, f"{counters.clock} events are asked, and {asked} are reserved")
+        reserved = sum(row.reserved for row in rows.rounds)
+        self.expect(counters.clock == reserved, f"{counters.clock} events are asked, and {reserved} are reserved")
 
     # ------------------------------------------------------------------ streams and rounds
 
@@ -240,7 +235,7 @@ class CheckedBook:
             self.expect(row.position == position, f"{what} begins with event {row.position}, not {position}")
             position = row.position + row.size
             newest = row.open and place == len(mine) - 1
-            fits = 0 <= row.reserved <= row.size and (newest or row.reserved == row.size)
+            fits = 0 <= row.reserved <= min(row.size, row.reached) and (newest or row.reserved == row.size)
             self.expect(fits, f"{what} has {row.reserved} of {row.size} events reserved, which cannot be")
             noted = row.full_at is not None, row.full_time is not None
             full = noted[0] == noted[1] and (not row.open or noted[0] == (row.reserved == row.size))
@@ -314,7 +309,7 @@ class CheckedBook:
 
     def _of_round(self, one: RoundRow, mine: list[ChunkRow]) -> None:
         what, first, per_chunk = self.what(*one.key), one.first >> self._slots.bits, self._slots.per_chunk
-        count = -(-one.reserved // per_chunk)
+        count = -(-min(one.reached, one.size) // per_chunk)
         if not self.expect(
             [row.chunk for row in mine] == list(range(first, first + count)), f"chunks of {what} are gone, or too many"
         ):
@@ -361,21 +356,3 @@ class CheckedBook:
             asked += sum(one.closed for one in self.rows.chunks)
             self.expect(sum(counts) >= asked, f"{sum(counts)} losses of people are counted, and {asked} were asked for")
         self.expect(bool(self.rows.counting) or not people, "people are kept whom nobody counts")
-
-    def _returned(self) -> None:
-        """Check that what was given back is of open rounds, waits for nobody, and is all that does."""
-        for before, after in pairwise(self.rows.returned):
-            self.expect(before.stop <= after.start, "what was given back was given back twice")
-        given_back = dict[Key, list[Integers]]()
-        for row in self.rows.returned:
-            one, what = self.rounds.get((row.stream, row.round)), self.what(row.stream, row.round)
-            inside = (
-                one is not None and bool(one.open) and one.first <= row.start < row.stop <= one.first + one.reserved
-            )
-            if self.expect(inside, f"actions of {what} were given back that it does not have") and one is not None:
-                given_back.setdefault(one.key, []).append(np.arange(row.start, row.stop) - one.first)
-        for key, marks in self.slots.items():
-            given = np.concatenate([np.empty(0, dtype=np.int64), *given_back.get(key, [])])
-            free = np.flatnonzero(marks[: self.rounds[key].reserved] == UNUSED)
-            fits = bool(np.isin(free, given).all() and np.isin(marks[given], (UNUSED, UNWANTED)).all())
-            self.expect(fits, f"{self.what(*key)} has actions that nobody has, or was told losses of those")
