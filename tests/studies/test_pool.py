@@ -88,8 +88,8 @@ def test_processes_agree_on_who_shares_rounds(opened, url, soon):
     for study in (one, other):
         study.close()  # and gives back what it has leased ahead
     again = opened(url)
-    assert sum(again.sizes.values()) == again.asked == asked
-    assert sum(count for _, count in again.status().segments) == asked
+    assert sum(again.sizes.values()) == again.asked >= asked  # more, if the other one was quicker than what came back
+    assert sum(count for _, count in again.status().segments) == again.asked
     assert again.verify().ok
 
 

@@ -116,7 +116,7 @@ class _EvaluationPolicy:
         sums = np.array([taken.sum(), *squares], dtype=np.int64)
         noised = self._setting.stream(self._sampler).release(sums)
         taken[:] = sums[:] = 0  # the store overwrites its own
-        return np.array([self._store.ended, *noised], dtype=np.int64)
+        return np.array([sum(self._store.closed().values()), *noised], dtype=np.int64)
 
     def join(self, stream: int, name: str) -> None:
         """Streams need nothing."""
@@ -344,7 +344,7 @@ class PrivateEvaluations(Book):
         free = +Counter(self._store.room())  # of those that have some
         if size > free.total():
             raise HorizonReached(_NO_PLACE if size == 1 else f"fewer than {size} places are left; open another")
-        note: Record = self._store.note or {"block": 0, "order": np.empty(0, dtype=np.int64)}
+        note: Record = self._store.common or {"block": 0, "order": np.empty(0, dtype=np.int64)}
         block, order, met = note["block"], note["order"].tolist(), list[int]()
         for _ in range(size):
             order = [one for one in order if free[one]]  # one that is full by now is left out
@@ -353,7 +353,7 @@ class PrivateEvaluations(Book):
                 order, block = coins.permutation(sorted(free)).tolist(), block + 1
             met.append(order.pop(0))
             free -= Counter(met[-1:])
-        self._store.note = {"block": block, "order": np.array(order, dtype=np.int64)}
+        self._store.common = {"block": block, "order": np.array(order, dtype=np.int64)}
         return met
 
     def _placed(self, number: int, size: int) -> list[int]:
@@ -521,7 +521,7 @@ class PrivateEvaluations(Book):
     def _events(self, number: int) -> int:
         """How many places an evaluation was opened with."""
         if number not in self._sizes:
-            if number >= self._store.opened:
+            if number >= len(self._store.closed()):
                 raise UnknownAction(f"there is no evaluation {number}")
             self._sizes[number] = self._store.round_of(number).public["events"]
         return self._sizes[number]
@@ -543,7 +543,7 @@ class PrivateEvaluations(Book):
     @property
     def results(self) -> tuple[ReleasedMean, ...]:
         """All that was released so far, in the order in which it was."""
-        with self._lock: found = [self._outcome(number) for number in range(self._store.opened)]  # noqa: E701  # fmt: skip
+        with self._lock: found = [self._outcome(number) for number in range(len(self._store.closed()))]  # noqa: E701  # fmt: skip
         means = [(one.order, one.mean.number, one.mean) for one in found if one is not None and one.mean is not None]
         return tuple(mean for _, _, mean in sorted(means, key=lambda one: one[:2]))
 

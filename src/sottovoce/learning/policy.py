@@ -164,7 +164,7 @@ class BanditPolicy:
     def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
         """Return an epoch that goes on for another one in another set; without a stream, to see whether it can."""
         problem = replace(problem, horizon=at.plan.horizon)
-        epoch = Epoch(problem, plan_after(problem, self.configuration, at.plan), self.source)
+        epoch = Epoch(problem, self._choose_in(problem, at), self.source)
         epoch.take_over(at, len(self.problems) - 1)
         return epoch
 
@@ -196,13 +196,21 @@ class BanditPolicy:
             start = previous.last_point()
             far = float(np.linalg.norm(start - previous.placement.working.center))
             problem = replace(problem, moved=(previous.plan.position, far))
-        plan = make_plan(problem, plan=self.configuration.plan, **self.configuration.choices)
+        plan = self._choose(problem, 0 if previous is None else previous.end)
         if previous is not None and plan.options.steps and previous.plan.position == plan.position:
             center = start
         epoch = Epoch(problem, plan, self.source, center)
         if previous is not None:
             epoch.follow(previous)
         return epoch
+
+    def _choose(self, problem: Problem, before: int) -> Plan:
+        """Choose the plan of the epoch after so many events."""
+        return make_plan(problem, plan=self.configuration.plan, **self.configuration.choices)
+
+    def _choose_in(self, problem: Problem, at: Epoch) -> Plan:
+        """Choose the plan of another set that an epoch goes on in."""
+        return plan_after(problem, self.configuration, at.plan)
 
     def join(self, stream: int, name: str) -> Stream:
         """Begin a stream."""

@@ -551,8 +551,8 @@ class Book:
         """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
         if self._incarnation != self._store.incarnation:
             self._refresh()  # what is known of rounds is of another life
-        while streams and self._releases and (ready := self._store.complete(streams)):
-            streams = self._store.release(ready, self._policy.compute)
+        while streams and self._releases:
+            streams = self._store.release(streams, self._policy.compute)
 
     def _refresh(self) -> None:
         """Take over what other processes have begun and learned; all of it, once the store was restored."""

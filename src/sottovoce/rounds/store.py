@@ -121,7 +121,7 @@ class Store(Protocol):
 
         Of the last rounds of these, `ahead` more may be leased. The call hands out `handed` in all: these,
         if it is not said. Orders may be a function that says them: it is called while nobody else can lease, and may
-        read and write `note`.
+        read and write `common`.
         """
 
     def current(self, stream: int) -> Lease | None:
@@ -162,9 +162,6 @@ class Store(Protocol):
 
     def close_overdue(self, patience: int | None, deadline: float | None) -> set[int]:
         """Close what full rounds lack, `patience` events or `deadline` seconds after their last slot was handed out."""
-
-    def complete(self, streams: set[int]) -> set[int]:
-        """Say which of these streams may have a round to release."""
 
     def release(self, streams: set[int], compute: Compute) -> set[int]:
         """Release the oldest open round of each stream, if it is complete, once; erase its losses in the same step.
@@ -222,19 +219,11 @@ class Store(Protocol):
 
     # ------------------------------------------------------------------ streams of one round: evaluations
 
-    note: Record
+    common: Record
     """What is kept for all streams together: public, and written while nobody else can lease."""
 
-    @property
-    def opened(self) -> int:
-        """How many streams there are: those that `open_stream` adds are numbered from 0."""
-
-    @property
-    def ended(self) -> int:
-        """How many rounds of all streams are released, or dropped."""
-
     def open_stream(self, begin: Begin) -> int:
-        """Add a stream, and begin its round; return its number."""
+        """Add a stream, and begin its round; return its number: they are numbered from 0."""
 
     def round_of(self, stream: int) -> Round:
         """Return the newest round of a stream."""

@@ -64,7 +64,7 @@ def test_rows_that_contradict_each_other_are_found(statement, words, database, t
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (put(after=99), "99 rounds of the one before it, which cannot be"),
+        (put(after=99), "had not begun, which cannot be"),
         (add("before", 1), "is of an epoch that is not stored"),
     ],
 )

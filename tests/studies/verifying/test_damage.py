@@ -70,7 +70,7 @@ ROUNDS, RELEASES, STREAMS = (
 MADE, LEARNED, ONE = ("sottovoce_books", "made"), "epoch0.learned.", "round = 3"
 RECORDS = [
     (ROUNDS, put(before=3), RELEASED, "is of an epoch that is not stored"),
-    (ROUNDS, put(number=77), RELEASED, "is not number 0 of its epoch"),
+    (ROUNDS, put(number=77), RELEASED, "round 0 says number=77, which cannot be"),
     (ROUNDS, put(after=7), RELEASED, "which cannot be"),
     (ROUNDS, put(last=True), RELEASED, "the last of its epoch"),
     (ROUNDS, lambda record: record.pop("last"), RELEASED, "cannot be learned from again"),
@@ -99,7 +99,7 @@ RECORDS = [
     (STREAMS, put(**{"epoch0.before": 7}), "1", "of epochs that there are not"),
     (STREAMS, put(learned=1), "1", "how new a belief is"),
     (STREAMS, add("begun", 1), "1", "rounds had begun"),
-    (STREAMS, add("passed", 1), "1", "events of rounds have passed"),
+    (STREAMS, add("passed", 1), "1", "passed of what is believed does not follow"),
     (STREAMS, put(planned=[]), "1", "cannot be read"),
     (STREAMS, lambda record: record.pop("played"), "1", "is incomplete"),
     (MADE, scale("configuration.fingerprint", 2.0), "1", "answers otherwise"),

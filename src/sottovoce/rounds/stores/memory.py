@@ -124,7 +124,7 @@ class MemoryStore(Leases):
         super().__init__()
         self._width, self._forks = shape.width, forks
         self.incarnation = 0
-        self.note: Record = {}
+        self.common: Record = {}
         self._names: list[str] = []
         self._streams: dict[int, _Stream] = {}
         # Of all streams, by their first ids: open rounds, these ids, and how far from an id its slot is.
@@ -359,10 +359,6 @@ class MemoryStore(Leases):
 
     # ------------------------------------------------------------------ releasing
 
-    def complete(self, streams: set[int]) -> set[int]:
-        """All of them may: releasing looks."""
-        return streams
-
     def release(self, streams: set[int], compute: Compute) -> set[int]:
         """Release the oldest open round of each stream, if it is complete, once; erase its losses in the same step.
 
@@ -523,20 +519,10 @@ class MemoryStore(Leases):
 
     # ------------------------------------------------------------------ streams of one round: evaluations
 
-    @property
-    def opened(self) -> int:
-        """How many streams there are."""
-        return len(self._streams)
-
-    @property
-    def ended(self) -> int:
-        """How many rounds of all streams are released, or dropped."""
-        return len(self._closed)
-
     def open_stream(self, begin: Begin) -> int:
         """Add a stream, and begin its round; return its number."""
         self.check()
-        return self._begin(self.opened, begin).stream
+        return self._begin(len(self._streams), begin).stream
 
     def round_of(self, stream: int) -> Round:
         """Return the newest round of a stream."""

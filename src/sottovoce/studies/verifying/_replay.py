@@ -1,25 +1,484 @@
-"""A stream learned again from its released rounds alone: what is stored as believed must follow from them."""
+"""A stream learned again from its released rounds alone: its rounds, and what is stored as believed, must follow.
+
+The rounds are begun again by the policy that began them, with the plans that are stored: what that says of a round must
+be on record. Rounds of segments follow from what other segments had said as well, which is not known any more: of these
+it is checked that they can be, and that what is believed rests on what the segment itself has released.
+"""
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record, part
+from sottovoce._sums import Weighted
 from sottovoce.errors import SottovoceError
-from sottovoce.learning.epoch import next_length
+from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.epoch import Epoch, next_length
+from sottovoce.learning.learners import ReleasedRound
+from sottovoce.learning.policy import BanditPolicy, RoundPlay
 from sottovoce.learning.pooled_policy import POOL, shares_rounds
+from sottovoce.models.known_names import widened
+from sottovoce.models.measurements import Numbers
+from sottovoce.models.scatter import NO_SCATTER, scatter_of
+from sottovoce.oco.noisy_oco import MirrorStep
 from sottovoce.plans.choosing import check_plan
 from sottovoce.plans.plan import Plan
-from sottovoce.privacy import MECHANISMS
-from sottovoce.rounds.stores.sql.verify import MALFORMED, CheckedBook, StreamRow
-from sottovoce.studies.verifying._epochs import EpochReplay, ReplaySetting
+from sottovoce.plans.problem import Problem
+from sottovoce.privacy import MECHANISMS, LocalDP, SimulatedNoise
+from sottovoce.rounds.round import MISSING, UNWANTED, Release, Round
+from sottovoce.rounds.stores.sql.verify import MALFORMED, CheckedBook
+from sottovoce.studies.verifying._noise_signs import NoiseSigns
 
 _POSITIONS = ("plain", "rounded")
-_FACTS = ("passed", "begun", "learned", "epochs", "played", "point", "planned")
 _OF_SEGMENTS = ("variance_shares", "variance_shares_learned")
 _OF_POOL = ("pooled", "own")
+_OF_POINTS = {"center", "learner.solved", "learner.point"}
+_ROUNDING = 1e-9  # relative: sums are added up in the same order, but linear algebra may differ between machines
+_POINT = 1e-7  # the same of points, relative to the diameter
+_GRID = 8  # units of a grid by which sums of directions may differ between machines
+
+Key = tuple[int, int]
+"""Of a plan: the events before its epoch, and the set that it plays."""
+
+
+class ReplaySetting(NamedTuple):
+    """What a study was made with, as far as its rounds depend on it."""
+
+    configuration: BanditConfiguration
+    problems: Sequence[Problem]  # with each of the sets that it has had
+    entropy: int
+    simulated: bool
+
+    @property
+    def problem(self) -> Problem:
+        """With the first set."""
+        return self.problems[0]
+
+
+class ReplayPolicy(BanditPolicy):
+    """Begins and learns as the study did: with the plans that are stored, and no noise in earnest."""
+
+    def __init__(self, setting: ReplaySetting, plans: dict[Key, Plan]) -> None:
+        self.plans, self._sets = plans, setting.problems
+        super().__init__(setting.configuration, setting.problem, SimulatedNoise(0), setting.entropy)
+
+    def _choose(self, problem: Problem, before: int) -> Plan:
+        return self.plans[before, len(self.problems) - 1]
+
+    def _choose_in(self, problem: Problem, at: Epoch) -> Plan:
+        return self._choose(problem, at.before)
+
+    def play_sets(self, number: int) -> None:
+        """Play the sets that there were when this one was the newest."""
+        self.problems = list(self._sets[: number + 1])
+
+    def own_epoch(self, before: int, number: int) -> Epoch:
+        """Return an epoch of a segment that knows nothing."""
+        plan = self.plans[before, number]
+        problem = replace(self._sets[number], horizon=plan.horizon)
+        epoch = Epoch(problem, plan, self.source, like=self.first.explorer if plan == self.first.plan else None)
+        epoch.before, epoch.number = before, number
+        return epoch
+
+
+class _Unsound(Exception):
+    """What is stored is such that nothing more can follow from it: the fault is on record."""
+
+
+@dataclass
+class StreamReplay:
+    """Replays a stream, round by round.
+
+    Parameters
+    ----------
+    book
+        That was looked at; faults are added to its own.
+    setting
+        Of the study.
+    row
+        Of the stream.
+    record
+        What is stored of it, if a round has begun.
+    """
+
+    book: CheckedBook
+    setting: ReplaySetting
+    row: Any
+    record: Record | None
+
+    def __post_init__(self) -> None:
+        self.released, self.distance, self.tolerance = 0, 0.0, 0.0
+        self.epochs: dict[int, Epoch] = {}  # by the events before them
+        self._inherited: dict[int, float] = {}  # how far the points that they began at may be from where they began
+        self._rounds = [one for one in self.book.rows.rounds if one.stream == self.row.stream]
+        self._learned = 0
+        self._signs: dict[Key, NoiseSigns] = {}
+
+    def replay(self) -> None:
+        """Go through all rounds; nothing can be learned from rows that are damaged or out of order."""
+        sound = not self.book.faults
+        try:
+            self._replay()
+        except (_Unsound, SottovoceError, *MALFORMED) as reason:
+            if sound and not self.book.faults:
+                self.book.faults.append(f"the released rounds cannot be learned from again: {type(reason).__name__}")
+        self.book.faults += [fault for one in self._signs.values() for fault in one.faults()]
+
+    def _replay(self) -> None:
+        record, row, expect = self.record, self.row, self.book.expect
+        self._insist((record is not None) == bool(self._rounds), "what is believed is not stored, or nothing is to be")
+        if record is None:
+            expect(row.learned == 0, "nothing is believed, and it says how new that is")
+            return
+        expect(
+            row.learned == record["begun"] + record["learned"], "how new a belief is does not follow from its rounds"
+        )
+        words = f"{record['begun']} rounds had begun when a belief was stored, not {row.begun}"
+        expect(record["begun"] == row.begun, words)
+        expect(0 <= record["learned"] <= row.closed, f"{record['learned']} rounds were learned from, of {row.closed}")
+        plans = {(before, number): Plan.from_dict(plan) for before, number, plan in record["planned"]}
+        expect(len(plans) == len(record["planned"]), "a plan is stored twice")
+        for one in self._rounds:
+            key = self._public(one)["before"], self._public(one)["set"]
+            self._insist(key in plans, f"{self._what(one)} is of an epoch that is not stored")
+        played = {self._public(one)["before"] for one in self._rounds}
+        for before, number in plans:  # a set may be passed over
+            self._insist(before in played, f"the epoch of event {before} is empty")
+            self._check_plan(before, number, plans)
+        self._policy = ReplayPolicy(self.setting, plans)
+        if self.setting.problem.segments is None:
+            self._follow(record)
+        else:
+            self._follow_segment(record)
+
+    def _insist(self, holds: Any, fault: str) -> None:
+        if not self.book.expect(bool(holds), fault):
+            raise _Unsound
+
+    def _public(self, one: Any) -> Record:
+        return self.book.public[one.key]
+
+    def _what(self, one: Any) -> str:
+        return self.book.what(*one.key)
+
+    def _check_plan(self, before: int, number: int, plans: dict[Key, Plan]) -> None:
+        """Check that a plan is as long as its epoch, and keeps the guarantee of the study."""
+        what, plan = f"the epoch of event {before}", plans[before, number]
+        length = next_length(self.setting.configuration.horizon, before)
+        follows = before == sum({first: one.horizon for (first, _), one in plans.items() if first < before}.values())
+        known = plan.mechanism in MECHANISMS and plan.position in _POSITIONS
+        self.book.expect(known, f"{what}: its plan names a mechanism or a position that there is not")
+        try:
+            check_plan(replace(self.setting.problems[number], horizon=plan.horizon), plan)
+        except ValueError as refused:
+            self._insist(False, f"{what}: {refused}")
+        self._insist(follows and plan.horizon == length, f"{what} has {plan.horizon} events, not {length}")
+
+    # ------------------------------------------------------------------ one stream: begun and learned again
+
+    def _follow(self, record: Record) -> None:
+        policy, mine = self._policy, self._policy.stream(self.row.stream)
+        for one in self._rounds:
+            public, at = self._public(one), mine.current
+            begins = one.position == at.end
+            due = at.earlier + public["after" if begins else "learned"]
+            if one is self._rounds[-1]:
+                due = max(due, record["learned"])
+            elif due == at.earlier:
+                due = 0  # those of an epoch before, perhaps
+            self._learn(one, due)
+            tolerance = self._tolerance(at)
+            policy.play_sets(public["set"])
+            self.book.expect(public["set"] >= at.number, f"{self._what(one)} plays a set that is gone")
+            draft = policy.begin(one.stream, one.number, one.position)
+            if begins:
+                inherits = mine.current.plan.options.steps and at.plan.options.steps
+                self._inherited[mine.current.before] = tolerance if inherits else 0.0
+            self.epochs[mine.current.before] = mine.current
+            self._compare_round(one, draft.size, draft.public, mine.current)
+            mine.played = public["before"], public["point"]
+            self._check_release(one)
+        found = policy.to_record(self.row.stream)
+        for name in ("passed", "begun", "learned", "played", "point"):
+            same = name in record and is_close(found[name], record[name])
+            self.book.expect(same, f"{name} of what is believed does not follow from its rounds")
+        self._compare_epochs(record, {name for name in found if not name.startswith("epoch")})
+
+    def _learn(self, before: Any, due: int) -> None:
+        """Learn from rounds, so many in all: they were, when a round began."""
+        words = f"{self._what(before)} says that it began after rounds were learned from that"
+        self._insist(due <= before.number, f"{words} had not begun, which cannot be")
+        while self._learned < due:
+            one = self._rounds[self._learned]
+            self._insist(one.key in self.book.released, f"{words} are open, which cannot be")
+            record = self.book.released[one.key]
+            numbers, dropped = record.get("numbers"), one.key in self.book.dropped
+            self._policy.learn(Release(self._round(one), numbers, record["missing"], one.size, dropped))
+            self._learned += 1
+
+    def _round(self, one: Any) -> Round:
+        return Round(one.stream, one.number, one.first, one.size, self._public(one), one.position)
+
+    def _compare_round(self, one: Any, size: int, own: Record, epoch: Epoch) -> None:
+        """Compare a round that was begun again with what is stored of it."""
+        public, what, expect = self._public(one), self._what(one), self.book.expect
+        for name in ("before", "number", "after", "learned", "last"):
+            words = f"{what} says {name}={public[name]}, which cannot be: it follows that it is {own[name]}"
+            expect(public[name] == own[name], words)
+        exploration = self._played(one).exploration
+        fits = exploration.can_begin(one.position - epoch.before, size)
+        expect(fits, f"{what} has probes that do not follow from where it began")
+        self._check_choices(one, size, exploration)
+        if not expect(bool(np.isfinite(public["point"]).all()), f"the point of {what} is not finite"):
+            return
+        distance, tolerance = np.inf, self._tolerance(epoch)
+        if own["point"].shape == public["point"].shape:
+            distance = float(np.linalg.norm(own["point"] - public["point"]))
+        # What was known may leave it to rounding, and so to the machine, which of two points is the best.
+        if distance > tolerance and epoch.explorer.is_as_good(public["point"]):
+            distance = 0.0
+        expect(distance <= tolerance, f"the point of {what} does not follow from the released rounds")
+        self.distance, self.tolerance = max(self.distance, distance), max(self.tolerance, tolerance)
+
+    def _tolerance(self, epoch: Epoch) -> float:
+        """Return how far a point may be from the newest one that was computed again.
+
+        By formula up to rounding; otherwise either point is within sqrt(gap) of the exact one, which minimises a
+        strongly convex function. One that ran out of oracle calls has a larger gap, and so had the other.
+        """
+        mirror = epoch.learner.point_map
+        if not isinstance(mirror, MirrorStep):
+            return _POINT * max(1.0, float(np.linalg.norm(epoch.learner.iterate)))
+        exact = mirror.method == "auto" and mirror.domain.nearest(mirror.center) is not None
+        error = 0.0 if exact else max(mirror.gap, mirror.reached_gap)
+        inherited = self._inherited.get(epoch.before, 0.0)
+        return 2 * math.sqrt(error) + _POINT * epoch.placement.working.diameter + inherited
+
+    # ------------------------------------------------------------------ what is stored as learned
+
+    def _compare_epochs(self, record: Record, names: set[str]) -> None:
+        """Compare what is stored of epochs: those that rounds are open of, that know most, and the current one."""
+        own = {name for name in record if not name.startswith(("epoch", "prior.")) or name == "epochs"}
+        self.book.expect(own == names | {"epochs"}, "what is believed is incomplete")
+        kept = [part(record, f"epoch{place}") for place in range(record["epochs"])]
+        stored = {name.partition(".")[0] for name in record if name.startswith("epoch") and name != "epochs"}
+        self.book.expect(len(stored) == len(kept), "epochs are stored that are none")
+        befores = [one["before"] for one in kept]
+        fits = bool(kept) and befores == sorted(set(befores)) and set(befores) <= set(self.epochs)
+        fits = fits and befores[-1] == max(self.epochs)
+        self._insist(fits, "what is believed is of epochs that there are not")
+        for one in kept:
+            epoch, what = self.epochs[one["before"]], f"the epoch of event {one['before']}"
+            place = epoch.earlier, epoch.after, epoch.number
+            self.book.expect(
+                (one["earlier"], one["after"], one["set"]) == place, f"{what} is stored in another's place"
+            )
+            learned, found = part(one, "learned"), epoch.state()
+            self.book.expect(found.keys() == learned.keys(), f"what {what} has learned is incomplete")
+            fits = (learned["passed"], learned["opened"]) == epoch.counts
+            words = f"{what} counts {learned['opened']} rounds with {learned['passed']} events, and has others"
+            self.book.expect(fits, words)
+            if self.setting.problem.segments is None:
+                self._compare_learned(what, epoch, found, learned)
+            else:
+                self._compare_history(what, epoch, learned)
+
+    def _compare_learned(self, what: str, epoch: Epoch, found: Record, learned: Record) -> None:
+        for name in found.keys() - {"passed", "opened"} - _OF_POINTS:
+            same = name in learned and is_close(found[name], learned[name])
+            self.book.expect(same, f"{what}: {name} does not follow from the released rounds")
+        tolerance = self._tolerance(epoch)
+        near = _near(found["center"], learned["center"], tolerance)
+        self.book.expect(near, f"{what} begins at a point that nothing stored leads to")
+        if "learner.solved" in found and learned["learner.solved"] >= 0:
+            near = learned["learner.solved"] <= epoch.observed
+            if learned["learner.solved"] == found["learner.solved"]:
+                near = _near(found["learner.point"], learned["learner.point"], tolerance)
+            self.book.expect(near, f"{what}: learner.point does not follow from the released rounds")
+
+    # ------------------------------------------------------------------ rounds, whoever had a say in them
+
+    def _played(self, one: Any) -> RoundPlay:
+        return self._policy._play(self._round(one))
+
+    def _check_choices(self, one: Any, size: int, exploration: Any) -> None:
+        """Check a round's size, and that its choices can be those of its plan."""
+        public, what, expect = self._public(one), self._what(one), self.book.expect
+        expect(exploration.is_possible(), f"{what} has probes that its plan does not draw")
+        plan = self._policy.plans[public["before"], public["set"]]
+        planned = getattr(plan.options, "directions", exploration.numbers)
+        expect(planned == exploration.numbers, f"{what} has {exploration.numbers} directions, and its plan others")
+        cut = one.key in self.book.dropped and one.size < size
+        expect(one.size == size or cut, f"{what} has {one.size} events, and its plan says {size}")
+        expect(public.get("exploration.size", size) == size, f"{what} has probes for another size")
+
+    def _check_release(self, one: Any) -> None:
+        """Draw a round's actions again: which losses were wanted, and what they weigh; look at what was released."""
+        record, expect, what = self.book.released.get(one.key), self.book.expect, self._what(one)
+        if record is None:
+            marks = self.book.slots[one.key][: one.reserved]
+            fits = self._fits(one, min(one.reserved, one.size), np.flatnonzero(marks == UNWANTED))
+            expect(fits, f"{what} does not want the losses that its actions need")
+            return
+        if one.key in self.book.dropped:
+            return
+        fits = self._fits(one, one.size, record["unwanted"])
+        expect(fits, f"{what} wanted losses that its probes do not need")
+        last = self._public(one)["last"]
+        words = f"{what} is {'' if last else 'not '}the last of its epoch, and its release says otherwise"
+        if not expect(("numbers" in record) != last, words) or last:
+            return
+        played, numbers = self._played(one), record["numbers"]
+        exploration = played.exploration
+        shape = 3 if exploration.squares else 2, exploration.numbers
+        self._insist(
+            numbers.shape == shape, f"{what} has {numbers.shape[-1]} numbers, and its probes need {exploration.numbers}"
+        )
+        self.released += 1
+        slots = np.zeros((one.size, self._policy.shape.width), dtype=np.int64)
+        slots[record["missing"]], slots[record["unwanted"]] = MISSING, UNWANTED
+        weights = self._policy.compute(self._round(one), slots if slots.shape[1] > 1 else slots[:, 0])[1]
+        drawn = self._policy._chunk(self._round(one), played, 0)[2]
+        fits = np.abs(numbers[1] - weights).max(initial=0) <= (_GRID if isinstance(drawn, Weighted) else 0)
+        expect(bool(fits), f"the release of {what} has weights that its actions do not have")
+        self._check_noise(one, numbers, exploration.counts(weights, one.size))
+
+    def _fits(self, one: Any, count: int, unwanted: Integers) -> bool:
+        """Whether losses are unwanted that may be: by the plan; where people are counted, others of theirs as well."""
+        wanted = self._policy.draw(self._round(one), 0, count).wanted if count else None
+        planned = np.flatnonzero(~wanted) if wanted is not None else np.empty(0, dtype=np.int64)
+        if self.book.rows.counting:
+            return bool(np.isin(planned, unwanted).all())
+        return np.array_equal(np.sort(unwanted), planned)
+
+    def _check_noise(self, one: Any, numbers: NDArray[Any], counts: tuple[Integers, Integers] | None) -> None:
+        """Look for noise in what was released; without any, its numbers are sums of losses."""
+        key = self._public(one)["before"], self._public(one)["set"]
+        plan, problem = self._policy.plans[key], self.setting.problem
+        if isinstance(problem.privacy, LocalDP):
+            return
+        steps = plan.grids(problem.loss_range)[0].steps
+        for sums in numbers[[0, *range(2, len(numbers))]]:  # losses, and any squares, which are no larger
+            if plan.noise is not None and not self.setting.simulated:  # which may come again
+                self._signs.setdefault(key, NoiseSigns(plan.noise, steps)).add(sums, counts)
+            elif plan.noise is None and counts is not None:
+                possible = bool(((-counts[0] * steps <= sums) & (sums <= counts[1] * steps)).all())
+                self.book.expect(possible, f"the release of {self._what(one)} is not a sum of its losses")
+
+    # ------------------------------------------------------------------ segments
+
+    def _follow_segment(self, record: Record) -> None:
+        policy, expect, passed, least = self._policy, self.book.expect, 0, 0
+        mine = policy.stream(self.row.stream)
+        policy.play_sets(len(self.setting.problems) - 1)
+        mine.planned = policy.plans
+        self._told: dict[int, list[Numbers | None]] = {}  # by epochs, of rounds that nothing is passed over of
+        self._carried: dict[int, list[Numbers]] = {}
+        previous: Epoch | None = None
+        for one in self._rounds:
+            public, what = self._public(one), self._what(one)
+            before = public["before"]
+            if before not in self.epochs:
+                number = max(kept for first, kept in policy.plans if first == before)
+                previous, epoch = self.epochs.get(max(self.epochs, default=0)), policy.own_epoch(before, number)
+                epoch.earlier, epoch.after, passed, least = one.number, public["after"], 0, 0
+                self.epochs[before] = epoch
+                mine.epochs = list(self.epochs.values())
+                self._told[before], self._carried[before] = [], self._carry(previous, epoch)
+            epoch = self.epochs[before]
+            size = public["exploration.end"] - passed
+            left, opened = epoch.end - one.position, one.number - epoch.earlier
+            for name, own in (("number", opened), ("after", epoch.after), ("last", size == left)):
+                words = f"{what} says {name}={public[name]}, which cannot be: it follows that it is {own}"
+                expect(public[name] == own, words)
+            expect(one.position == before + passed, f"{what} is not number {opened} of its epoch")
+            expect(0 < size <= left, f"{what} has probes that do not follow from where it began")
+            possible = least <= public["learned"] <= min(opened, len(self._told[before]))
+            expect(possible, f"{what} says that it began after {public['learned']} rounds, which cannot be")
+            least = max(least, public["learned"]) if possible else least
+            played = self._played(one)
+            self._check_choices(one, size, played.exploration)
+            point, placement = public["point"], played.epoch.placement
+            if expect(bool(np.isfinite(point).all()), f"the point of {what} is not finite"):
+                inside = placement.domain.contains(placement.original(point), 1e-6)
+                expect(inside, f"the point of {what} is not of the set")
+            self._check_release(one)
+            self._hear(one, epoch, played)
+            passed += one.size
+            if one.number < record["begun"]:
+                epoch.counts = one.position - before + size, opened + 1
+        facts = {"passed", "begun", "learned", "epochs", "played", "point", "planned", *_OF_SEGMENTS}
+        if shares_rounds(self.setting.problem):
+            facts |= {"apart", *(_OF_POOL if self.row.stream == POOL else ())}
+        newest = self._rounds[-1]
+        same = record["played"] == self._public(newest)["before"]
+        same = same and is_close(record["point"], self._public(newest)["point"])
+        expect(same, "the point that is stored with a belief is not that of the newest round")
+        words = f"{record['passed']} events of rounds have passed, which cannot be"
+        expect(record["passed"] == sum(self.epochs[max(self.epochs)].counts[:1]) + max(self.epochs), words)
+        self._compare_epochs(record, facts)
+
+    def _carry(self, previous: Epoch | None, epoch: Epoch) -> list[Numbers]:
+        """Return what an epoch begins with of the numbers of those before it."""
+        if previous is None:
+            self._insist(epoch.after == 0, f"it begins after {epoch.after} rounds of none, which cannot be")
+            return []
+        told, after = self._told[previous.before], epoch.after
+        words = f"the epoch of event {epoch.before} begins after {after} rounds of the one before it"
+        self._insist(0 <= after <= len(told), f"{words}, which cannot be")
+        found = [*self._carried[previous.before], *filter(None, told[:after])]
+        return [replace(one, end=one.end - previous.plan.horizon) for one in found]
+
+    def _hear(self, one: Any, epoch: Epoch, played: RoundPlay) -> None:
+        """Note what a belief is told by a round, if it is learned from or passed over."""
+        record, dropped = self.book.released.get(one.key), one.key in self.book.dropped
+        if record is None or (self._public(one)["last"] and not dropped):
+            return
+        heard = _Listener(epoch.explorer.belief)
+        if "numbers" in record:
+            learner: Any = played.epoch.learner
+            sums = learner.gradient.sums(ReleasedRound(played.exploration, *record["numbers"]))
+            played.exploration.learn(heard, *sums)
+        self._told[epoch.before].append(heard.told)
+
+    def _compare_history(self, what: str, epoch: Epoch, learned: Record) -> None:
+        """Compare the released numbers that a segment's belief rests on: those since all was last forgotten."""
+        assert self.record is not None
+        first, told = epoch.earlier, self._told[epoch.before]
+        count = max(0, min(len(told), self.record["learned"] - first))
+        self.book.expect(learned["learner.observed"] == count, f"{what}: learner.observed does not follow")
+        belief = _Listener(epoch.explorer.belief)
+        measurements, scatter, scattered = belief.measurements, NO_SCATTER, "explorer.scatter" in learned
+        for one in [*self._carried[epoch.before], *filter(None, told[:count])]:
+            if one.end > learned["explorer.since"]:
+                centred = replace(one, means=one.means - belief.settings.middle)
+                if isinstance(one, Numbers):  # of decisions, in the names that there were
+                    centred = replace(centred, probes=widened(one.probes, belief.dimension))
+                measurements = measurements.add(centred)
+                if scattered:  # of linear losses
+                    scatter = scatter + scatter_of(centred, belief.settings)
+        found = {f"measurements.{name}": value for name, value in measurements.record().items()}
+        found |= {"scatter": scatter} if scattered else {}
+        for name, value in found.items():
+            same = is_close(value, learned[f"explorer.{name}"])
+            self.book.expect(same, f"{what}: explorer.{name} does not follow from the released rounds")
+
+
+class _Listener:
+    """Stands in for the belief of a segment: notes what it is told, and judges nothing by what others said."""
+
+    def __init__(self, belief: Any) -> None:
+        self.settings, self.measurements = belief.settings, belief.fresh_copy().measurements
+        self.dimension, self.told = belief.dimension, None
+
+    def learn(self, numbers: Any) -> None:
+        """Note what a round has released."""
+        self.told = numbers
 
 
 def check_design(book: CheckedBook, made: Record, plan: Plan) -> None:
@@ -41,144 +500,16 @@ def check_design(book: CheckedBook, made: Record, plan: Plan) -> None:
     book.expect(sound, "the coordinates are not those of their design")
 
 
-@dataclass
-class StreamReplay:
-    """Replays a stream, epoch by epoch.
+def is_close(one: Any, other: Any) -> bool:
+    """Whether values are the same, but for rounding."""
+    if isinstance(one, str | None) or isinstance(other, str | None):
+        return bool(one == other)
+    one, other = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if one.shape != other.shape:
+        return False
+    size = float(max(np.abs(one).max(initial=0.0), np.abs(other).max(initial=0.0)))
+    return bool(np.allclose(one, other, rtol=1e-9, atol=_ROUNDING * size))
 
-    Parameters
-    ----------
-    book
-        That was looked at; faults are added to its own.
-    setting
-        Of the study.
-    row
-        Of the stream.
-    record
-        What is stored of it, if a round has begun.
-    """
 
-    book: CheckedBook
-    setting: ReplaySetting
-    row: StreamRow
-    record: Record | None
-    epochs: list[EpochReplay] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._rounds = [one for one in self.book.rows.rounds if one.stream == self.row.stream]
-
-    def replay(self) -> None:
-        """Go through all epochs; nothing can be learned from rows that are damaged or out of order."""
-        sound = not self.book.faults
-        try:
-            self._replay()
-        except (SottovoceError, *MALFORMED) as reason:
-            if sound and not self.book.faults:
-                self.book.faults.append(f"the released rounds cannot be learned from again: {type(reason).__name__}")
-
-    def _replay(self) -> None:
-        record, expect = self.record, self.book.expect
-        if not expect(
-            (record is not None) == bool(self._rounds), "what is believed is not stored, or nothing is to be"
-        ):
-            return
-        if record is None:
-            expect(self.row.learned == 0, "nothing is believed, and it says how new that is")
-            return
-        plans = self._plans(record)
-        self._check_record(record)
-        mine: dict[int, list[Any]] = {before: [] for before in plans}
-        for one in self._rounds:
-            before, number = (self.book.public[one.key][name] for name in ("before", "set"))
-            what = self.book.what(*one.key)
-            if not expect(number in plans.get(before, {}), f"{what} is of an epoch that is not stored"):
-                return
-            mine[before].append(one)
-        for before, of_sets in plans.items():
-            sound = all(self._check_plan(before, number, plan) for number, plan in of_sets.items())
-            if not sound or not expect(bool(mine[before]), f"the epoch of event {before} is empty"):
-                return
-            previous = self.epochs[-1] if self.epochs else None
-            stored = sum(self._is_taken(one) for one in mine[before] if one.number < record["learned"])
-            epoch = EpochReplay(self.book, self.setting, of_sets, before, mine[before], previous, stored)
-            self.epochs.append(epoch)
-            epoch.check_rounds()
-        self._check_epochs(record, dict(zip(mine, self.epochs, strict=True)), mine)
-
-    def _plans(self, record: Record) -> dict[int, dict[int, Plan]]:
-        """Return the plans that are stored, by the events before their epoch, and the sets that it played."""
-        plans: dict[int, dict[int, Plan]] = {}
-        for before, number, plan in record["planned"]:
-            plans.setdefault(before, {})[number] = Plan.from_dict(plan)
-        count = sum(map(len, plans.values()))
-        self.book.expect(count == len(record["planned"]), "a plan is stored twice")
-        return plans
-
-    def _is_taken(self, one: Any) -> bool:
-        """Whether a round is learned from, or passed over: not the last of an epoch, which nothing follows from."""
-        closed = one.key in self.book.released
-        return closed and (not self.book.public[one.key]["last"] or one.key in self.book.dropped)
-
-    def _check_record(self, record: Record) -> None:
-        """Check what is stored with a belief: how many rounds had begun, and were learned from, and their events."""
-        row, expect, newest = self.row, self.book.expect, self._rounds[-1]
-        own = {name for name in record if not name.startswith(("epoch", "prior.")) or name == "epochs"}
-        expected = {*_FACTS, *(() if self.setting.problem.segments is None else _OF_SEGMENTS)}
-        if shares_rounds(self.setting.problem):
-            expected |= {"apart", *(_OF_POOL if row.stream == POOL else ())}
-        expect(own == expected, "what is believed is incomplete")
-        expect(
-            row.learned == record["begun"] + record["learned"], "how new a belief is does not follow from its rounds"
-        )
-        expect(
-            record["begun"] == row.begun,
-            f"{record['begun']} rounds had begun when a belief was stored, not {row.begun}",
-        )
-        expect(0 <= record["learned"] <= row.closed, f"{record['learned']} rounds were learned from, of {row.closed}")
-        public = self.book.public[newest.key]
-        same = record["played"] == public["before"] and np.array_equal(record["point"], public["point"])
-        expect(same, "the point that is stored with a belief is not that of the newest round")
-        left_out = newest.position + newest.size - record["passed"]
-        cut = newest.key in self.book.dropped
-        expect(
-            left_out <= 0 if cut else left_out == 0, f"{record['passed']} events of rounds have passed, which cannot be"
-        )
-
-    def _check_plan(self, before: int, number: int, plan: Plan) -> bool:
-        """Check that a plan is as long as its epoch, and keeps the guarantee of the study."""
-        what, expect, length = (
-            f"the epoch of event {before}",
-            self.book.expect,
-            next_length(self.setting.horizon, before),
-        )
-        follows = before == sum(self._lengths_before(before))
-        whole = expect(follows and plan.horizon == length, f"{what} has {plan.horizon} events, not {length}")
-        known = plan.mechanism in MECHANISMS and plan.position in _POSITIONS
-        expect(known, f"{what}: its plan names a mechanism or a position that there is not")
-        try:
-            check_plan(replace(self.setting.problems[number], horizon=plan.horizon), plan)
-        except ValueError as refused:
-            self.book.faults.append(f"{what}: {refused}")
-            return False
-        return whole
-
-    def _lengths_before(self, before: int) -> list[int]:
-        assert self.record is not None
-        found = {first: Plan.from_dict(plan).horizon for first, _, plan in self.record["planned"] if first < before}
-        return list(found.values())
-
-    def _check_epochs(self, record: Record, epochs: dict[int, EpochReplay], mine: dict[int, list[Any]]) -> None:
-        """Check what is stored of epochs: those that rounds are open of, that know most, and the current one."""
-        kept = [part(record, f"epoch{place}") for place in range(record["epochs"])]
-        names = {name.partition(".")[0] for name in record if name.startswith("epoch") and name != "epochs"}
-        self.book.expect(len(names) == len(kept), "epochs are stored that are none")
-        befores = [one["before"] for one in kept]
-        fits = bool(kept) and befores == sorted(set(befores)) and befores[-1] == max(mine) and set(befores) <= set(mine)
-        self.book.expect(fits, "what is believed is of epochs that there are not")
-        for one in kept:
-            rounds = mine[one["before"]]
-            first = self.book.public[rounds[0].key]
-            place = rounds[0].number, first["after"], self.book.public[rounds[-1].key]["set"]
-            words = f"the epoch of event {one['before']} is stored in another's place"
-            self.book.expect((one["earlier"], one["after"], one["set"]) == place, words)
-            opened = sum(row.number < record["begun"] for row in rounds)
-            epochs[one["before"]].compare(part(one, "learned"), opened)
+def _near(one: Floats, other: Floats, tolerance: float) -> bool:
+    return one.shape == other.shape and float(np.linalg.norm(one - other)) <= tolerance

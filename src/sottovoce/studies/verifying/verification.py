@@ -21,8 +21,7 @@ from sottovoce.rounds.stored import book_name, refuse_kind
 from sottovoce.rounds.stores.sql.database import Database, open_database
 from sottovoce.rounds.stores.sql.verify import MALFORMED, BookRows, CheckedBook, read_book
 from sottovoce.studies.opening import found_study
-from sottovoce.studies.verifying._epochs import ReplaySetting
-from sottovoce.studies.verifying._replay import StreamReplay, check_design
+from sottovoce.studies.verifying._replay import ReplaySetting, StreamReplay, check_design
 
 _SHOWN = 20
 _IDENTITY = 32  # letters
@@ -151,15 +150,14 @@ def verify_rows(
             one.replay()
         if setting.problem.segments is not None and rows.rounds:
             notes = [*notes, _NOT_COMPUTED]
-    epochs = [one for replay in replays for one in replay.epochs]
     return Verification(
         name,
         len(rows.rounds),
-        sum(one.released for one in epochs),
-        len(epochs),
+        sum(one.released for one in replays),
+        sum(len(one.epochs) for one in replays),
         len(rows.chunks),
-        max((one.distance for one in epochs), default=0.0),
-        max((one.tolerance for one in epochs), default=0.0),
+        max((one.distance for one in replays), default=0.0),
+        max((one.tolerance for one in replays), default=0.0),
         tuple(book.faults),
         tuple(notes),
     )
@@ -173,10 +171,8 @@ def _setting(book: CheckedBook, domain: Domain | None) -> ReplaySetting | None:
     expect(rows.counters.kind == "study" and len(str(made.get("identity"))) == _IDENTITY, "it is not a study")
     try:
         configuration = BanditConfiguration.from_record({"patience": "auto", **part(made, "configuration")}, domain)
-        setting = ReplaySetting(
-            configuration.problem(), configuration.horizon, made["entropy"], bool(made["simulated"]), {}
-        )
-        setting = setting._replace(problems=_problems(book, setting.problem))
+        problems = _problems(book, configuration.problem())
+        setting = ReplaySetting(configuration, problems, made["entropy"], bool(made["simulated"]))
         expect(made["seed"] in (None, setting.entropy), "the public coins do not follow from the seed")
         adopt(setting.problem.domain, made)
     except (ConfigurationMismatch, DamagedRecord) as mismatch:

@@ -178,7 +178,7 @@ CLOSED = "(SELECT CAST(coalesce(sum(closed), 0) AS bigint) FROM sottovoce_stream
 """How many rounds of a book are closed."""
 
 OF_ROUND = "book = ? AND stream = ? AND round = ?"
-_SUMMED = (
+SUMMED = (
     "(SELECT CAST(coalesce(sum({}), 0) AS bigint) FROM sottovoce_chunks c "
     "WHERE c.book = r.book AND c.stream = r.stream AND c.round = r.number)"
 )
@@ -225,7 +225,6 @@ class BookRows(Leases):
         # Called within the transaction that begins an incarnation, with what undone attempts at it have noted.
         self.present: Callable[[dict[Any, Any]], None] = lambda presented: None
         self._presented: dict[Any, Any] = {}
-        self._newest: dict[int, Round] = {}  # of streams, as this process has met them
         self._rounds: dict[tuple[int, int], tuple[bytes, Record]] = {}  # records of rounds, and as they are stored
         self._erased = 0  # releases whose losses are gone from the log, as far as this process has seen to it
         self._lingering = True  # whether more may be left to erase
@@ -303,7 +302,7 @@ class BookRows(Leases):
         """Note how far the book has come; what was leased in an earlier incarnation is worth nothing in this one."""
         if counters.incarnation != self.incarnation:
             self.give_up_leases()
-            self._newest, self._last, self._erased = {}, LastTold(), 0
+            self._last, self._erased = LastTold(), 0
             self.incarnation = counters.incarnation
         self._seen, self.changes = counters, counters.changes
 
@@ -342,8 +341,8 @@ class BookRows(Leases):
         """Add what closes open rounds without a release; they end with what was asked of them."""
         which, mine = ("", (self._book,)) if stream is None else (" AND stream = ?", (self._book, stream))
         rounds = self._base.run(
-            f"SELECT stream, number, first, reserved, position, public, {_SUMMED.format('closed')}, "
-            f"{_SUMMED.format('missing')} FROM sottovoce_rounds r WHERE book = ?{which} AND open = 1 "
+            f"SELECT stream, number, first, reserved, position, public, {SUMMED.format('closed')}, "
+            f"{SUMMED.format('missing')} FROM sottovoce_rounds r WHERE book = ?{which} AND open = 1 "
             f"ORDER BY stream, number{self._base.lock}",
             *mine,
         )
@@ -428,7 +427,7 @@ class BookRows(Leases):
         return Round(stream, number, self.incarnation << PLACES | first, size, known[1], position)
 
     def _remember(self, stream: int, number: int, stored: bytes, public: Record) -> tuple[bytes, Record]:
-        while len(self._rounds) > _ROUNDS * (1 + len(self._newest)):
+        while len(self._rounds) > _ROUNDS * (1 + len(self.leases)):
             del self._rounds[next(iter(self._rounds))]
         self._rounds[stream, number] = known = stored, public
         return known

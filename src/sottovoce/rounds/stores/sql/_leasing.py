@@ -30,7 +30,7 @@ _SOON, _OFTEN, _MOST = 0.5, 8, 4096  # seconds between asks that are many; how m
 _RESTORED = "the storage was restored since this process last looked"
 _OF_HORIZON, _OF_ROUND, _FEW = 256, 8, 8  # one in so many events of the horizon and of a round is leased ahead; or few
 _NEWEST = (
-    f"SELECT s.begun, r.first, r.size, r.position, r.reserved, r.reached, ({COUNTED} s.book) "
+    f"SELECT s.begun, r.first, r.size, r.position, r.public, r.reserved, r.reached, ({COUNTED} s.book) "
     "FROM sottovoce_streams s LEFT JOIN sottovoce_rounds r "
     "ON r.book = s.book AND r.stream = s.stream AND r.number = s.begun - 1 WHERE s.book = ? AND s.stream = ?"
 )
@@ -40,6 +40,7 @@ _UPDATE_ROUND = (
     "UPDATE sottovoce_rounds SET reserved = ?, reached = ?, full_at = ?, full_time = ? "
     "WHERE book = ? AND stream = ? AND number = ?"
 )
+_BEGUN = "UPDATE sottovoce_streams SET begun = ? WHERE book = ? AND stream = ?"
 _BELIEVE = (
     "UPDATE sottovoce_streams SET learned = ?, believed = ? "
     "WHERE book = ? AND stream = ? AND (learned < ? OR believed IS NULL)"
@@ -68,11 +69,10 @@ class _Call:
     begin: Begin
     draw: Drawing
     ahead: int
-    asked: int  # events that were handed out before, as far as this process knows
-    handed: int  # those that it hands out
+    full_at: int  # events that are handed out when it is over: none of its own counts against rounds that it fills
+    steps: Steps
     counted: bool = False  # whether it must say for whom
-    rounds: dict[tuple[int, int], tuple[Round, int, int, bool]] = field(default_factory=dict)  # reserved, reached, new
-    chunks: Steps = field(default_factory=list)
+    now: float = 0.0  # when rounds were full, if some are
 
 
 class Leasing(People):
@@ -142,14 +142,13 @@ class Leasing(People):
             self.changes = counters.changes
             wanted = orders() if callable(orders) else orders
             now = sum(wanted.values()) if handed is None else handed
-            return self._take(_Call(counters, begin, draw, ahead, counters.clock - held, now), steps, wanted)
+            return self._take(_Call(counters, begin, draw, ahead, counters.clock - held + now, steps), wanted)
 
         taken = self._locked(take)
         assert taken is not None
         for one in taken:
             for lease, following in pairwise(one.leases):
                 lease.next = following
-            self._newest[one.stream] = one.leases[-1].round
             self._leased.update((piece.chunk, one.stream) for lease in one.leases for piece in self._pieces(lease))
             self.hold(one.stream, one.leases[0])
         if len(self._leased) > _MOST:
@@ -158,7 +157,7 @@ class Leasing(People):
     def _pieces(self, lease: Lease) -> Iterator[ChunkPiece]:
         return self._slots.pieces(lease.round.first & PLACE, lease.start, lease.start + lease.size)
 
-    def _take(self, call: _Call, steps: Steps, wanted: Mapping[int, int]) -> list[_Order]:
+    def _take(self, call: _Call, wanted: Mapping[int, int]) -> list[_Order]:
         """Lease slots, and add the steps that store it."""
         counters, self._beliefs = call.counters, {}
         if counters.horizon is not None and sum(wanted.values()) > counters.horizon - counters.clock:
@@ -179,8 +178,7 @@ class Leasing(People):
             one.ahead = most * one.want // sum(wanted.values())
             while one.want > 0:
                 self._take_fresh(call, one)
-        steps += [*self._round_steps(call, orders), *call.chunks]
-        steps += [
+        call.steps += [
             (_BELIEVE, (learned, pack(record), self._book, stream, learned))
             for stream, (learned, record) in self._beliefs.items()
         ]
@@ -191,16 +189,10 @@ class Leasing(People):
         self._beliefs[stream] = learned, record
 
     def _order(self, stream: int, want: int, begun: int, *newest_row: Any) -> _Order:
-        first, size, position, reserved, reached, _ = newest_row
+        *facts, reserved, reached, _ = newest_row
         if not begun:
             return _Order(stream, want, 0, None, 0)
-        newest = self._newest.get(stream)
-        if newest is None or newest.number != begun - 1 or newest.size != size:
-            if reserved < size:
-                newest = self._round(stream, begun - 1)
-            else:
-                newest = Round(stream, begun - 1, self._id(first), size, {}, position)  # nothing is drawn of it
-        return _Order(stream, want, begun, newest, reserved, reached)
+        return _Order(stream, want, begun, self._read_round(stream, begun - 1, *facts), reserved, reached)
 
     def _take_fresh(self, call: _Call, one: _Order) -> None:
         """Take the next slots of the newest round, or of one that is begun."""
@@ -217,21 +209,22 @@ class Leasing(People):
             ahead = min(one.ahead, max(_FEW, round.size // _OF_ROUND))
             count += max(0, min(ahead, round.size - start - count - 1, _left(counters) - count))
         lease = self._lease(call, one, round, start, count)
-        before, one.reserved, one.reached = one.reached, start + count, max(one.reached, start + count)
-        key = round.stream, round.number
-        new = new or (key in call.rounds and call.rounds[key][-1])
-        call.rounds[key] = round, one.reserved, one.reached, new
+        there, one.reserved, one.reached = one.reached, start + count, max(one.reached, start + count)
+        self._note_round(call, one, round, new)
         data, unwanted = self._slots.fresh(lease.draw, count)
         for piece in self._slots.pieces(round.first & PLACE, start, start + count):
             mine = data[(piece.start - start) * self._slots.bytes : (piece.stop - start) * self._slots.bytes]
-            useless = 0 if unwanted is None else _between(unwanted, piece.start - start, piece.stop - start)
-            if piece.slot or piece.start < before:  # the chunk is there
-                call.chunks.append(self._changed(piece.chunk, piece.slot, mine, useless))
+            useless = 0
+            if unwanted is not None:
+                mine_too = (piece.start - start <= unwanted) & (unwanted < piece.stop - start)
+                useless = int(np.count_nonzero(mine_too))
+            if piece.slot or piece.start < there:
+                call.steps.append(self._changed(piece.chunk, piece.slot, mine, useless))
                 continue
             size = self._slots.chunk_size(round, piece.chunk)
             mine += self._slots.unused * (size - piece.stop + piece.start)
             row = self._book, piece.chunk, round.stream, round.number, size - useless, mine
-            call.chunks.append((_INSERT_CHUNK, row))
+            call.steps.append((_INSERT_CHUNK, row))
 
     def _lease(self, call: _Call, one: _Order, round: Round, start: int, count: int) -> Lease:
         drawn = call.draw(round, start, count)
@@ -243,29 +236,19 @@ class Leasing(People):
         call.counters.clock += count
         return lease
 
-    def _round_steps(self, call: _Call, orders: list[_Order]) -> Steps:
-        """Store rounds: that are full now as of the end of the call, none of whose events counts against them."""
-        full = any(reserved == round.size for round, reserved, _, _ in call.rounds.values())
-        moment = (call.asked + call.handed, self._base.now()) if full else (None, None)
-        steps: Steps = []
-        for round, reserved, reached, new in call.rounds.values():
-            key, noted = (self._book, round.stream, round.number), moment if reserved == round.size else (None, None)
-            if new:
-                public, _ = self._remember(round.stream, round.number, pack(round.public), round.public)
-                row = *key, round.first & PLACE, round.size, round.position, reserved, reached, *noted, public
-                steps.append((_INSERT_ROUND, row))
-            else:
-                steps.append((_UPDATE_ROUND, (reserved, reached, *noted, *key)))
-        begun = {round.stream for round, *_, new in call.rounds.values() if new}
-        steps += [
-            (
-                "UPDATE sottovoce_streams SET begun = ? WHERE book = ? AND stream = ?",
-                (one.begun, self._book, one.stream),
-            )
-            for one in orders
-            if one.stream in begun
-        ]
-        return steps
+    def _note_round(self, call: _Call, one: _Order, round: Round, new: bool) -> None:
+        """Store a round of which slots are leased: that it is full, if it is, as of the end of the call."""
+        key = self._book, round.stream, round.number
+        noted: tuple[Any, Any] = None, None
+        if one.reserved == round.size:
+            call.now = call.now or self._base.now()
+            noted = call.full_at, call.now
+        if new:
+            public, _ = self._remember(round.stream, round.number, pack(round.public), round.public)
+            row = *key, round.first & PLACE, round.size, round.position, one.reserved, one.reached, *noted, public
+            call.steps += [(_INSERT_ROUND, row), (_BEGUN, (one.begun, *key[:2]))]
+        else:
+            call.steps.append((_UPDATE_ROUND, (one.reserved, one.reached, *noted, *key)))
 
     def _changed(self, chunk: int, slot: int, data: bytes, unwanted: int) -> tuple[str, Values]:
         """Return what puts marks into slots of a chunk; so many of them take no loss."""
@@ -294,8 +277,3 @@ class Leasing(People):
 def _left(counters: BookCounters) -> int:
     """How many events the horizon leaves."""
     return 2**62 if counters.horizon is None else counters.horizon - counters.clock
-
-
-def _between(sorted_places: Integers, start: int, stop: int) -> int:
-    low, high = np.searchsorted(sorted_places, (start, stop))
-    return int(high - low)

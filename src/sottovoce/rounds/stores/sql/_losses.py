@@ -11,6 +11,7 @@ that it reads to the commit; another who finds it locked leaves it alone.
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from operator import length_hint
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,7 +163,10 @@ class Losses(Leasing):
 
     def _is_leased(self, one: int, chunk: int) -> bool:
         """Whether an id is leased here, and not handed out."""
-        return any(lease.end - lease.left <= one < lease.end for lease in self.held(self._leased[chunk]))
+        lease = self.leases.get(self._leased[chunk])
+        while lease is not None and not lease.end - length_hint(lease.ids) <= one < lease.end:
+            lease = lease.next
+        return lease is not None
 
     def _are_leased(self, places: Integers, chunk: int) -> NDArray[np.bool_]:
         """Which of these places in a chunk are leased here, and not handed out."""
@@ -325,7 +329,7 @@ class Losses(Leasing):
 
     # ------------------------------------------------------------------ releasing
 
-    def complete(self, streams: set[int]) -> set[int]:
+    def _complete(self, streams: set[int]) -> set[int]:
         """Say which of these streams have a round to release: a look without a lock."""
         if len(streams) == 1:
             (stream,) = streams
@@ -337,17 +341,17 @@ class Losses(Leasing):
 
         Return those of which a round was released that other open ones follow.
         """
-        drawn: list[_Drawn] = []
+        drawn, ready = list[_Drawn](), self._complete(streams)
 
         def draw() -> bool:
             drawn.clear()
-            for stream in sorted(streams):
+            for stream in sorted(ready):
                 for number, first, size, position, public in self._base.run(self._take_ready, self._book, stream):
                     one = self._read_round(stream, number, first, size, position, public)
                     drawn.append(self._drawn(one, compute, bytes(public)))
             return bool(drawn)
 
-        stored = self._locked(lambda counters, steps: self._store(steps, drawn), first=draw)
+        stored = self._locked(lambda counters, steps: self._store(steps, drawn), first=draw) if ready else None
         if stored is None:
             return set()
         closed, following = stored

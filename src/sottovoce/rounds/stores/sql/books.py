@@ -211,48 +211,32 @@ def counts_of(base: Database, book: int) -> BookCounts:
 def counts_of_all(base: Database, book: int | None = None) -> dict[int, BookCounts]:
     """Count for all books of a database, or for one."""
     one, values = ("", ()) if book is None else (" WHERE b.book = ?", (book,))
-    counters = base.run(
-        f"SELECT b.book, b.incarnation, b.clock, b.erased, b.slot_bytes FROM sottovoce_books b{one}", *values
-    )
-    rounds = base.run(
-        "SELECT r.book, count(*), count(CASE WHEN r.full_time + b.deadline < ? THEN 1 END), "
-        "CAST(sum(r.reserved) AS bigint) FROM sottovoce_rounds r "
-        f"JOIN sottovoce_books b ON b.book = r.book AND r.open = 1{one} GROUP BY r.book",
-        base.now(),
-        *values,
-    )
-    released = base.run(
-        f"SELECT b.book, count(*), count(CASE WHEN b.state = {RELEASED} THEN 1 END), "
-        f"count(CASE WHEN b.state = {DROPPED} THEN 1 END), CAST(sum(b.told) AS bigint), CAST(sum(b.missing) AS bigint) "
-        f"FROM sottovoce_releases b{one} GROUP BY b.book",
-        *values,
-    )
-    chunks = base.run(
-        "SELECT b.book, CAST(sum(b.closed - b.missing) AS bigint), CAST(sum(b.missing) AS bigint), "
-        "CAST(sum(b.wanted - b.closed) AS bigint), CAST(sum(length(b.slots)) AS bigint) "
-        f"FROM sottovoce_chunks b{one} GROUP BY b.book",
-        *values,
-    )
-    opened, closed, losses = ({number: counts for number, *counts in rows} for rows in (rounds, released, chunks))
-    found = {}
-    for number, incarnation, clock, erased, slot_bytes in counters:
-        count, with_numbers, dropped, told, missing = closed.get(number, (0, 0, 0, 0, 0))
-        now_told, now_missing, left, slots = losses.get(number, (0, 0, 0, 0))
-        open_rounds, overdue, reserved = opened.get(number, (0, 0, 0))
-        told, missing = told + now_told, missing + now_missing
-        nobodys = slots // slot_bytes - reserved  # slots that wait, and are not leased
-        waiting = max(0, left - nobodys)
-        found[number] = BookCounts(
-            incarnation=incarnation,
-            asked=clock,
-            rounds=count,
-            released=with_numbers,
-            dropped=dropped,
-            open_rounds=open_rounds,
-            told=told,
-            forgotten=missing,
-            waiting=waiting,
-            overdue=overdue,
-            erasure_pending=max(0, count - erased),
-        )
-    return found
+    counted = ", ".join(_COUNTS.values())
+    rows = base.run(f"SELECT b.book, {counted} FROM sottovoce_books b{one}", base.now(), *values)
+    return {number: BookCounts(**dict(zip(_COUNTS, counts, strict=True))) for number, *counts in rows}
+
+
+def _of(table: str, what: str, which: str = "") -> str:
+    """Return an expression for what is counted of the rows that a book has in a table."""
+    return f"(SELECT CAST(coalesce({what}, 0) AS bigint) FROM sottovoce_{table} t WHERE t.book = b.book{which})"
+
+
+_CLOSED, _OPEN, _WAITING = (
+    _of("releases", "count(*)"),
+    " AND open = 1",
+    "sum(wanted - closed - length(slots) / b.slot_bytes)",
+)
+_COUNTS = {
+    "incarnation": "b.incarnation",
+    "asked": "b.clock",
+    "rounds": _CLOSED,
+    "released": _of("releases", "count(*)", f" AND state = {RELEASED}"),
+    "dropped": _of("releases", "count(*)", f" AND state = {DROPPED}"),
+    "open_rounds": _of("rounds", "count(*)", _OPEN),
+    "told": f"{_of('releases', 'sum(told)')} + {_of('chunks', 'sum(closed - missing)')}",
+    "forgotten": f"{_of('releases', 'sum(missing)')} + {_of('chunks', 'sum(missing)')}",
+    "waiting": f"{_of('chunks', _WAITING)} + {_of('rounds', 'sum(reserved)', _OPEN)}",
+    "overdue": _of("rounds", "count(*)", f"{_OPEN} AND full_time + b.deadline < ?"),
+    "erasure_pending": f"{_CLOSED} - b.erased",
+}
+"""Of `BookCounts`."""

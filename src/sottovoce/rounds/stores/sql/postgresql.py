@@ -118,6 +118,7 @@ class PostgresServer(Database):
         self._raw: Any = None
         self._heard: select.poll | None = None  # says whether the server has sent anything
         self._prepared: dict[str, bytes] = {}  # what goes straight to libpq
+        self._travelling = False  # whether statements were sent together that are not all answered
         self._names = count()  # of statements: none twice, should one be prepared and not noted
         self._pulse = Pulse()
 
@@ -126,7 +127,7 @@ class PostgresServer(Database):
         if self._raw is not None and (self._raw.closed or self._heard is None or self._heard.poll(0)):
             self._forget()  # a server says nothing unasked but that it is over
         if self._raw is None:
-            self._heard, self._prepared = None, {}
+            self._heard, self._prepared, self._travelling = None, {}, False
             self._raw = self._connected()
             heard = select.poll()
             heard.register(self._raw.fileno(), select.POLLIN)
@@ -180,7 +181,9 @@ class PostgresServer(Database):
     def _let_go(self, problem: BaseException) -> None:
         self._pulse.rest()
         raw = self._raw
-        if raw is not None and (raw.closed or raw.info.transaction_status != _IDLE):
+        if self._travelling or (raw is not None and raw.closed):  # the driver may be anywhere
+            self._forget()
+        elif raw is not None and raw.info.transaction_status != _IDLE:
             try:
                 self._checked(raw.pgconn.exec_(b"ROLLBACK"))  # by psycopg's own, all would have to be prepared again
             except Exception:
@@ -225,7 +228,9 @@ class PostgresServer(Database):
         """Send all of them before the first is answered: one journey for all."""
         if len(steps) < 2:
             return super().batch(steps)
+        self._travelling = True
         with self._pulse.lock: sent = self._journey(steps)  # noqa: E701  # fmt: skip
+        self._travelling = False
         return [_rows(one) for one in sent]
 
     def _journey(self, steps: Sequence[tuple[str, Values]]) -> list[Any]:

@@ -36,7 +36,6 @@ CREATE TABLE sottovoce_books (
   deadline DOUBLE PRECISION,
   changes {bytes} NOT NULL DEFAULT '',
   common {bytes},
-  note {bytes},
   writers {bytes} NOT NULL DEFAULT '',
   seal {bytes} NOT NULL DEFAULT '',
   CHECK (horizon IS NULL OR clock <= horizon)

@@ -32,7 +32,7 @@ from sottovoce.rounds.store import (
     OpenRound,
     states_of,
 )
-from sottovoce.rounds.stores.sql._book_rows import NONE, OF_ROUND, BookCounters, Steps
+from sottovoce.rounds.stores.sql._book_rows import NONE, OF_ROUND, SUMMED, BookCounters, Steps
 from sottovoce.rounds.stores.sql._losses import Losses
 from sottovoce.rounds.stores.sql.books import INSERT_STREAM, add_stream, streams_of
 from sottovoce.rounds.stores.sql.errors import unpacked
@@ -124,13 +124,16 @@ class SqlStore(Losses):
         ((common,),) = self._base.run("SELECT common FROM sottovoce_books WHERE book = ?", self._book)
         return {} if common is None else unpacked(common, "what all streams have in common")
 
+    @common.setter
+    def common(self, common: Record) -> None:
+        self._base.run("UPDATE sottovoce_books SET common = ? WHERE book = ?", pack(common), self._book)
+
     def amend(self, common: Callable[[Record], Record]) -> None:
         """Replace what is common by what follows from it, while nobody else can lease; whoever leases next sees it."""
 
         def change(counters: BookCounters, steps: Steps) -> None:
-            data = pack(common(self.common))
-            steps.append(("UPDATE sottovoce_books SET common = ? WHERE book = ?", (data, self._book)))
-            counters.changes = checksum(data)
+            self.common = found = common(self.common)
+            counters.changes = checksum(pack(found))
 
         self._locked(change)
 
@@ -186,30 +189,17 @@ class SqlStore(Losses):
         """Return the rounds that are not released, in the order in which they began."""
         rows = self._base.run(
             "SELECT r.stream, r.number, r.first, r.size, r.position, r.public, r.reserved, r.full_at, r.full_time, "
-            "CAST(coalesce(sum(c.wanted), 0) AS bigint), "
-            "CAST(coalesce(sum(c.closed), 0) AS bigint), CAST(coalesce(sum(c.missing), 0) AS bigint), count(c.chunk) "
-            "FROM sottovoce_rounds r LEFT JOIN sottovoce_chunks c ON c.book = r.book AND c.stream = r.stream "
-            "AND c.round = r.number WHERE r.book = ? AND r.open = 1 GROUP BY r.book, r.stream, r.number, r.first, "
-            "r.size, r.position, r.public, r.reserved, r.full_at, r.full_time ORDER BY r.first",
+            f"{SUMMED.format('closed')}, {SUMMED.format('missing')} FROM sottovoce_rounds r "
+            "WHERE r.book = ? AND r.open = 1 ORDER BY r.first",
             self._book,
         )
-        return [self._described(*row) for row in rows]
-
-    def _described(
-        self, stream: int, number: int, first: int, size: int, position: int, public: Any, *facts: Any
-    ) -> OpenRound:
-        reserved, full_at, full_time, wanted, closed, missing, chunks = facts
-        one = self._read_round(stream, number, first, size, position, public)
-        unused = min(size, chunks << self._slots.bits) - reserved  # in chunks, and nobody's
-        own = [lease for lease in self._own() if (lease.round.stream, lease.round.number) == (stream, number)]
-        left = sum(lease.left for lease in own)
-        useless = sum(
-            lease.left - int(np.count_nonzero(lease.draw.wanted[lease.at :]))
-            for lease in own
-            if lease.draw.wanted is not None
-        )
-        waiting = wanted - closed - unused - (left - useless)
-        return OpenRound(one, reserved - left, waiting, full_at, full_time, closed - missing, missing)
+        waiting, found = self.waiting(), list[OpenRound]()
+        for *row, reserved, full_at, full_time, closed, missing in rows:
+            one = self._read_round(*row)
+            asked = reserved - sum(lease.left for lease in self._own() if lease.round.first == one.first)
+            waits = int(np.count_nonzero((one.first <= waiting) & (waiting < one.end)))
+            found.append(OpenRound(one, asked, waits, full_at, full_time, closed - missing, missing))
+        return found
 
     def waiting(self, limit: int | None = None) -> Integers:
         """Return the ids that were handed out and wait for their loss, the oldest first."""
@@ -228,31 +218,11 @@ class SqlStore(Losses):
 
     # ------------------------------------------------------------------ streams of one round: evaluations
 
-    @property
-    def note(self) -> Record:
-        """What is kept for all streams together: public."""
-        ((note,),) = self._base.run("SELECT note FROM sottovoce_books WHERE book = ?", self._book)
-        return {} if note is None else unpacked(note, "whose turn it is")
-
-    @note.setter
-    def note(self, note: Record) -> None:
-        self._base.run("UPDATE sottovoce_books SET note = ? WHERE book = ?", pack(note), self._book)
-
-    @property
-    def opened(self) -> int:
-        """How many streams there are."""
-        return int(self._base.run("SELECT count(*) FROM sottovoce_streams WHERE book = ?", self._book)[0][0])
-
-    @property
-    def ended(self) -> int:
-        """How many rounds of all streams are released, or dropped."""
-        return int(self._base.run("SELECT count(*) FROM sottovoce_releases WHERE book = ?", self._book)[0][0])
-
     def open_stream(self, begin: Begin) -> int:
         """Add a stream, and begin its round; return its number."""
 
         def add(counters: BookCounters, steps: Steps) -> int:
-            stream = self.opened
+            stream = len(self.closed())
             draft, place = begin(stream, 0, counters.clock), counters.next_place
             counters.next_place = place - (-draft.size >> self._slots.bits << self._slots.bits)
             steps.append((INSERT_STREAM, (self._book, stream, str(stream), 1, b"")))

@@ -19,7 +19,7 @@ from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape, Sl
 from sottovoce.rounds.stores.sql._book_rows import BookCounters, chain_of
 from sottovoce.rounds.stores.sql.books import shape_of
 from sottovoce.rounds.stores.sql.database import Database
-from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
+from sottovoce.rounds.stores.sql.schema import COLUMNS, DROPPED, RELEASED, UNRELEASED
 
 MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
 """What rows raise that fit their checksums, and are not what a book writes."""
@@ -28,65 +28,51 @@ Key = tuple[int, int]
 """A stream, and the number of one of its rounds."""
 
 
-BookRow = namedtuple(
-    "BookRow",
-    "book name kind made secret incarnation horizon slot_bytes clock next_place version erased patience deadline "
-    "changes common writers seal",
-)
-StreamRow = namedtuple("StreamRow", "stream name begun closed learned believed chain")
-ChunkRow = namedtuple("ChunkRow", "chunk stream round wanted closed missing seal slots")
-ReleaseRow = namedtuple("ReleaseRow", "stream round told missing state released chain")
-CountingRow = namedtuple("CountingRow", "most person_key key_check")
-PersonRow = namedtuple("PersonRow", "person losses most")
-
-
-class RoundRow(
-    namedtuple("RoundRow", "stream number open first size position reserved reached full_at full_time public")
-):
-    """Of `sottovoce_rounds`; the others are of the tables that they are called after."""
-
-    @property
-    def key(self) -> Key:
-        """Which round it is."""
-        return self.stream, self.number
+_ORDERS = {
+    "streams": "stream",
+    "rounds": "stream, number",
+    "chunks": "chunk",
+    "releases": "stream, round",
+    "counting": "book",
+    "people": "person",
+}
 
 
 class BookRows(NamedTuple):
-    """All that is stored of a book, in order."""
+    """All that is stored of a book, in order: rows have their columns by name, and say which round they are of."""
 
-    counters: BookRow
-    streams: list[StreamRow]
-    rounds: list[RoundRow]
-    chunks: list[ChunkRow]
-    releases: list[ReleaseRow]
-    counting: list[CountingRow]
-    people: list[PersonRow]
+    counters: Any
+    streams: list[Any]
+    rounds: list[Any]
+    chunks: list[Any]
+    releases: list[Any]
+    counting: list[Any]
+    people: list[Any]
 
 
-_KINDS: tuple[tuple[str, Any, str], ...] = (
-    ("streams", StreamRow, "stream"),
-    ("rounds", RoundRow, "stream, number"),
-    ("chunks", ChunkRow, "chunk"),
-    ("releases", ReleaseRow, "stream, round"),
-    ("counting", CountingRow, "book"),
-    ("people", PersonRow, "person"),
-)
+def _kind_of(table: str) -> Any:
+    """Return the rows of a table: without the number of the book, and what a constraint says of all of them."""
+    fixed: set[str] = set() if table == "books" else {"book"} if table == "rounds" else {"book", "open"}
+    make: Any = namedtuple
+    kind = make(table, [one for one in COLUMNS[table] if one not in fixed])
+    kind.key = property(lambda row: (row.stream, row.number if table == "rounds" else row.round))
+    return kind
 
 
 def read_book(base: Database, name: str) -> BookRows | None:
     """Return the rows of a book, as they are at one moment; None if there is no such book."""
 
+    def rows_of(table: str, which: str, value: Any) -> list[Any]:
+        kind = _kind_of(table)
+        select = f"SELECT {', '.join(kind._fields)} FROM sottovoce_{table} WHERE {which}"
+        return [kind(*row) for row in base.run(select, value)]
+
     def read() -> BookRows | None:
         base.at_one_moment()
-        found = base.run(f"SELECT {', '.join(BookRow._fields)} FROM sottovoce_books WHERE name = ?", name)
-        if not found:
-            return None
-        counters = BookRow(*found[0])
-        rows = []
-        for table, kind, order in _KINDS:
-            select = f"SELECT {', '.join(kind._fields)} FROM sottovoce_{table} WHERE book = ? ORDER BY {order}"
-            rows.append([kind(*row) for row in base.run(select, counters.book)])
-        return BookRows(counters, *rows)
+        for counters in rows_of("books", "name = ?", name):
+            each = [rows_of(table, f"book = ? ORDER BY {order}", counters.book) for table, order in _ORDERS.items()]
+            return BookRows(counters, *each)
+        return None
 
     return base.transaction(read)
 
@@ -224,7 +210,7 @@ class CheckedBook:
             whole = [0, *ends] == [*(row.first for row in places), last]
             self.expect(whole, "places are left out between rounds")
 
-    def _sequence(self, mine: list[RoundRow]) -> None:
+    def _sequence(self, mine: list[Any]) -> None:
         """Check the rounds of a stream, in order."""
         position = 0
         for place, row in enumerate(mine):
@@ -251,7 +237,7 @@ class CheckedBook:
         """Check that a closed round has one release, in a chain of checksums; and an open one has none."""
         chains: dict[int, bytes] = {}
         for row in self.rows.releases:
-            one, what = self.rounds.get((row.stream, row.round)), self.what(row.stream, row.round)
+            one, what = self.rounds.get(row.key), self.what(*row.key)
             if one is None or one.open:
                 self.faults.append(f"{what} is {'gone' if one is None else 'open'}, and has a release")
                 continue
@@ -265,10 +251,10 @@ class CheckedBook:
                 self.released[one.key] = record
                 self._release(what, one, row, record)
         closed = {row.key for row in self.rows.rounds if not row.open}
-        for key in sorted(closed - {(row.stream, row.round) for row in self.rows.releases}):
+        for key in sorted(closed - {row.key for row in self.rows.releases}):
             self.faults.append(f"{self.what(*key)} is closed, and its release is gone")
 
-    def _release(self, what: str, one: RoundRow, row: ReleaseRow, record: Record) -> None:
+    def _release(self, what: str, one: Any, row: Any, record: Record) -> None:
         missing, unwanted, numbers = record["missing"], record["unwanted"], record.get("numbers")
         self.expect(row.state in (UNRELEASED, RELEASED, DROPPED), f"{what} is in an unknown state")
         if row.state == DROPPED:
@@ -296,18 +282,17 @@ class CheckedBook:
 
     def _chunks(self) -> None:
         """Check that open rounds have all of their chunks, in their places, and closed ones none."""
-        found: dict[Key, list[ChunkRow]] = {}
+        found: dict[Key, list[Any]] = {}
         for row in self.rows.chunks:
-            one = self.rounds.get((row.stream, row.round))
+            one, what = self.rounds.get(row.key), self.what(*row.key)
             state = "gone" if one is None else "open" if one.open else "closed"
-            what = self.what(row.stream, row.round)
             if self.expect(state == "open", f"losses of {what} are stored, and it is {state}"):
-                found.setdefault((row.stream, row.round), []).append(row)
+                found.setdefault(row.key, []).append(row)
         for one in self.rows.rounds:
             if one.open:
                 self._of_round(one, found.get(one.key, []))
 
-    def _of_round(self, one: RoundRow, mine: list[ChunkRow]) -> None:
+    def _of_round(self, one: Any, mine: list[Any]) -> None:
         what, first, per_chunk = self.what(*one.key), one.first >> self._slots.bits, self._slots.per_chunk
         count = -(-min(one.reached, one.size) // per_chunk)
         if not self.expect(
@@ -322,10 +307,12 @@ class CheckedBook:
             pieces.append(self._slots.unpacked(bytes(row.slots)))
             self._chunk(what, row, pieces[-1])
         self.slots[one.key] = leading(np.concatenate(pieces)) if pieces else np.empty(0, dtype=np.int64)
-        beyond = self.slots[one.key][one.reserved :]
-        self.expect(bool((beyond == UNUSED).all()), f"{what} has losses for actions that were not asked")
+        nobodys = np.arange(len(self.slots[one.key])) >= one.reserved
+        found = self.slots[one.key] == UNUSED
+        self.expect(bool(found[nobodys].all()), f"{what} has losses for actions that were not asked")
+        self.expect(not found[~nobodys].any(), f"{what} has actions that were asked, and are nobody's")
 
-    def _chunk(self, what: str, row: ChunkRow, slots: Integers) -> None:
+    def _chunk(self, what: str, row: Any, slots: Integers) -> None:
         """Check that a chunk holds what it says that it was told."""
         marks = leading(slots)
         missing, told = marks == MISSING, ~np.isin(marks, (MISSING, PENDING, UNUSED, UNWANTED))
