@@ -10,7 +10,6 @@ from sottovoce.domains import Domain
 from sottovoce.lab import SegmentedEnvironment
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.learning import Actions, Plan, PrivateBandit, Recommendation
-from sottovoce.learning.segment_requests import events_before_an_end
 from sottovoce.models import Segment, Segments
 from sottovoce.privacy import Guarantee, NoPrivacy, PrivacyStatement, SimulatedNoise
 
@@ -63,7 +62,14 @@ class OneEach:
         places = [self._places[self.segments.key(one)] for one in segment[:most]]
         index = np.array([met.setdefault(one, len(met)) for one in places], dtype=np.int64)
         order = list(met)
-        size = events_before_an_end(index, [self._left(one) for one in order], lambda one: self._begin(order[one]))
+        left, size = {}, len(index)
+        for event, number in enumerate(index.tolist()):
+            if number not in left:
+                left[number] = self._left(order[number]) or self._begin(order[number])
+            left[number] -= 1
+            if not left[number]:
+                size = event + 1
+                break
         ids, x = np.empty(size, dtype=np.int64), np.empty((size, self.domain.dimension))
         for number, place in enumerate(order):
             mine = np.flatnonzero(index[:size] == number)

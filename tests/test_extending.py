@@ -12,15 +12,12 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.auditing import align, audit, mechanisms_alone, shipped
-from sottovoce.cli import main
 from sottovoce.plans import EXPLORATIONS, ExplorationKind, choosing
 from sottovoce.plans.draft import ProbeDraft
-from sottovoce.plans.frames import FRAMES, Frames
-from sottovoce.plans.plan import Options, Plan
-from sottovoce.plans.problem import Problem
+from sottovoce.plans.frames import Frames
+from sottovoce.plans.plan import Options
 from sottovoce.privacy import MECHANISMS, Mechanism, ProbeSums, PureDP
 from sottovoce.privacy.noise import laplace_for
-from sottovoce.rehearsal import rehearsing
 
 
 class TwiceProbeSums(ProbeSums):
@@ -77,30 +74,6 @@ def test_it_is_audited(twice):
     assert align(configuration, most=12).passed
     assert audit(configuration, runs=400, noise_seed=1).passed
     assert mechanisms_alone(mechanism="twice")
-
-
-@pytest.fixture
-def command(monkeypatch, tmp_path, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
-    monkeypatch.setattr(rehearsing, "WORK", 50.0)
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([*arguments, "--domain", "box:2", "--horizon", "200"])
-        printed = capsys.readouterr()
-        assert ended.value.code == 0, printed.err
-        return printed.out
-
-    return call
-
-
-def test_it_works_on_the_command_line(twice, command):
-    assert "with twice" in command("plan", "--mechanism", "twice")
-    made = command("study", "create", "toy", "--mechanism", "twice")
-    assert json.loads(made)["remaining"] == 200
-    with sv.Study.open("sqlite:///study.db", name="toy") as study:
-        assert study.plan.mechanism == "twice"
 
 
 @every("plan", ["auto", "worst-case", "paper"])
@@ -178,14 +151,6 @@ def test_a_way_of_exploring_that_is_registered_is_planned_run_stored_and_audited
         json.dumps(study.export())
 
 
-def test_a_way_of_exploring_works_on_the_command_line(toy_exploration, command):
-    chosen = ("--exploration", "toy", "--choose", "reach=0.2")
-    assert "one direction at a time, at 0.2" in command("plan", *chosen)
-    command("study", "create", "toy", *chosen)
-    with sv.Study.open("sqlite:///study.db", name="toy") as study:
-        assert study.plan.reach == 0.2
-
-
 @every("losses", ["convex", "linear"])
 @every("plan", ["auto", "worst-case"])
 @every("play", ["inside", "around"])
@@ -207,20 +172,3 @@ def test_a_way_of_exploring_that_says_nothing_has_no_bound_against_any_sequence(
         assert claim not in said["rests on"]
     assert "regret is at most" not in str(made)
     assert "any sequence" not in str(sv.PrivateBandit(domain, **box(exploration="toy")).privacy)
-
-
-def test_a_plan_without_any_bound_says_so_and_travels(toy_exploration):
-    domain = sv.domains.Box(0.0, 1.0, 2)
-    made = choosing.plan(domain, **box(exploration="toy"))
-    bare = ProbeDraft(Problem(domain, **box()), Problem(domain, **box()).placement("plain"), made.options, 4).finish()
-    assert bare.vacuous
-    assert dict(bare.rows)["bound"].startswith("none; never learning costs")
-    assert Plan.from_dict(json.loads(json.dumps(bare.to_dict()))) == bare
-
-
-def test_its_choices_are_its_own(toy_exploration):
-    with pytest.raises(ValueError, match="radius does not apply to exploration 'toy'"):
-        sv.PrivateBandit(sv.domains.Box(0.0, 1.0, 2), **box(exploration="toy", radius=0.1))
-    with pytest.raises(ValueError, match="a choice of exploration='toy'"):
-        sv.PrivateBandit(sv.domains.Box(0.0, 1.0, 2), **box(exploration="frames", reach=0.1))
-    assert FRAMES.choices.keys().isdisjoint({"reach"})

@@ -23,10 +23,10 @@ from sottovoce.learning.item_losses import in_items, with_zeros
 from sottovoce.learning.outstanding import Outstanding, WaitingRound, outstanding_of
 from sottovoce.learning.patience import patience_for
 from sottovoce.learning.policy import BanditPolicy
-from sottovoce.learning.pooled_policy import POOL, PooledPolicy, policy_for
+from sottovoce.learning.pooled_policy import PooledPolicy, policy_for
 from sottovoce.learning.recommendation import Recommendation, believed
 from sottovoce.learning.seen_world import SeenWorld, seen_in
-from sottovoce.learning.segment_requests import are_several, events_before_an_end, segments_of_block, several
+from sottovoce.learning.segment_requests import are_several, segments_of_block, several
 from sottovoce.learning.set_changes import SetChange
 from sottovoce.learning.stopping import Enough, enough_for
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
@@ -213,20 +213,22 @@ class Optimizer(Book):
         keys, index = segments_of_block(policy.key, size, segments[:size])
         policy.check_room(keys)
         # Segments that have no stream yet will have one each, unless there is a pool.
-        streams = [policy.route_of(key, -1 - place) for place, key in enumerate(keys)]
-        numbers, first, group = np.unique(streams, return_index=True, return_inverse=True)
-        group = group[index]
-
-        def rest(place: int) -> int:
-            person = None if people is None else people[int(np.argmax(group == place))]
-            return self._rest_of_round(self._stream_of(keys[first[place]]), person=person)
-
-        left = [0 if one < 0 else self._left_of_begun(one) for one in numbers.tolist()]
-        own = policy.own
-        size = events_before_an_end(group, left, rest)
-        if policy.own is not own:  # with the event that has begun a round of the pool, some have left it
-            size = min(size, 1 + int(np.argmax(numbers[group] == POOL)))
-        decided = numbers[group[:size]] if numbers[0] >= 0 else None
+        routes = [policy.route_of(key, -1 - place) for place, key in enumerate(keys)]
+        left, own, whole = dict[int, int](), policy.own, size
+        for event, place in enumerate(index.tolist()):
+            stream = routes[place]
+            if stream not in left:  # only now: a round that is begun later knows more
+                person = None if people is None else people[event]
+                begun = 0 if stream < 0 else self._left_of_begun(stream)
+                left[stream] = begun or self._rest_of_round(self._stream_of(keys[place]), person=person)
+                if policy.own is not own:  # with the event that has begun a round of the pool, some have left it
+                    own, whole = policy.own, event + 1
+            left[stream] -= 1
+            if not left[stream]:
+                size = event + 1
+                break
+        size = min(size, whole)
+        decided = None if min(routes) < 0 else np.array(routes)[index[:size]]
         return self._block_for(size, segments[:size], streams=decided, people=people and people[:size])
 
     def _stream_of(self, segment: Any) -> int:
@@ -499,7 +501,7 @@ class Optimizer(Book):
     @property
     def sizes(self) -> dict[Segment, int]:
         """Events that were asked, by segment, in the order in which segments were first asked for."""
-        return self._policy.sizes(self._store.asked)
+        return {} if self.segments is None else self._policy.sizes(self._store.asked)
 
     @property
     def channel(self) -> Any:
@@ -601,7 +603,7 @@ class Optimizer(Book):
 
     def _seen_world(self) -> SeenWorld | None:
         self._learn()
-        return seen_in(self._beliefs(None), self.sizes or {None: 1}, self._problem)
+        return seen_in(self._beliefs(None), self._policy.sizes(self._store.asked), self._problem)
 
     def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).
@@ -636,7 +638,7 @@ class Optimizer(Book):
 
     def _recommended(self, segment: Any) -> Recommendation:
         self._learn()
-        return self._policy.recommended(segment, self.sizes)
+        return self._policy.recommended(segment, self._policy.sizes(self._store.asked))
 
     def _beliefs(self, segment: Any) -> dict[Segment | None, Any]:
         """Return what is believed of a segment, or of each that was asked for; nothing, if the plan believes nothing.

@@ -1,7 +1,6 @@
 """The books: ids, rounds, what is outstanding. Bad input gets a clear error, and changes nothing."""
 
 import contextlib
-import copy
 import itertools
 import pickle
 import tracemalloc
@@ -48,20 +47,6 @@ def finish(optimizer):
 
 
 REFERENCE = finish(bandit())
-
-
-def test_one_at_a_time_equals_blocks():
-    optimizer = bandit()
-    played = []
-    for _ in range(100):
-        action = optimizer.ask()
-        assert action.wants_loss
-        optimizer.tell(action.id, float(losses_of(action.id)))
-        played.append(action.x)
-    assert np.array_equal(played, REFERENCE)
-    assert optimizer.round == 10
-    with pytest.raises(ValueError, match="read-only"):
-        action.x[0] = 7.0
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.randoms(use_true_random=False))
@@ -175,18 +160,6 @@ def test_long_rounds_are_held_in_chunks():
     tracemalloc.stop()
     assert most < 80e6
     assert optimizer.round == 1
-
-
-def test_what_was_handed_out_is_let_go():
-    """However many rounds a block spans, and however many came before."""
-    optimizer = bandit(horizon=40_000, patience=None)
-    block = optimizer.ask(20_000)
-    assert len(pickle.dumps(optimizer._store.leases)) < 100_000  # a chain of two thousand would not be pickled at all
-    optimizer.tell(block.ids, losses_of(block.ids))
-    for _ in range(100):
-        optimizer.tell(optimizer.ask().id, 0.5)
-    copied = copy.copy(optimizer)
-    assert copied.ask().id == optimizer.ask().id
 
 
 def test_losses_out_of_range_are_clipped_without_a_word(recwarn, caplog, capsys):

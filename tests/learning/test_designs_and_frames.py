@@ -5,7 +5,6 @@ import pytest
 
 import sottovoce as sv
 from optimizers import bandit
-from sampling import every
 from sottovoce._sums import Probed
 from sottovoce.learning import policy
 
@@ -89,19 +88,6 @@ def test_losses_of_events_that_explore_are_read(design_run):
     assert any((one != other).any() for one, other in zip(*released, strict=False))
 
 
-def test_every_way_of_asking_explores_the_same_events(design_run):
-    whole, single = design_run(), design_run()
-    wanted = whole.ask(HORIZON).wants_loss
-    assert [single.ask().wants_loss for _ in range(HORIZON)] == wanted.tolist()
-    assert 0 < wanted.sum() < HORIZON / 2
-
-
-def test_an_outstanding_loss_is_one_that_is_wanted(design_run):
-    optimizer = design_run()
-    actions = optimizer.ask(500)
-    assert len(optimizer.outstanding()) == actions.wants_loss.sum()
-
-
 class TestOneNumber:
     """What privacy rests on: every loss that is read is in one number of one round, with weight one."""
 
@@ -168,21 +154,3 @@ def spy_on_sums(monkeypatch, see):
         return draw_noise(epoch, sums, *arguments)
 
     monkeypatch.setattr(policy, "draw_noise", spy)
-
-
-@every("integral", [False, True])
-def test_linear_losses_are_learned_privately(integral):
-    """A few percent of the losses are enough to learn which 3 of 8 to choose, from losses that are 0 or 1 by lot."""
-    domain, rng = sv.domains.Hypersimplex(8, 3), np.random.default_rng(3)
-    odds = np.linspace(0.0, 0.3, 8)
-    given = {"losses": "linear", "integral": integral, "exploration": "designs", "seed": 3}
-    optimizer = bandit(domain, 100_000, noise=sv.SimulatedNoise(3), **given)
-    regret = read = 0.0
-    while optimizer.remaining:
-        actions = optimizer.ask_round()
-        chances = actions.x @ odds
-        regret += float((chances - odds[:3].sum()).sum())
-        read += actions.wants_loss.sum()
-        optimizer.tell(actions.ids, (rng.random(len(actions)) < chances).astype(float))
-    assert read / 100_000 < 0.2
-    assert regret / 100_000 < 0.2 * (3 * odds.mean() - odds[:3].sum())  # a fifth of what never learning costs

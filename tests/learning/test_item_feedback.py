@@ -1,10 +1,8 @@
 """Feedback by item: what is told, by name and in order; what is refused; what is believed; in memory and in studies."""
 
 import contextlib
-import copy
 import itertools
 import json
-import pickle
 
 import numpy as np
 import pytest
@@ -218,39 +216,6 @@ def test_a_prior_is_matched_by_name_and_new_items_start_from_nothing():
     assert menu[int(np.argmin(losses))] == DRINKS[-1]
     assert deviations[0] == deviations.max()
     assert set(itertools.chain(*[action.chosen for action in later.ask(200)])) & set(DRINKS[-4:])
-
-
-def test_features_say_something_of_items_that_were_never_shown():
-    rng = np.random.default_rng(0)
-    features = rng.standard_normal((200, 1))
-    means = np.clip(0.5 + 0.2 * features[:, 0], 0.05, 0.95)
-    options = {"horizon": 3000, "most": None, **COSTS, "privacy": sv.NoPrivacy()}
-    lost = []
-    for given in (None, features):
-        optimizer = optimizer_of(sv.domains.Hypersimplex(200, 5), features=given, **options)
-        chosen = np.array(played(optimizer, means, by_name=False))
-        lost.append(means[chosen].sum(axis=1).mean())
-    assert lost[1] < lost[0]
-
-
-@pytest.mark.parametrize("segments", [None, ["bar", "shop"]])
-def test_a_simulated_run_is_copied_and_pickled_and_each_goes_on_alike(segments):
-    """After its set has changed, too, with a round of each set open."""
-    whom = {} if segments is None else {"segment": "shop"}
-    optimizer = optimizer_of(noise=sv.SimulatedNoise(3), segments=segments)
-    open_rounds = [optimizer.ask_round(**whom)]
-    optimizer.change(domain=sv.domains.Hypersimplex(DRINKS[3:], k=5))
-    open_rounds.append(optimizer.ask_round(**whom))
-
-    def goes_on(one):
-        for actions in (*open_rounds, None, None):
-            actions = actions or one.ask_round(**whom)
-            one.tell(actions.ids, [{names[0]: -1.0} for names in actions.chosen])
-        return actions.chosen, one.posterior(**whom).slopes.tolist()
-
-    copies = [copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))]
-    expected = goes_on(optimizer)
-    assert [goes_on(one) for one in copies] == [expected] * 2
 
 
 @pytest.mark.parametrize("events", [200, 1000])

@@ -93,21 +93,6 @@ def test_copies_and_pickles_keep_what_was_said_even_of_sets_that_cannot_be_pickl
     assert np.array_equal(others.x, actions.x)
 
 
-def test_asking_does_not_make_names():
-    """They are made when they are read: a set whose names cannot be had is asked and told like any other."""
-
-    class Silent(sv.domains.Hypersimplex):
-        def chosen(self, x):
-            raise AssertionError("nobody asked")
-
-        chosen_at = chosen
-
-    optimizer = bandit(Silent(6, 2))
-    for _ in range(20):
-        optimizer.tell(optimizer.ask().id, 0.5)
-    optimizer.tell(optimizer.ask(50).ids, np.full(50, 0.5))
-
-
 def test_recommendations_are_named():
     optimizer = bandit()
     while optimizer.remaining > 500:

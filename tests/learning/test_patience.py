@@ -6,7 +6,7 @@ from watching import watch_releases
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
+from sottovoce.errors import UnknownAction
 from sottovoce.learning.patience import default_patience
 
 SIMPLEX = sv.domains.Simplex(4)
@@ -59,48 +59,6 @@ def test_what_is_missing_counts_as_the_middle_exactly_as_forgotten():
     assert np.array_equal(*x)
 
 
-def test_patience_does_not_change_a_run_that_answers_in_time():
-    runs = [bandit(patience=patience) for patience in (None, "auto", 10)]
-    for _ in range(100):
-        blocks = [optimizer.ask(10) for optimizer in runs]
-        for optimizer, block in zip(runs, blocks, strict=True):
-            tell(optimizer, block.ids)
-    assert np.array_equal(blocks[0].x, blocks[1].x)
-    assert np.array_equal(blocks[0].x, blocks[2].x)
-    waits = bandit(patience=None)
-    waits.ask()
-    tell(waits, waits.ask(999).ids)
-    assert waits.round == 0
-    assert "for ever" in str(waits.outstanding())
-    hasty = bandit(patience=0)
-    actions = hasty.ask_round()
-    tell(hasty, actions.ids[1:])
-    assert (hasty.round, hasty.outstanding().ids.tolist()) == (0, [0])  # telling closes nothing
-    tell(hasty, [0])  # in time: nobody has asked since
-    assert hasty.round == 1
-
-
-def test_late_losses_are_refused_with_their_whole_call_or_dropped():
-    optimizer = bandit(patience=0)
-    first = optimizer.ask_round()
-    second = optimizer.ask_round()  # closes the first
-    both = np.concatenate([first.ids[:2], second.ids[:2]])
-    with pytest.raises(RoundClosed, match="id 0 was closed without its loss"):
-        tell(optimizer, both)
-    assert len(optimizer.outstanding()) == 10
-    optimizer.tell(both, losses_of(both), late="drop")
-    assert len(optimizer.outstanding()) == 8
-    optimizer.tell(int(first.ids[3]), 0.5, late="drop")
-    with pytest.raises(RoundClosed):
-        optimizer.tell(int(first.ids[3]), 0.5)
-    with pytest.raises(AlreadyTold):
-        optimizer.tell(second.ids[:1], [0.5], late="drop")  # a second loss is not a late one
-    with pytest.raises(UnknownAction):
-        optimizer.tell([0, 5000], [0.5, 0.5], late="drop")
-    with pytest.raises(ValueError, match="late must be one of"):
-        optimizer.tell(int(second.ids[5]), 0.5, late="perhaps")
-
-
 def test_forget_skips_what_is_told_and_says_how_many_it_closed():
     optimizer = bandit()
     actions = optimizer.ask(25)
@@ -151,17 +109,6 @@ def test_the_default_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one():
 def test_other_patience_is_refused(patience, message):
     with pytest.raises((ValueError, TypeError), match=message):
         bandit(patience=patience)
-
-
-def test_rounds_close_in_order_across_epochs():
-    optimizer = bandit(horizon=None, patience=40)
-    for _ in range(30):
-        optimizer.ask(50)
-        assert optimizer.round <= 1 + max(0, optimizer.asked - 40) // 10
-    assert optimizer.round >= (1500 - 100) // 10
-    waiting = optimizer.outstanding().rounds
-    assert set(waiting) == set(range(optimizer.round, waiting.max() + 1))
-    assert (np.diff(waiting) >= 0).all()
 
 
 def test_the_auditors_see_every_release_of_every_epoch():

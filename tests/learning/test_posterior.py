@@ -84,14 +84,6 @@ class TestLearning:
         assert regret < 0.07
         assert set(np.unique(optimizer.point)) == {0.0, 1.0}
 
-    def test_the_variance_of_a_report_is_known(self):
-        optimizer = bandit(privacy=sv.LocalDP(1.0), **LINEAR)
-        coins = np.random.default_rng(0)
-        losses = (coins.random(200_000) < 0.5).astype(float)
-        reports = optimizer.channel.decode(simulate_reports(losses, optimizer.channel, coins))
-        _, first, largest = optimizer._policy.current().explorer.belief.settings.variances
-        assert first == largest == pytest.approx(reports.var(), rel=0.05)
-
     @every("privacy", [sv.NoPrivacy(), sv.PureDP(1.0), sv.LocalDP(4.0)])
     def test_convex_losses_are_learned(self, privacy):
         """The middle costs .12 more than the best point; a third of it is left at most."""

@@ -204,18 +204,6 @@ def test_a_prior_with_names_that_came_and_went_says_what_it_knows_of_the_others(
     assert best[0] in back.recommend().chosen
 
 
-def test_a_prior_about_other_things_is_refused_where_losses_are_convex():
-    def convex(names, **options):
-        given = {"loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), "horizon": 1000, **options}
-        return sv.PrivateBandit(sv.domains.Box(np.zeros(3), np.ones(3), labels=names), **given)
-
-    prior = convex(["tea", "coffee", "cake"]).posterior()
-    with pytest.raises(ValueError, match="prior is about other things: it has a coordinate 'cake'"):
-        convex(["tea", "coffee", "milk"], prior=prior)
-    with pytest.raises(ValueError, match="found by names where both have some"):
-        make(sv.domains.Hypersimplex(19, 5), prior=after(SLATES, COSTS, 1000))
-
-
 def test_a_record_with_names_that_are_none_is_refused():
     prior = after(SLATES.labelled(ITEMS), COSTS, 1000)
     for labels in (

@@ -190,16 +190,6 @@ def test_inside_play_never_leaves_the_set(domain, plan):
     assert all(domain.contains(action, tolerance=1e-9) for action in actions)
 
 
-def test_same_seeds_same_run_and_other_seeds_another():
-    reference = play(make(), linear)[0]
-    assert np.array_equal(reference, play(make(), linear)[0])
-    assert not np.array_equal(reference, play(make(seed=6), linear)[0])
-    other_noise = play(make(noise=SimulatedNoise(3)), linear)[0]
-    assert np.array_equal(reference[:20], other_noise[:20])  # directions are public coins
-    assert not np.array_equal(reference, other_noise)
-    assert not np.array_equal(make(seed=None).ask().x, make(seed=None).ask().x)
-
-
 def test_public_coins_and_noise_never_share_a_stream():
     """Equal seeds: the uniform numbers behind directions and noise are unrelated."""
     source = SimulatedNoise(5)

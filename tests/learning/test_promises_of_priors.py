@@ -54,16 +54,6 @@ def test_a_posterior_says_what_was_promised_to_all_who_are_in_it(weak):
     assert not third.posterior().simulated
 
 
-def test_runs_that_promised_the_same_are_not_taken_for_one():
-    """Somebody who is in both has twice the budget."""
-    first = bandit(STRONG).posterior()
-    second = bandit(STRONG, prior=first)
-    assert [one.guarantee for one in second.posterior().promises] == [STRONG, STRONG]
-    third = bandit(STRONG, prior=second.posterior())
-    assert "by the 2 runs behind it" in words(third.privacy)
-    assert len(third.posterior().promises) == 3
-
-
 def test_a_prior_that_protects_nobody_is_refused_where_noise_is_real(open_book):
     for privacy in (STRONG, sv.ZCDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.LocalDP(1.0)):
         with pytest.raises(ValueError, match="accept_prior='not private'"):

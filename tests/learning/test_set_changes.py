@@ -124,19 +124,6 @@ def test_a_report_is_read_by_the_items_of_its_own_set_and_refused_by_those_of_an
     assert len(optimizer.outstanding(5)) < 6
 
 
-def test_features_come_with_the_new_set():
-    rows = np.random.default_rng(4).standard_normal((40, 2))
-    optimizer = make(features=rows[:20])
-    with pytest.raises(ValueError, match="features must be passed with the new set"):
-        optimizer.change(domain=CHOSEN(NAMES[5:25], k=4))
-    play(optimizer, 1000)
-    optimizer.change(domain=CHOSEN(NAMES[5:25], k=4), features=rows[5:25])
-    play(optimizer, 1000)
-    assert optimizer.posterior().others == tuple(NAMES[:5])
-    with pytest.raises(ValueError, match="made without"):
-        make().change(domain=CHOSEN(NAMES[5:25], k=4), features=rows[5:25])
-
-
 @pytest.mark.parametrize("feedback", ["items", "decision"])
 def test_segments_follow_each_with_its_next_round_and_go_on_to_inform_each_other(feedback):
     """One that plays the old set still is heard of by those that play the new one; one that comes later is told."""

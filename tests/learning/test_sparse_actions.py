@@ -84,21 +84,6 @@ def _peak(*works):
     return peak
 
 
-def test_a_run_that_reads_indices_alone_never_writes_decisions_out(monkeypatch):
-    def refuse(self):
-        raise AssertionError("decisions of events were written out")
-
-    monkeypatch.setattr(Decisions, "written", refuse)
-    made = optimizer(CHOICES["k of many"], seed=1)
-    cost = np.linspace(0, 0.2, 700)
-    for _ in range(20):
-        actions = made.ask(256)
-        made.tell(actions.ids, [cost[one].sum() for one in actions.indices])
-    assert made.round > 2
-    with pytest.raises(AssertionError, match="written out"):
-        _ = actions.x
-
-
 @every("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_copies_go_on_alike(again):
     made = optimizer(CHOICES["k of many"], seed=7)

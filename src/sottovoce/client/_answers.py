@@ -11,12 +11,11 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._records import unpack
 from sottovoce.client import _types
-from sottovoce.domains.naming import in_words
+from sottovoce.domains.naming import as_name, in_words
 from sottovoce.errors import ServiceError
 from sottovoce.learning.actions import Action, Actions, Piece
 from sottovoce.learning.outstanding import Outstanding, waiting_round
 from sottovoce.learning.recommendation import Recommendation, SegmentGain
-from sottovoce.learning.segment_requests import segment_of
 from sottovoce.models import FitCheck, Posterior
 from sottovoce.plans.decisions import Decisions, Menu
 
@@ -73,7 +72,7 @@ def outstanding(plain: _types.Outstanding) -> Outstanding:
 def _items(rows: Any) -> dict[Any, tuple[float, float]] | None:
     if rows is None:
         return None
-    return {segment_of(name): (float(loss), float(deviation)) for name, loss, deviation in rows}
+    return {as_name(name): (float(loss), float(deviation)) for name, loss, deviation in rows}
 
 
 def recommendation(plain: Any) -> Recommendation:
@@ -86,7 +85,7 @@ def recommendation(plain: Any) -> Recommendation:
         shortfall=None if shortfall is None else (float(shortfall[0]), float(shortfall[1])),
         words="" if plain.get("chosen") is None else in_words(plain["chosen"]),
         gain=None if gain is None else SegmentGain(**gain),
-        segments=None if segments is None else {segment_of(one["segment"]): recommendation(one) for one in segments},
+        segments=None if segments is None else {as_name(one["segment"]): recommendation(one) for one in segments},
         **{name: plain[name] for name in _FACTS if name in plain},
     )
 

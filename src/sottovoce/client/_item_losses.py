@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from sottovoce._losses import as_rows
+from sottovoce.domains.naming import as_name
 from sottovoce.errors import InvalidLoss
-from sottovoce.learning.item_losses import as_name, in_items
+from sottovoce.learning.item_losses import in_items
 
 _MOST = 100_000
 

@@ -3,6 +3,8 @@
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+import numpy as np
+
 from sottovoce._arrays import Floats
 from sottovoce.domains._labels import HasLabels, Labels
 from sottovoce.domains._labels import read_labels as read_labels
@@ -77,6 +79,13 @@ def as_plain(chosen: Any) -> Any:
     if isinstance(chosen, list | tuple):
         return [as_plain(one) for one in chosen]
     return chosen if chosen is None or isinstance(chosen, str | int | float) else str(chosen)
+
+
+def as_name(name: Any) -> Any:
+    """Return a name, or a segment, as it was before `as_plain`: of several parts, a tuple, which JSON does not know."""
+    if isinstance(name, list):
+        return tuple(map(as_name, name))
+    return name.item() if isinstance(name, np.generic) else name
 
 
 def by_numbers(x: Floats) -> Any:

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce._checks import whole
 from sottovoce._records import part
@@ -111,16 +110,18 @@ class BanditConfiguration(DecisionFacts):
         given = {one.name: record[one.name] for one in fields(cls) if one.name in record or one.name not in _LEFT_OUT}
         if prior := part(record, "prior"):
             given["prior"] = Posterior.from_record(prior)
-        if domain is None:
-            if record["domain"] is None:
-                raise ConfigurationMismatch(
-                    f"domain must be passed again: {record['domain_name']} holds functions, which are not stored"
-                )
-            domain = build(record["domain"])
-            check_domain_is(record["fingerprint"], domain)
-        else:
-            check_domain_is(record["fingerprint"], domain)
-            domain = in_stored_names(record, domain)
+        own = record["domain"] is None  # of functions that are the caller's
+        if own and domain is None:
+            raise ConfigurationMismatch(
+                f"domain must be passed again: {record['domain_name']} holds functions, which are not stored"
+            )
+        domain = domain if own and domain is not None else build(record["domain"])
+        if not same_answers(record["fingerprint"], fingerprint(domain)):
+            raise ConfigurationMismatch(
+                f"domain: the oracle of {domain!r} answers otherwise than that of the stored one; pass the same set"
+            )
+        if own:
+            domain = _in_names(labels_from(record.get("labels")), domain)
         if segments := part(record, "segments"):
             given["segments"] = Segments.from_record(segments)
         plan = given["plan"] if isinstance(given["plan"], str) else Plan.from_dict(given["plan"])
@@ -149,31 +150,15 @@ class BanditConfiguration(DecisionFacts):
         return found
 
 
-def check_domain_is(answers: NDArray[np.float64], domain: Domain) -> None:
-    """Refuse a domain whose oracle answers otherwise than the stored one's did."""
-    if not same_answers(answers, fingerprint(domain)):
-        raise ConfigurationMismatch(
-            f"domain: the oracle of {domain!r} answers otherwise than that of the stored one; pass the same set"
-        )
-
-
-def in_stored_names(record: Record, domain: Domain) -> Domain:
-    """Return a domain that was passed, under the names that were stored; refuse one that has others.
-
-    Where one of them has no names, those of the other are taken.
-    """
-    again = None if record["domain"] is None else build(record["domain"])
-    stored = labels_from(record.get("labels")) if again is None else again.labels
-    if other := other_names(stored, as_stored(domain.labels) if again is None else domain.labels):
+def _in_names(stored: tuple[Any, ...] | None, domain: Domain) -> Domain:
+    """Return a domain that was passed, under the names that were stored; refuse one that has others."""
+    if other := other_names(stored, as_stored(domain.labels)):
         raise ConfigurationMismatch(
             f"domain is the same set under other names: {other}; pass the stored names, in their order, or none"
         )
-    if stored is None or domain.labels is not None:
-        return domain
-    if again is not None:
-        return again
-    with suppress(TypeError):  # of a product, whose parts have the names: it is said in numbers then
-        return domain.labelled(stored)
+    if stored is not None and domain.labels is None:
+        with suppress(TypeError):  # of a product, whose parts have the names: it is said in numbers then
+            return domain.labelled(stored)
     return domain
 
 

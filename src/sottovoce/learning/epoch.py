@@ -101,8 +101,8 @@ class Epoch:
         Events and rounds of the stream before it.
     after
         From how many rounds the epoch before it had learned when it began.
-    number, past
-        Which of the sets it plays, and what played those before it, while these have open rounds.
+    number
+        Which of the sets it plays.
     """
 
     def __init__(
@@ -121,7 +121,6 @@ class Epoch:
         self.counts = 0, 0  # events, and number, of the rounds that have begun
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
         self.before = self.earlier = self.after = self.number = 0
-        self.past: dict[int, Epoch] = {}
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
     def exchange(self, explorer: Explorer, learner: NoisyOCO | PosteriorLearner) -> None:
@@ -136,16 +135,11 @@ class Epoch:
 
     def take_over(self, previous: "Epoch", number: int = 0) -> None:
         """Go on where an epoch has come to that played another set: its rounds are counted, and learned from, here."""
-        self.go_on_for(previous, number)
+        self.before, self.earlier, self.after, self.number = previous.before, previous.earlier, previous.after, number
         self.explorer.follow(previous.explorer, 0)
         self.learner.restore(previous.learner.state())
         self.counts = previous.counts
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
-
-    def go_on_for(self, previous: "Epoch", number: int) -> None:
-        """Take the place of an epoch in its stream, and play another set."""
-        self.before, self.earlier, self.after, self.number = previous.before, previous.earlier, previous.after, number
-        self.past = {**previous.past, previous.number: previous}
 
     @property
     def end(self) -> int:

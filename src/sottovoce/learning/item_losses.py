@@ -12,6 +12,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._losses import as_float, as_floats
+from sottovoce.domains.naming import as_name
 from sottovoce.errors import InvalidLoss
 
 _NOT_FINITE = "a loss is not a finite number; nothing was recorded. Fix it, and tell again"
@@ -83,10 +84,3 @@ def _by_name(told: Mapping[Any, Any]) -> dict[Any, Any]:
     except Exception:
         pass
     raise InvalidLoss("losses by item must be told as a dict of names and numbers; nothing was recorded")
-
-
-def as_name(name: Any) -> Any:
-    """Return a name as a set has it: of two parts, a tuple, which JSON does not know."""
-    if isinstance(name, list):
-        return tuple(map(as_name, name))
-    return name.item() if isinstance(name, np.generic) else name

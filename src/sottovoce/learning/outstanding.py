@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._printed import Part, Printed
-from sottovoce.learning.segment_requests import segment_of
+from sottovoce.domains.naming import as_name
 from sottovoce.rounds.store import OpenRound, Store
 
 _SHOWN = 5  # rounds, in print
@@ -68,7 +68,7 @@ class WaitingRound(NamedTuple):
 
 def waiting_round(plain: Mapping[str, Any]) -> WaitingRound:
     """Return what an open round waits for, from what JSON can hold of it."""
-    return WaitingRound(**{**plain, "segment": segment_of(plain.get("segment"))})
+    return WaitingRound(**{**plain, "segment": as_name(plain.get("segment"))})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -60,7 +60,9 @@ class Stream:
     """Epochs and open rounds of one stream."""
 
     def __init__(self, first: Epoch) -> None:
-        self.epochs = [first]  # those with rounds that are not learned from, or that know most; the current one last
+        # Those with rounds that are not learned from, or that know most; the current one last. Several may play one
+        # set after another from the same event on: the last of them learns from the rounds of all.
+        self.epochs = [first]
         # Plans of all epochs, by the events before each, and which set it played:
         self.planned = {(first.before, first.number): first.plan}
         self.rounds: dict[int, RoundPlay] = {}
@@ -80,7 +82,7 @@ class Stream:
 
     def epoch_at(self, before: int) -> Epoch | None:
         """Return the epoch after so many events, if it is kept: it learns from all rounds that began there."""
-        return next((one for one in self.epochs if one.before == before), None)
+        return next((one for one in reversed(self.epochs) if one.before == before), None)
 
 
 class BanditPolicy:
@@ -136,11 +138,6 @@ class BanditPolicy:
         """Play another set from the next round on."""
         self.problems = [*self.problems, problem_after(self.problem, change)]
 
-    @property
-    def changes(self) -> list[SetChange]:
-        """The sets that took the place of the first."""
-        return [SetChange(one.domain, one.features) for one in self.problems[1:]]
-
     def check_change(self, change: SetChange) -> None:
         """Refuse a set that cannot take the place of the present one."""
         at = self.newest
@@ -175,7 +172,7 @@ class BanditPolicy:
             return
         epoch = self._epoch_in(self.problem, at, stream)
         mine.planned = {**mine.planned, (at.before, number): epoch.plan}
-        mine.epochs = [*mine.epochs[:-1], epoch]
+        mine.epochs = [*mine.epochs, epoch]
 
     def coins(self, stream: int, number: int, chunk: int = -1) -> np.random.Generator:
         """Return the public coins of a round, or of a chunk of its slots."""
@@ -269,7 +266,7 @@ class BanditPolicy:
 
     def sizes(self, asked: Callable[[int], int]) -> dict[Any, int]:
         """Return how many events each segment has, by how many were `asked` of each stream."""
-        return {}
+        return {segment: asked(stream) for segment, stream in self.numbers.items()}
 
     # ------------------------------------------------------------------ what is known
 
@@ -289,8 +286,7 @@ class BanditPolicy:
 
     def recommended(self, segment: Any, sizes: dict[Any, int]) -> Recommendation:
         """Return the decision to take home for a segment, or for all, who have so many events."""
-        self.key(segment)
-        return recommended(self.informed(), self.problem)
+        return replace(recommended(self.informed(), self.problem), events=sizes[self.key(segment)])
 
     def point(self) -> Floats:
         """The point of the newest round; of the first, before there is one."""
@@ -307,35 +303,33 @@ class BanditPolicy:
     def to_record(self, stream: int) -> Record:
         """Return what the rounds to come of a stream depend on: released values and public choices."""
         mine = self.stream(stream)
+        learning = [one for one in mine.epochs if one is mine.epoch_at(one.before)]
         facts: Record = {name: getattr(mine, name) for name in _COUNTS}
-        facts["epochs"] = len(mine.epochs)
+        facts["epochs"] = len(learning)
         if mine.played is not None:
             facts |= {"played": mine.played[0], "point": mine.played[1]}
         facts["planned"] = [[*place, plan.to_dict()] for place, plan in mine.planned.items()]
-        return {**facts, **_headed("epoch", map(_epoch_record, mine.epochs))}
+        return {**facts, **_headed("epoch", map(_epoch_record, learning))}
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on where `to_record` was called, be it in another process."""
         mine = self.stream(stream)
-        known = {(one.before, one.earlier): one for one in mine.epochs}
+        known = {(one.before, one.earlier, one.number): one for one in mine.epochs}
         mine.planned = {(before, number): Plan.from_dict(plan) for before, number, plan in record["planned"]}
-        epochs = []
+        epochs: list[Epoch] = []
         for place in range(record["epochs"]):
             found = part(record, f"epoch{place}")
-            before, number = found["before"], found["set"]
-            before_it, plan = known.get((before, found["earlier"])), mine.planned[before, number]
-            one = before_it
-            if one is None or one.number != number or one.plan != plan:
+            before, earlier, number = found["before"], found["earlier"], found["set"]
+            plan, one = mine.planned[before, number], known.get((before, earlier, number))
+            if one is None or one.plan != plan:
                 one = self._epoch_of(stream, plan, before, number)
-                one.before, one.earlier, one.after, one.number = before, found["earlier"], found["after"], number
-                if before_it is not None and before_it.number < number:
-                    one.go_on_for(before_it, number)
+                one.before, one.earlier, one.after, one.number = before, earlier, found["after"], number
             one.restore(part(found, "learned"))
-            epochs.append(one)
+            same = [known[place] for place in sorted(known) if place[:2] == (before, earlier) and place[2] < number]
+            epochs += [*same, one]
         mine.epochs, mine.passed, mine.begun, mine.learned = epochs, *(record[one] for one in _COUNTS)
         mine.played = (record["played"], record["point"]) if "point" in record else None
-        kept = {one for epoch in epochs for one in (epoch, *epoch.past.values())}
-        mine.rounds = {number: one for number, one in mine.rounds.items() if one.epoch in kept}
+        mine.rounds = {number: one for number, one in mine.rounds.items() if one.epoch in epochs}
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
         """Return an epoch that was planned elsewhere."""
@@ -388,22 +382,17 @@ class BanditPolicy:
 
     def _played_elsewhere(self, one: Round) -> RoundPlay:
         public, mine = one.public, self.stream(one.stream)
-        found = mine.epoch_at(public["before"])
-        if found is None or (public["before"], public["set"]) not in mine.planned:
+        place = public["before"], public["set"]
+        if mine.epoch_at(place[0]) is None or place not in mine.planned:
             self.refresh()
-            found = self.stream(one.stream).epoch_at(public["before"])
-            assert found is not None, "an epoch is kept as long as a round of it is open"
-        epoch = self._epoch_for(one.stream, found, public["set"])
+            mine = self.stream(one.stream)
+            assert mine.epoch_at(place[0]) is not None, "an epoch is kept as long as a round of it is open"
+        epoch = next((one for one in mine.epochs if (one.before, one.number) == place), None)
+        if epoch is None:  # of an earlier set than the newest that begins there
+            epoch = self._epoch_of(one.stream, mine.planned[place], *place)
+            epoch.before, epoch.number = place
+            mine.epochs = [epoch, *mine.epochs]
         return RoundPlay(epoch, epoch.explorer.resume(public["point"], part(public, "exploration")), public)
-
-    def _epoch_for(self, stream: int, newest: Epoch, number: int) -> Epoch:
-        """Return what played a set before an epoch took its place, or that epoch itself."""
-        if number == newest.number:
-            return newest
-        if number not in newest.past:
-            plan = self.stream(stream).planned[newest.before, number]
-            newest.past[number] = self._epoch_of(stream, plan, newest.before, number)
-        return newest.past[number]
 
     def draw(self, one: Round, start: int, count: int) -> Draw:
         """Return what slots of a round play."""
@@ -493,8 +482,9 @@ class BanditPolicy:
             epoch.take_in(released, one.public["point"])
         mine.learned = one.number + 1
         mine.rounds.pop(one.number, None)
-        if epoch.past:
-            epoch.past = {number: kept for number, kept in epoch.past.items() if number >= one.public["set"]}
+        if len(mine.epochs) > 1:  # rounds of earlier sets have all been learned from
+            place = epoch.before, one.public["set"]
+            mine.epochs = [kept for kept in mine.epochs if kept.before != place[0] or kept.number >= place[1]]
 
     def kind(self, one: Round) -> type[Action]:
         """Actions that answer in the names of a round's set."""

@@ -192,15 +192,8 @@ class PooledPolicy(SegmentPolicy):
         if self._pooled.any():
             self.hierarchy.mix(POOL, self._pooled / self._pooled.sum())
 
-    def _epoch(
-        self,
-        stream: int,
-        segment: Any,
-        length: int,
-        number: int = 0,
-        after: Callable[[Epoch], None] = lambda epoch: None,
-    ) -> Epoch:
-        epoch = super()._epoch(stream, segment, length, number, after)
+    def _epoch(self, stream: int, *arguments: Any) -> Epoch:
+        epoch = super()._epoch(stream, *arguments)
         if stream == POOL:
             belief: Any = epoch.explorer.belief
             belief.settings = replace(belief.settings, segments=0)  # it plays as one that has none

@@ -20,7 +20,6 @@ from sottovoce._printed import Part, Printed
 from sottovoce.domains.naming import as_plain, in_words, label_text
 from sottovoce.domains.specification import as_stored
 from sottovoce.learning.epoch import Epoch
-from sottovoce.learning.segment_requests import plain_segment
 from sottovoce.models import Belief, FitCheck, HierarchicalPrior, ItemHierarchy, Posterior, Segment, segment_text
 from sottovoce.models.published import quantity
 from sottovoce.plans.plan import Plan
@@ -96,7 +95,7 @@ class Recommendation(Printed):
         Of an optimizer with segments: that of each, in the order in which they were first asked for;
         ``recommendation["phone"]`` is one of them. None otherwise.
     events
-        Of a segment: how many were asked for it.
+        How many were asked; of a segment, for it.
     gain
         Of a segment: what it gains by this decision over the one for all; of the one for all: what all segments gain
         by their own, per event.
@@ -134,7 +133,7 @@ class Recommendation(Printed):
     items: dict[Any, tuple[float, float]] | None = None
     direction: str = "minimize"
     segments: "Mapping[Segment, Recommendation] | None" = None
-    events: int | None = None
+    events: int = 0
     gain: SegmentGain | None = None
     variance_shares: Mapping[str, float] = field(default_factory=dict)
 
@@ -191,7 +190,7 @@ class Recommendation(Printed):
             "segments": None,
         }
         if self.segments is not None:
-            each = [{"segment": plain_segment(one), **found.to_dict()} for one, found in self.segments.items()]
+            each = [{"segment": as_plain(one), **found.to_dict()} for one, found in self.segments.items()]
             plain |= {"segments": each, "helps": self.helps, "verdict": self.verdict}
         return plain
 
@@ -223,7 +222,7 @@ class Recommendation(Printed):
 
     def _segment_rows(self, segments: "Mapping[Segment, Recommendation]") -> list[tuple[str, str]]:
         rows = []
-        for segment, one in sorted(segments.items(), key=lambda each: -(each[1].events or 0))[:_SHOWN_SEGMENTS]:
+        for segment, one in sorted(segments.items(), key=lambda each: -each[1].events)[:_SHOWN_SEGMENTS]:
             what = "as for all"
             if one.gain is not None and one.gain.differs:
                 what = f"{one.words}, better by {one.gain.mean:.2g} per event"
@@ -384,6 +383,7 @@ def for_all(
     return replace(
         shown(Recommendation(x, why, rounds, loss, deviation), problem),
         segments=segments,
+        events=sum(sizes.values()),
         gain=_gain(np.einsum("s,sd->d", shares, np.array(drawn)) if drawn else np.zeros(1), differs),
         variance_shares=hierarchy.shares(),
     )

@@ -16,12 +16,12 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
+from sottovoce.domains.naming import as_name, as_plain
 from sottovoce.domains.oracles import watched_calls
 from sottovoce.errors import UnknownSegment
 from sottovoce.learning.epoch import Epoch, next_length
 from sottovoce.learning.policy import BanditPolicy, Stream
 from sottovoce.learning.recommendation import Recommendation, for_all, for_segment
-from sottovoce.learning.segment_requests import plain_segment, segment_of
 from sottovoce.models import (
     Belief,
     HierarchicalPrior,
@@ -142,11 +142,11 @@ class SegmentPolicy(BanditPolicy):
 
     def segment_named(self, name: str) -> Segment:
         """Return the segment that `name_of` has written."""
-        return self.segments.key(segment_of(json.loads(name)))
+        return self.segments.key(as_name(json.loads(name)))
 
     def name_of(self, segment: Any) -> str:
         """Return a segment as a text."""
-        return json.dumps(plain_segment(segment))
+        return json.dumps(as_plain(segment))
 
     def _epoch(
         self,
@@ -244,10 +244,6 @@ class SegmentPolicy(BanditPolicy):
         passed[:count] = np.fromiter(map(_PASSED, map(self.streams.__getitem__, range(count))), np.float64, count)
         return passed
 
-    def sizes(self, asked: Callable[[int], int]) -> dict[Segment, int]:
-        """Return how many events each segment has, by how many were `asked` of each stream."""
-        return {segment: asked(stream) for segment, stream in self.numbers.items()}
-
     # ------------------------------------------------------------------ what is known
 
     def belief_of(self, segment: Segment) -> Belief:
@@ -276,7 +272,8 @@ class SegmentPolicy(BanditPolicy):
         """Return the decision to take home for a segment, or for all together, who have so many events."""
         if segment is not None:
             key = self.key(segment)
-            return for_segment(self.belief_of(key), self.problem, self.shared_rounds(key))
+            found = for_segment(self.belief_of(key), self.problem, self.shared_rounds(key))
+            return replace(found, events=sizes.get(key, 0))
         beliefs = {one: (self.belief_of(one), self.shared_rounds(one)) for one in self.numbers}
         return for_all(beliefs, sizes, self.hierarchy, self.template, self.problem)
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._printed import Part, Printed
-from sottovoce.domains.naming import as_plain, in_words
+from sottovoce.domains.naming import as_name, as_plain, in_words
 from sottovoce.learning.outstanding import WaitingRound, waiting_round
-from sottovoce.learning.segment_requests import segment_of
 from sottovoce.models import FitCheck, Segment, segment_text
 
 _SHOWN = 8  # segments, in print
@@ -99,7 +98,7 @@ class Status(Printed):
             "fit_check": None if fit_check is None else FitCheck(**fit_check),
             "segments": None
             if segments is None
-            else tuple((segment_of(one["segment"]), int(one["events"])) for one in segments),
+            else tuple((as_name(one["segment"]), int(one["events"])) for one in segments),
         }
         return cls(**{**plain, **read})
 

@@ -74,7 +74,7 @@ def enough_for(
     Parameters
     ----------
     optimizer
-        With `recommend`, `sizes`, `asked`, `loss_range` and `remaining`.
+        With `recommend`, `segments`, `loss_range` and `remaining`.
     certainty, within, segment
         As for `PrivateBandit.enough`.
     found
@@ -85,20 +85,20 @@ def enough_for(
     share = number("within", within, above=0.0, at_most=1.0)
     allowed, own = share * (high - low), 0 if optimizer.segments is None else math.ceil(share**-2)
     known = optimizer.recommend(segment=segment) if found is None else found
-    each, all_of = _each(optimizer, segment, known), " for a segment" if _for_all(optimizer, segment) else ""
-    recommended = [one for one, _, _ in each]
+    recommended = [known] if known.segments is None else list(known.segments.values())
+    sizes, all_of = [one.events for one in recommended], "" if known.segments is None else " for a segment"
     unknown = _unknown(recommended)
     if unknown:
         return Enough(False, unknown, None, None, allowed, certainty)
     shortfalls = [_shortfall(one, certainty) for one in recommended]
-    worst, fewest = max(shortfalls), min(size for _, size, _ in each)
+    worst, fewest = max(shortfalls), min(sizes)
     if worst <= allowed and fewest >= own:
         most = f" by more than {worst:.2g} per event, and {allowed:.2g} was asked for" if worst > 0 else ""
         why = f"with a probability of {100 * certainty:.3g}% no decision{all_of} is better{most}"
         return Enough(True, why, 0, worst, allowed, certainty)
-    needed = (
-        times * max(size * ((one / allowed) ** _POWER - 1), own - size)
-        for one, (_, size, times) in zip(shortfalls, each, strict=True)
+    needed = (  # of all events, so that as many as it takes are of each segment
+        sum(sizes) / max(1, size) * max(size * ((one / allowed) ** _POWER - 1), own - size)
+        for one, size in zip(shortfalls, sizes, strict=True)
     )
     more, left = _two_digits(max(needed)), optimizer.remaining
     why = (
@@ -110,19 +110,6 @@ def enough_for(
     if left is not None and left < more:
         why += f", and {left:,} are left"
     return Enough(False, why, more, worst, allowed, certainty)
-
-
-def _for_all(optimizer: Any, segment: Any) -> bool:
-    return segment is None and optimizer.segments is not None
-
-
-def _each(optimizer: Any, segment: Any, found: Any) -> list[tuple[Recommendation, int, float]]:
-    """Return recommendations, the events behind each, and how many events of all make one of its own."""
-    if not _for_all(optimizer, segment):
-        size = optimizer.asked if segment is None else optimizer.sizes.get(optimizer.segments.key(segment), 0)
-        return [(found, size, 1.0)]
-    whole = sum(one.events for one in found.segments.values())
-    return [(one, one.events, whole / max(1, one.events)) for one in found.segments.values()]
 
 
 def _unknown(each: list[Recommendation]) -> str:

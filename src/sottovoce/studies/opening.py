@@ -137,4 +137,4 @@ def not_found(base: Database, name: str, advice: str) -> StudyNotFound:
 def stored_configuration(made: Record, domain: Domain | None) -> BanditConfiguration:
     """Return what a study was made with; `domain` is needed where the stored record does not hold it."""
     plain = {"patience": "auto", **part(made, "configuration")}
-    return BanditConfiguration.from_record(plain, domain if plain["domain"] is None else None)
+    return BanditConfiguration.from_record(plain, domain)

@@ -6,7 +6,7 @@ from families import PEOPLE, SLATE, family
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.errors import HorizonReached, RoundClosed, UnknownSegment
+from sottovoce.errors import UnknownSegment
 
 
 def test_a_block_for_one_or_for_each():
@@ -69,30 +69,6 @@ def test_segments_that_were_not_named_are_opened_until_there_are_so_many():
         optimizer.ask(segment="b")
     assert optimizer.recommend(segment="b").rounds == 0, "looking opens nothing"
     assert len(optimizer.sizes) == 3
-
-
-def test_the_horizon_is_that_of_all_segments_together():
-    optimizer = family(horizon=100)
-    optimizer.ask(60, segment="phone")
-    with pytest.raises(HorizonReached, match="40 of horizon=100"):
-        optimizer.ask(41, segment="desktop")
-    optimizer.ask(39, segment="desktop")
-    optimizer.ask(segment="tablet")
-    for ask in (lambda: optimizer.ask(segment="phone"), lambda: optimizer.ask_round(segment="phone")):
-        with pytest.raises(HorizonReached):
-            ask()
-    assert optimizer.remaining == 0
-
-
-def test_forgetting_and_what_is_outstanding_names_the_segment():
-    optimizer = family()
-    actions = optimizer.ask(segment=["phone", "desktop", "phone"])
-    assert "of 'desktop' waits for 1 of " in str(optimizer.outstanding())
-    assert optimizer.forget(actions.ids) == 3
-    assert optimizer.forget(actions.ids) == 0
-    with pytest.raises(RoundClosed):
-        optimizer.tell(actions.ids, np.zeros(3))
-    optimizer.tell(actions.ids, np.zeros(3), late="drop")
 
 
 def test_the_same_by_single_actions_and_by_blocks():

@@ -117,30 +117,6 @@ def test_alike_segments_lose_less_together_than_alone():
     assert together < 0.8 * np.mean(apart)
 
 
-def test_convex_losses_learn_by_segment_too():
-    ball = sv.domains.Ball(2)
-    aims = {"phone": np.array([0.5, 0.0]), "desktop": np.array([0.5, 0.3]), "tablet": np.array([0.4, -0.3])}
-    optimizer = family(ball, horizon=60_000, losses="convex", least_events=None, probes=None)
-    coins = np.random.default_rng(0)
-    for _ in range(300):
-        came = [PEOPLE[one] for one in coins.integers(3, size=100)]
-        actions = optimizer.ask(segment=came)
-        optimizer.tell(actions.ids, ((actions.x - [aims[name] for name in came]) ** 2).sum(axis=1) / 4)
-    found = optimizer.recommend()
-    for name, aim in aims.items():
-        assert np.linalg.norm(found[name].x - aim) < 0.15, name
-    assert optimizer.posterior(segment="phone").model == "radial"
-
-
-def test_a_world_that_changes_for_all_is_followed():
-    optimizer = family(horizon=60_000, least_events=None, probes=None)
-    play(optimizer, ALIKE, 20_000, seed=1)
-    turned = {name: cost[::-1].copy() for name, cost in ALIKE.items()}
-    play(optimizer, turned, 20_000, seed=2)
-    found = optimizer.recommend()
-    assert all(found[name].chosen == ["cocoa", "milk"] for name in PEOPLE)
-
-
 def test_segments_too_small_to_notice_a_change_are_told_by_the_others():
     """Of 40,000 events the small ones have 400 each: alone they would go on with what was."""
     names = ["large", "middle", *(f"small {number}" for number in range(4))]

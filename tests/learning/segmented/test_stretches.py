@@ -3,41 +3,12 @@
 import numpy as np
 import pytest
 from families import family
-from hypothesis import given
-from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.learning.segment_requests import events_before_an_end
 
 
 def made(horizon=400):
     return family(sv.domains.Hypersimplex(6, 2), ["a", "b", "c"], horizon=horizon, least_events=None, probes=None)
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.lists(st.integers(0, 4), min_size=4, max_size=4))
-def test_a_stretch_ends_with_the_first_round_that_ends(events, rooms):
-    """Walk through the events one by one, and see."""
-    order = {}
-    index = np.array([order.setdefault(one, len(order)) for one in events])
-    left, begun = [rooms[one] for one in order], []
-
-    def begin(place):
-        begun.append(place)
-        return 2
-
-    found = events_before_an_end(index, list(left), begin)
-    fresh = []
-    walked = 0
-    for place in index.tolist():
-        walked += 1
-        if not left[place]:
-            left[place] = 2
-            fresh.append(place)
-        left[place] -= 1
-        if not left[place]:
-            break
-    assert found == walked
-    assert begun == fresh
 
 
 def test_a_list_gives_the_first_actions_of_each_in_the_order_of_the_events():

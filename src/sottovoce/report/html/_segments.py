@@ -20,7 +20,7 @@ _NAMED = 4  # coordinates that a segment adds or leaves out, in words
 
 def by_size(segments: Mapping[Segment, Recommendation]) -> list[Segment]:
     """Return segments, the largest first; of equals, the first asked for."""
-    return sorted(segments, key=lambda one: -(segments[one].events or 0))
+    return sorted(segments, key=lambda one: -segments[one].events)
 
 
 def show_segments(

@@ -8,12 +8,12 @@ from typing import Any
 
 from sottovoce._records import DamagedRecord, Record, checksum, part, unpack
 from sottovoce.domains import Domain
+from sottovoce.domains.naming import as_name
 from sottovoce.errors import ConfigurationMismatch, StudyDamaged, UnknownSegment
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.epoch import loss_grid
 from sottovoce.learning.pooled_policy import shares_rounds
 from sottovoce.learning.public_records import adopt
-from sottovoce.learning.segment_requests import segment_of
 from sottovoce.learning.set_changes import grid_for, problems_of
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
@@ -207,7 +207,7 @@ def _check_streams(book: CheckedBook, setting: ReplaySetting) -> None:
     book.expect(len(rows) <= segments.most, f"{len(rows)} segments are stored, and there may be {segments.most}")
     for row in rows:
         try:
-            segments.key(segment_of(json.loads(row.name)))
+            segments.key(as_name(json.loads(row.name)))
         except (UnknownSegment, *MALFORMED):
             book.faults.append(f"segment {row.stream} is none of those that the study was made with")
 
