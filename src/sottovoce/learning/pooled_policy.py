@@ -120,7 +120,9 @@ class PooledPolicy(SegmentPolicy):
     def route(self, own: Any) -> Any:
         """Return the stream that events are asked for in, by the stream that the segment of each has."""
         found = self.routes[own]
-        return int(found.flat[0]) if (found == found.flat[0]).all() else found
+        if isinstance(own, int):
+            return int(found)
+        return int(found[0]) if (found == found[0]).all() else found
 
     def route_of(self, segment: Segment, unknown: int) -> int:
         """Return the stream that a segment is asked for in: the pool, of one that is new."""
