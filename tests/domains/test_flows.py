@@ -1,17 +1,15 @@
-"""Flows: against HiGHS on the explicit linear program, networkx, and a QP solver."""
+"""Flows: against HiGHS on the explicit linear program, and networkx."""
 
 import math
 
 import networkx as nx
 import numpy as np
-import piqp
 import pytest
 from scipy.optimize import linprog
 
 from sampling import every
 from sottovoce.domains import Custom, Flows
 from sottovoce.errors import DomainError
-from sottovoce.projection import project
 
 
 def random_network(seed, *, nodes=8, edges=24, integral=True, acyclic=False):
@@ -141,22 +139,6 @@ def test_a_value_that_is_the_maximum_up_to_rounding_is_accepted(seed):
     _, _, _, matrix, supply, _ = _program(pairs, capacities, np.zeros(len(pairs)), value)
     for cost in costs(np.random.default_rng(seed), len(pairs)):
         np.testing.assert_allclose(matrix @ domain.extreme_point(cost), supply, atol=1e-9 * value)
-
-
-@every("seed", range(4))
-def test_projection_against_a_qp_solver(seed):
-    pairs, capacities, value = random_network(seed, integral=seed % 2 == 0)
-    domain = domain_of(pairs, capacities, value)
-    _, _, _, matrix, supply, _ = _program(pairs, capacities, np.zeros(len(pairs)), value)
-    for y in 2 * np.random.default_rng(3).standard_normal((5, len(pairs))):
-        found = project(domain, y, gap=1e-16)
-        solver = piqp.DenseSolver()
-        solver.settings.eps_abs = solver.settings.eps_rel = 1e-13
-        solver.setup(np.eye(len(y)), -y, matrix[1:], supply[1:], x_l=np.zeros(len(y)), x_u=capacities + 1e-13)
-        assert solver.solve() == piqp.PIQP_SOLVED
-        np.testing.assert_allclose(found.point, solver.result.x, atol=1e-6)
-        away = found.point - y
-        assert abs(away @ (found.point - domain.extreme_point(away))) < 1e-10
 
 
 def test_more_than_the_maximum_flow_of_networkx_is_refused():

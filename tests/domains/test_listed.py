@@ -1,11 +1,10 @@
-"""Sets small enough to be listed: against all of their vertices, all of their inequalities, HiGHS and a QP solver."""
+"""Sets small enough to be listed: against all of their vertices, all of their inequalities, and HiGHS."""
 
 import itertools
 from dataclasses import dataclass, field
 
 import networkx as nx
 import numpy as np
-import piqp
 import pytest
 from scipy.linalg import qr
 from scipy.optimize import linprog
@@ -21,7 +20,6 @@ from sottovoce.domains import (
     SpanningTrees,
 )
 from sottovoce.domains.matroids import Graphic, Laminar, Partition
-from sottovoce.projection import project
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,25 +263,6 @@ def test_contains_is_all_inequalities(make):
         )
     assert True in seen
     assert False in seen or domain.affine_dimension == 0
-
-
-@every_set
-def test_the_projection_has_its_certificate_and_is_that_of_a_quadratic_program(make):
-    one = make()
-    domain, n = one.domain, one.domain.dimension
-    rows, limits, equal, right = one.around(domain.center)
-    for target in np.random.default_rng(5).standard_normal((3, n)):
-        y = domain.center + one.scale * target
-        nearest = project(domain, y, gap=1e-14 * one.scale**2)
-        away = nearest.point - y
-        assert away @ (nearest.point - domain.extreme_point(away)) <= 1e-9 * one.scale * (
-            one.scale + np.linalg.norm(away)
-        )
-        solver = piqp.DenseSolver()
-        solver.settings.eps_abs = solver.settings.eps_rel = 1e-9
-        solver.setup(np.eye(n), -target, equal, np.asarray(right), rows, np.full(len(rows), -1e30), limits)
-        solver.solve()
-        np.testing.assert_allclose((nearest.point - domain.center) / one.scale, solver.result.x, atol=1e-4)
 
 
 @every_set
