@@ -51,7 +51,7 @@ def read_labels(argument: str, given: Any, count: int | None = None) -> Labels:
     for number, name in enumerate(names):
         if not _is_name(name):
             raise ValueError(
-                f"{argument} must be texts, numbers or tuples of these, and not empty; number {number} is {name!r}"
+                f"{argument} must not be empty, and texts, numbers or tuples of these; number {number} is {name!r}"
             )
         if seen.setdefault(name, number) != number:
             raise ValueError(f"{argument} must all be different, and {name!r} is number {seen[name]} and {number}")
