@@ -6,7 +6,6 @@ import pytest
 from study_tools import losses_of, path_of, sums, watch
 
 from sampling import every
-from sottovoce.errors import UnknownAction
 from sottovoce.studies import verify_stored
 
 
@@ -34,15 +33,6 @@ def test_names_that_cannot_be_stored_or_shown_are_refused(name, opened, url):
 def test_names_that_are_unusual_work(name, opened, url):
     opened(url, name, **sums()).ask(2)
     assert opened(url, name).status().asked == 2
-
-
-@every("one", ["\udcff", "1.0.0.\ud800", "1.0.\ud800.0123456789ab", "\x00", "1.0.0." + "a" * 10**6])
-def test_ids_of_any_text_are_refused_as_unknown(one, opened, sqlite_url):
-    study = opened(sqlite_url, **sums())
-    for call in (lambda: study.tell(one, 0.5), lambda: study.forget([one])):
-        with pytest.raises(UnknownAction) as refused:
-            call()
-        assert len(str(refused.value)) < 300
 
 
 def longest_statement(opened, url, name, rounds):

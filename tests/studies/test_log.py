@@ -64,18 +64,6 @@ def test_nothing_is_lost_by_a_checkpoint_whoever_makes_it(mode, opened, sqlite_u
     assert studies[0].verify().ok
 
 
-def test_nothing_is_lost_in_a_log_that_begins_anew_many_times(opened, sqlite_url):
-    """It is written from its start again once it has 64 pages; rounds that close empty it in between."""
-    study, other = opened(sqlite_url, **sums(probe_events=500, patience=None)), opened(sqlite_url)
-    for _ in range(12):
-        block = study.ask(400)
-        for part in range(0, 400, 20):
-            mine = block.ids[part : part + 20]
-            (study if part % 40 else other).tell(mine, losses_of(mine))
-    assert study.status().told == 4800
-    assert study.verify().ok
-
-
 def test_nothing_is_lost_by_processes_that_work_while_others_empty_the_log(sqlite_url):
     """Rounds of twelve close all the time, and each empties the log; an outsider does so as well."""
     calls = 400 if SOAK else 12

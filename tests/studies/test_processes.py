@@ -2,11 +2,10 @@
 
 import os
 
-import psycopg
 import pytest
 from killing import warm_up, work_on
 from players import KINDS, Account
-from study_tools import SOAK, Look, ball, believing, losses_of, sums, watch
+from study_tools import SOAK, Look, ball, believing, losses_of, sums
 
 import sottovoce as sv
 from children import Child, forked_at_once
@@ -97,42 +96,3 @@ def test_a_round_that_several_processes_complete_at_once_is_closed_once(url, ope
         child.finish()
     assert len(Look(url).releases) == 1  # nobody has looked since
     assert opened(url).verify().ok
-
-
-@pytest.mark.parametrize("way", [0, 1, 2])
-def test_a_transaction_that_the_server_ends_to_undo_a_deadlock_is_tried_again(way, postgres_url, opened, monkeypatch):
-    """Nothing of it was recorded, so it can be repeated, whether it tells, asks or closes a round."""
-    study = opened(postgres_url, **ball())
-    ids = study.ask(8).ids
-    wanted, left = ("UPDATE sottovoce_chunks", "INSERT INTO sottovoce_chunks", "DELETE FROM sottovoce_chunks")[way], [3]
-
-    def refuse(statement):
-        if statement.startswith(wanted) and left[0]:
-            left[0] -= 1
-            raise psycopg.errors.DeadlockDetected("waited in a circle")
-
-    watch(refuse, put=monkeypatch.setattr)
-    study.tell(ids[:5], losses_of(ids[:5]))
-    more = study.ask(5).ids
-    study.tell(ids[5:], losses_of(ids[5:]))
-    study.tell(more, losses_of(more))
-    assert left == [0]
-    assert (study.status().told, study.status().round) == (13, 1)
-    assert study.verify().ok
-
-
-def test_two_studies_in_one_storage_do_not_meet(url, opened):
-    one, other = opened(url, "one", **sums()), opened(url, "other", **sums())
-    mine, theirs = one.ask(20).ids, other.ask(20).ids
-    for a, b in zip(mine, theirs, strict=True):  # their rows alternate
-        one.tell(a, losses_of([a])[0])
-        other.tell(b, losses_of([b])[0])
-    for study, ids in ((one, theirs), (other, mine)):
-        with pytest.raises(sv.errors.UnknownAction, match="was not handed out here"):
-            study.tell(ids[0], 0.5)
-    assert one.status().told == other.status().told == 20
-    assert one.round == other.round == 1
-    one.close()
-    again = opened(url, "one")
-    assert again.status().outstanding == 0
-    assert len(Look(url, "other").told()) == len(Look(url, "one").told()) == 8

@@ -47,14 +47,6 @@ def test_a_set_of_functions_has_to_be_passed_and_simulated_noise_has_not(sqlite_
         state_stored(sqlite_url, "another")
 
 
-def test_horizons_that_are_unknown_and_local_privacy_have_statements(sqlite_url, opened):
-    opened(sqlite_url, name="doubling", **ball(horizon=None, privacy=sv.PureDP(1.0)))
-    assert state_stored(sqlite_url, "doubling").horizon is None
-    assert "the budget is spent once" in state_stored(sqlite_url, "doubling").privacy.why
-    opened(sqlite_url, name="local", **ball(privacy=sv.LocalDP(1.0)))
-    assert "whoever runs the optimizer" in str(state_stored(sqlite_url, "local").privacy)
-
-
 def test_a_file_that_others_can_reach_is_noted(sqlite_url, shelf, opened):
     opened(sqlite_url, name="spring", **sums()).close()
     assert not state_stored(sqlite_url, "spring").reachable
