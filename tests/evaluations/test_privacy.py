@@ -4,7 +4,6 @@ So it is with a second number, of squares, which moves so little that it costs n
 """
 
 import itertools
-import random
 
 import numpy as np
 import pytest
@@ -145,54 +144,3 @@ def test_it_is_for_losses_in_memory_that_are_told_as_such():
         sv.PrivateEvaluations((0.0, 1.0), sv.LocalDP(1.0), variance=True)
     with pytest.raises(TypeError, match="variance must be True or False"):
         sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), variance=1)
-
-
-# ---------------------------------------------------------------------- whole histories
-
-
-def conducted(url, name, seed, losses):
-    """Play a history that public coins decide alone, with these losses; return all that is ever shown, and totals."""
-    rng, shown = random.Random(seed), []
-    making = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": seed, "patience": 10}
-    with sv.PrivateEvaluations(storage=url, name=name, noise=sv.SimulatedNoise(seed), **making) as evaluations:
-        waiting, told = [], iter(losses)
-        for _ in range(60):
-            if sum(one.remaining for one in evaluations.open_evaluations) < 8:
-                evaluations.open(events=rng.randrange(3, 12))
-            call = rng.choice(("assign", "assign", "assign", "tell", "tell", "next", "forget", "close"))
-            opened = [one for one in evaluations.open_evaluations if one.remaining]
-            if call == "assign":
-                met, person = evaluations.assign()
-                shown.append(met.number)
-                waiting.append(person)
-            elif call == "tell" and waiting:
-                shown.append(evaluations.tell(waiting.pop(rng.randrange(len(waiting))), next(told), late="drop"))
-            elif call == "next":
-                rng.choice(opened).tell(next(told))
-            elif call == "forget" and waiting:
-                shown.append(evaluations.forget(waiting.pop()))
-            elif call == "close" and (one := rng.choice(opened)).assigned:
-                one.close()
-            shown.append([(one.number, one.assigned, len(one.outstanding)) for one in evaluations.open_evaluations])
-            shown.append([(one.number, one.events) for one in evaluations.results])
-        return shown, {one.number: one.total for one in evaluations.results}
-
-
-@pytest.mark.parametrize("seed", [0, 2])
-def test_one_loss_moves_one_number_by_a_loss_and_nothing_else(seed, storage):
-    rng = np.random.default_rng(seed)
-    losses = rng.integers(0, STEPS + 1, 60) / STEPS
-    shown, totals = conducted(storage, "here", seed, losses)
-    assert len(totals) > 2
-    moved = []
-    for person in range(0, 16, 4):
-        other = losses.copy()
-        other[person] = 1.0 if losses[person] < 0.5 else 0.0
-        shown_there, totals_there = conducted(storage, f"neighbour {person}", seed, other)
-        assert shown_there == shown
-        assert totals_there.keys() == totals.keys()
-        changes = [totals_there[number] - totals[number] for number in totals if totals_there[number] != totals[number]]
-        assert changes in ([], [round((other[person] - losses[person]) * STEPS)])
-        assert all(abs(one) <= STEPS for one in changes)
-        moved += changes
-    assert moved  # some are in a sum that was released
