@@ -6,13 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 
 import sottovoce as sv
 from sampling import every
 from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
-from sottovoce.models.items import ItemBelief, ItemNumbers, ItemSettings
 from sottovoce.plans.decisions import in_told_order
 
 DRINKS = tuple(f"drink {number}" for number in range(12))
@@ -232,35 +230,6 @@ def test_what_is_stated_of_items_that_hardly_differ_holds(events):
         off.append([(found.loss + 3 * 0.0282) / found.deviation, (each[0] + 0.0282) / each[1]])
         assert optimizer.posterior().predict(found.x) == pytest.approx((found.loss, found.deviation))
     assert (np.abs(off) < 2).mean(axis=0).min() > 0.85
-
-
-def test_without_noise_early_rounds_try_more_than_late_ones_so_that_bad_luck_is_found_out():
-    """What is known is the same both times; 2,000 decisions by the same coins."""
-    settings = ItemSettings(100_000, 1.0, 0.0, 1, 0.0, False, 3, 1, False, 16, 64, 0.8)
-    belief = ItemBelief(lambda cost: np.eye(3)[cost.argmin()], settings)
-    means, counts = np.array([0.3, 0.5, 0.9]), np.array([5000.0, 25.0, 25.0])
-    belief.learn(ItemNumbers(np.arange(3), means, counts, np.zeros(3), None, 100))
-    tried = [
-        sum(one[1] for one in belief.draw(2000, passed, 100, np.random.default_rng(1))) for passed in (100, 90_000)
-    ]
-    assert tried[0] > 5 * (tried[1] + 1)
-
-
-def test_the_decisions_of_a_round_try_each_item_at_every_level_that_it_may_have():
-    """Of 16 samples of an item's value one lies in each sixteenth of its posterior: whose turn it is is no luck."""
-    costs = []
-    settings = ItemSettings(10**5, 1.0, 0.0, 1, 0.0, False, 30, 3, False, 16, 64, 1.0)
-    belief = ItemBelief(lambda cost: costs.append(cost) or np.eye(30)[:3].sum(axis=0), settings)
-    many = np.full(30, 1e6)  # so many events that the level is known
-    belief.learn(ItemNumbers(np.arange(30), np.linspace(0.2, 0.8, 30), many, np.zeros(30), None, 1000))
-    coins = np.random.default_rng(1)
-    costs.clear()
-    belief.draw(16, 1000, 64, coins)
-    ranks = np.argsort(np.argsort(costs, axis=0), axis=0)
-    assert len({tuple(column) for column in ranks.T}) == 30  # in another order for each
-    off = np.array(costs) - belief.coefficients()
-    shares = ndtr(off / off.std(axis=0))
-    assert np.abs(np.sort(shares, axis=0) - (np.arange(16)[:, None] + 0.5) / 16).max() < 0.08
 
 
 def test_the_first_of_many_items_are_shown_by_few_calls_of_the_oracle():

@@ -225,18 +225,3 @@ def test_steady_drift_is_followed_by_a_memory_that_fades():
         reaches.append(MEMORIES[belief.memory_in_use].reach)
     assert min(reaches) < 1
     assert np.array_equal(belief.leader, SLATE.extreme_point(CHEAP_LAST))
-
-
-# ---------------------------------------------------------------------- keeping
-
-
-def test_a_longer_epoch_begins_with_what_the_one_before_it_knew():
-    earlier = believing()
-    played(earlier, [CHEAP_FIRST], seed=12)
-    later = believing(replace(PRIVATE, horizon=80_000))
-    later.carry_over(earlier, 40_000)
-    assert np.allclose(later.fits[0].mean, earlier.fits[0].mean)
-    assert np.array_equal(later.leader, SLATE.extreme_point(CHEAP_FIRST))
-    assert later.pace.events(later.settings, 0) == int(0.02 * 80_000 / 12)  # no short rounds again
-    later.learn(a_round(later, 0, CHEAP_FIRST, np.random.default_rng(13)))
-    assert later.resets == 0

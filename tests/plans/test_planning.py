@@ -4,13 +4,11 @@ import dataclasses
 import json
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from optimizers import bandit
 from sampling import every
 from sottovoce.learning.epoch import assemble
 from sottovoce.plans.choosing import make_plan
@@ -174,19 +172,6 @@ def test_a_plan_that_was_made_for_another_problem_is_refused_and_its_own_is_take
         build(make_plan(problem(horizon=1000), "auto"), sv.NoPrivacy())
     own = make_plan(pure, "auto")
     assert build(own, sv.PureDP(1.0)).plan is own
-
-
-@every("privacy", GUARANTEES)
-def test_the_bound_holds_in_simulation(privacy):
-    """Not a proof, but a bound that is broken by one run is no bound."""
-    given = {"loss_range": (0.0, 2.0), "privacy": privacy, "lipschitz": 1.0, "play": "around"}
-    optimizer, goal, regret = bandit(sv.domains.Ball(3), 20_000, **given), np.array([0.5, 0.0, 0.0]), 0.0
-    while optimizer.remaining:
-        actions = optimizer.ask_round()
-        losses = np.linalg.norm(actions.x - goal, axis=1)
-        regret += losses.sum()
-        optimizer.tell(actions.ids, losses)
-    assert regret <= optimizer.plan.bound
 
 
 @every(

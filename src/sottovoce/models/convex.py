@@ -5,9 +5,8 @@ strength of the regulariser learned from released numbers. n + 2 numbers are lea
 
 Most losses are not of that form. How far a number may be off grows with the distance of its probe from the leader,
 deviation tau B r^2; which tau, which variance of a loss, and how long a memory: those that predicted the released
-numbers best, judged one at a time. Probes keep within the distance at which the model errs as much as one number's
-noise; where the leader would go farther and rounds turn out no worse than predicted, that distance is stretched. A
-round that surprises ten times as much as usual means that the world has changed: all is forgotten.
+numbers best, judged one at a time. Leader and probes keep within the distance at which the model errs as much as one
+number's noise. A round that surprises ten times as much as usual means that the world has changed: all is forgotten.
 
 How steep losses are is learned, too (slope_scales.py): first probes are near the centre, as near as the horizon is
 short, and go farther as released numbers say. None is so near to the leader that it could teach nothing, and they
