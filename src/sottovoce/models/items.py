@@ -10,11 +10,15 @@ its own, so that a round costs a pass over the items, and nothing is ever invert
 Decisions are not drawn from the posterior itself but from what the events to come can still teach of it: an item whose
 value nobody will learn any more is taken as it is expected. With e' = `ahead` times the events that are left and v' =
 q/e' + (noise/e')^2, a deviation t becomes posterior_scale * t/sqrt(1 + v'/t^2). The last round plays the best decision.
+Without noise, early samples are wider and late ones narrower (`_posterior_scale`). Where all items can be known well by
+the end, the samples of a round are drawn evenly: each item has one in each sixteenth of its posterior, if these are 16.
+Then no item waits for its turn by bad luck, which is how good ones were lost. (With few events for many items, most are
+never known, and trying all of them evenly costs more than it finds.)
 
 Items that are added to the set begin with w and s alone, which know little of the best: so the next round shows each of
 them by itself, beside the best that is known. There it carries little noise, since what all decisions have in common
-needs little of the budget. Rounds begin anew to be short after that. (Drawn from the posterior like all others,
-newcomers waited for their turn for a tenth of the horizon.)
+needs little of the budget. Rounds begin anew to be short after that, and early samples wide. (Drawn from the posterior
+like all others, newcomers waited for their turn for a tenth of the horizon.)
 
 Memories: the same under several discounts of the past; the one that predicted the newest numbers best is in use. A
 round that surprises by far more than is usual makes it forget everything.
@@ -29,6 +33,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
@@ -50,9 +55,13 @@ _LIMIT, _CALM, _USUAL, _ENOUGH = 6.0, 0.05, 20, 6
 _GROW, _CAP, _LONG = 0.1, 0.02, 0.04  # of a round: shares of what was seen, and of the horizon
 _SHORTEST = 64  # events of a round
 _AHEAD = 0.03  # share of the events to come that teach of one item
+_WIDER = 0.25  # how much wider samples are at first, without noise
+_AMPLE = 100.0  # variance between items over that of an item's mean in the end, from which all can be known well
+_MANY = 0.07  # power of the number of items by which they are wider without noise
 _LEAST_SPREAD = 0.02  # of x, in f(1 - f)
 _FIRST_DECISIONS, _FIRST_WORK = 1000, 16_000_000  # of a first round, at most; and times items: each is an oracle call
 _NEW_EVENTS, _NEW_NOISE = 8.0, 10.0  # that show each newcomer first; and for each deviation of the noise in its sum
+_NEW_AGE = 0.1  # share of the horizon after which newcomers are new no more
 FEW_ITEMS = 60
 """Of more, samples of each are narrower."""
 SURE = 0.15
@@ -203,6 +212,12 @@ class _Scaled(NamedTuple):
     means: Floats
     precisions: Floats
     common: Floats  # rows: what each of the independent parts of w that are unsure adds to an item's value
+
+
+def _evenly_drawn(shape: tuple[int, int], coins: np.random.Generator) -> Floats:
+    """Draw standard normal numbers that each column has one of in each of as many equally likely ranges as rows."""
+    ranges = coins.permuted(np.broadcast_to(np.arange(shape[0], dtype=float)[:, None], shape), axis=0)
+    return np.asarray(ndtri(np.maximum((ranges + coins.random(shape)) / shape[0], 1e-12)))
 
 
 class ItemBelief(Belief):
@@ -362,7 +377,9 @@ class ItemBelief(Belief):
         level = self._features @ (prior.weights @ prior.means)
         return (own * level + pulls) / precisions, 1 / precisions
 
-    def _samples(self, count: int, coins: np.random.Generator, later: float, posterior_scale: float) -> Floats:
+    def _samples(
+        self, count: int, coins: np.random.Generator, later: float, posterior_scale: float, *, evenly: bool = False
+    ) -> Floats:
         """Draw values of all items: the part of the posterior that numbers of variance `later` would still teach."""
         memory = self._memory
         prior = self._prior(memory)
@@ -372,9 +389,9 @@ class ItemBelief(Belief):
         own = _SCALES[pick][:, None] ** -2.0
         data, pulls = self._data(memory)
         precisions = own + data[self._in_set]
-        noise = (
-            posterior_scale * coins.standard_normal(precisions.shape) / np.sqrt(precisions * (1 + later * precisions))
-        )
+        noise = _evenly_drawn(precisions.shape, coins) if evenly else coins.standard_normal(precisions.shape)
+        noise *= posterior_scale
+        noise /= np.sqrt(precisions * (1 + later * precisions))
         return np.asarray((own * level + pulls[self._in_set]) / precisions + noise)
 
     # ------------------------------------------------------------------ rounds
@@ -440,7 +457,8 @@ class ItemBelief(Belief):
         new = self._newcomers
         if len(new):
             return self._with_newcomers(new, count, coins)
-        values = self._samples(count, coins, later, settings.posterior_scale)
+        ample = self._ample(usual)
+        values = self._samples(count, coins, later, self._posterior_scale(passed, ample), evenly=ample == 1)
         return [self.oracle(one) for one in settings.sign * values]
 
     @property
@@ -467,6 +485,26 @@ class ItemBelief(Belief):
             cost[one] -= 2 * far
             drawn.append(self.oracle(cost))
         return drawn
+
+    def _ample(self, usual: float) -> float:
+        """Return 1 where all items can be known well by the end, noise included; less if not so well."""
+        settings, prior = self.settings, self._prior(self._memory)
+        events = settings.horizon * settings.chosen / settings.items
+        variance = usual / events + (settings.noise / events) ** 2 / _CAP  # of its mean: so many rounds have noise
+        return min(1.0, float(prior.weights @ _SCALES**2) / variance / _AMPLE)
+
+    def _posterior_scale(self, passed: int, ample: float) -> float:
+        """Return what deviations of samples are multiplied by: without noise more, and more still at first.
+
+        An item that had bad luck in its first events would be given up otherwise; finding it in the end pays no more.
+        """
+        settings = self.settings
+        if settings.noise:
+            return settings.posterior_scale
+        age, reach = passed - self.known.changed, _NEW_AGE if self.known.changed else 1.0
+        many = max(1.0, settings.items / FEW_ITEMS) ** (_MANY * ample)
+        early = 1 + _WIDER * ample * (1 - 2 * min(1.0, age / (reach * settings.horizon)))
+        return float(settings.posterior_scale * many * early)
 
     # ------------------------------------------------------------------ learning
 
