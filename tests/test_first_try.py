@@ -145,7 +145,7 @@ def tell_nothing(optimizer):
     [
         (lambda: sv.domains.Hypersimplex(5, 5), "leaves nothing to decide"),
         (lambda: sv.domains.Hypersimplex(["tea", "tea", "milk"], 1), "the names in n must all be different"),
-        (lambda: sv.domains.Simplex(["tea", ""]), "the names in n must be texts.* and not empty"),
+        (lambda: sv.domains.Simplex(["tea", ""]), "the names in n must not be empty"),
         (lambda: tell_nothing(small_bandit()), r"tell\(action.id, 0.5\)"),
         (lambda: small_bandit().tell("abc", 0.5), "got texts"),
         (lambda: sv.minimize(5, BALL, **SETTINGS), "loss must be a function from an action to its loss, got 5"),

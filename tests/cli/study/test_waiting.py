@@ -30,7 +30,7 @@ def test_what_is_outstanding_is_listed(spring, found, command):
     assert [json.loads(line)["id"] for line in out.splitlines()] == [ids[0], *ids[2:]]
     _, out, _ = command("outstanding", "spring", "--text", "--limit", 1)
     assert out.startswith(
-        f"{ids[0]}  round 0, 11 asked since\n11 losses are outstanding\n  round 0 waits for 7 losses of 8"
+        f"{ids[0]}  round 0, 11 asked since\n11 losses are outstanding\n  round 0 waits for 7 of 8 losses"
     )
     assert "waiting  round 0 waits for 7 of 8 losses; it closes" in command("status", "spring", "--text")[1]
     assert command("outstanding", "spring", "--limit", -1)[0] == 2

@@ -40,6 +40,8 @@ def power_law(count: int, power: float = 1.0) -> Floats:
 class SegmentScores:
     """What was lost in each segment, over all finished events: true losses, which only a simulation has.
 
+    Those of its values that are `arrays` are so in files.
+
     Parameters
     ----------
     names : tuple

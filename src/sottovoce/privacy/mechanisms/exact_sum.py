@@ -46,7 +46,7 @@ class ExactSum(ReleasesRounds):
         return released.copy()
 
     def add(self, vector: Integers) -> NDArray[np.float64]:
-        """Take in the next round's vector; return the sum of all rounds so far."""
+        """Take in the next round's `vector`; return the sum of all rounds so far."""
         total = within(self._state.memory + within(check_vector(vector, self.dimension)))
         self._state = MechanismState(self.round + 1, total.astype(np.float64), total)
         return total.astype(np.float64)

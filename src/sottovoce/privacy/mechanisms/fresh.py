@@ -84,7 +84,7 @@ class FreshSums(ReleasesRounds):
         return released.copy()
 
     def add(self, vector: Integers) -> Floats:
-        """Take in the next round's vector; return the noisy sum of all rounds so far."""
+        """Take in the next round's `vector`; return the noisy sum of all rounds so far."""
         total: Floats = self._state.memory + self._noised(vector)
         self._state = MechanismState(self.round + 1, total, total)
         return total.copy()

@@ -148,7 +148,7 @@ class TreeAggregator(ReleasesRounds):
         return _total(self._draw(self._height if self.padding else 0))
 
     def add(self, vector: Integers) -> Floats:
-        """Take in the next round's vector; return the noisy sum of all rounds so far."""
+        """Take in the next round's `vector`; return the noisy sum of all rounds so far."""
         vector = check_vector(vector, self.dimension)
         last = self.length if self.root else self.length - 1
         if self.round >= last:
