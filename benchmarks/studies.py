@@ -8,7 +8,6 @@ import os
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,6 @@ from benchmarks.harness import seconds, show, side_by_side
 from sottovoce.rounds.stores.sql.database import open_database
 
 ONES, TRIALS, BLOCKS, BLOCK, REPEATS = 200, 10, 60, 256, 3
-THREADS = 8
 
 
 def make(folder, name, horizon):
@@ -45,11 +43,6 @@ def in_blocks(study, blocks, losses):
     for _ in range(blocks):
         actions = study.ask(BLOCK)
         study.tell(actions.ids, losses)
-
-
-def by_threads(study, blocks, losses):
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(lambda _: in_blocks(study, blocks // THREADS, losses), range(THREADS)))
 
 
 def make_evaluations(folder):
@@ -90,7 +83,7 @@ def bare_commits(folder, commits):
 def speed(folder, memory):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     theirs = optuna.create_study(storage=f"sqlite:///{folder}/optuna.db", sampler=optuna.samplers.RandomSampler(seed=1))
-    single, blocks, threads = (make(folder, name, 10_000_000) for name in ("single", "blocks", "threads"))
+    single, blocks = (make(folder, name, 10_000_000) for name in ("single", "blocks"))
     evaluations, (evaluation, _) = make_evaluations(folder)
     unsafe = make(memory, "unsafe", 10_000_000)
     losses = np.linspace(0.0, 1.0, BLOCK)
@@ -101,7 +94,6 @@ def speed(folder, memory):
             "blocks": lambda: in_blocks(blocks, BLOCKS, losses),
             "people": lambda: people_one_at_a_time(evaluations, ONES),
             "people in blocks": lambda: people_in_blocks(evaluation, BLOCKS, losses),
-            "threads": lambda: by_threads(threads, BLOCKS // THREADS * THREADS, losses),
             "memory": lambda: in_blocks(unsafe, BLOCKS, losses),
             "commits": lambda: bare_commits(folder, 2 * BLOCKS),
         },
@@ -113,7 +105,6 @@ def speed(folder, memory):
         "evaluations, one person at a time": ONES / times["people"],
         f"study, blocks of {BLOCK}": BLOCKS * BLOCK / times["blocks"],
         f"evaluations, blocks of {BLOCK}": BLOCKS * BLOCK / times["people in blocks"],
-        f"study, blocks of {BLOCK}, {THREADS} threads": BLOCKS // THREADS * THREADS * BLOCK / times["threads"],
         f"study, blocks of {BLOCK}, in memory (not durable: no disk to wait for)": BLOCKS * BLOCK / times["memory"],
         f"the limit of this disk: two bare commits for each {BLOCK}": BLOCKS * BLOCK / times["commits"],
     }
@@ -121,7 +112,7 @@ def speed(folder, memory):
     rows = [(name, f"{rate:,.0f}", f"{rate / base:,.0f}") for name, rate in rates.items()]
     title = "Durable ask and tell on SQLite, synchronous=FULL (aims: 20 times Optuna; 50,000 events/s in blocks)"
     show("studies", title, ["", "events/s", "Optuna = 1"], rows)
-    for study in (single, blocks, threads, unsafe, evaluations):
+    for study in (single, blocks, unsafe, evaluations):
         study.close()
 
 

@@ -1,4 +1,4 @@
-"""Leasing slots: one transaction under the lock of the book, for all streams of a call, in three journeys to a server.
+"""Leasing slots: one transaction under the lock of the book, for all streams of a call.
 
 A process that asks now and then leases what it hands out, and no more. One that asks often leases ahead, one by one or
 in blocks, twice as many each time, but a small share of the horizon and of a round at most, which is what a process
