@@ -70,10 +70,10 @@ def test_it_survives_in_a_study(twice, tmp_path):
 
 
 def test_it_is_audited(twice):
-    (configuration,) = shipped(mechanism="twice")
+    (configuration,) = (one for one in shipped() if one.plan.mechanism == "twice")
     assert align(configuration, most=12).passed
     assert audit(configuration, runs=400, noise_seed=1).passed
-    assert mechanisms_alone(mechanism="twice")
+    assert any(one.name == "twice" for one in mechanisms_alone())
 
 
 @every("plan", ["auto", "worst-case", "paper"])

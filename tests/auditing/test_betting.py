@@ -8,8 +8,7 @@ from scipy.special import factorial
 from scipy.stats import norm
 
 import sottovoce as sv
-from sottovoce.auditing.attacks.betting import Guesses, least, log_wealth, log_wealths, outcomes, refuted
-from sottovoce.auditing.attacks.claims import claim_of
+from sottovoce.auditing.attacks.betting import Guesses, claim_of, least, log_wealth, log_wealths, outcomes, refuted
 
 PURE = claim_of(sv.PureDP(1.0))
 GAUSSIAN = claim_of(sv.ZCDP(0.5))

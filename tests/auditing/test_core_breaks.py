@@ -10,8 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.auditing import EvaluationConfiguration, align, shipped
-from sottovoce.auditing.subjects.evaluated import evaluations_shipped
+from sottovoce.auditing import EvaluationConfiguration, align, evaluations_shipped, shipped
 from sottovoce.evaluations.private_evaluations import _EvaluationPolicy
 from sottovoce.learning.policy import BanditPolicy
 from sottovoce.privacy import LossGrid, ProbeSums

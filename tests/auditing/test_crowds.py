@@ -4,8 +4,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import Configuration, shipped
-from sottovoce.auditing.playing.neighbours import crowds, neighbours
-from sottovoce.auditing.playing.survey import survey
+from sottovoce.auditing.playing.survey import crowds, neighbours, survey
 
 ONE_OF_EACH = [
     one for one in shipped(1.0) if one.label in ("frames, probe-sums", "posterior, probe-sums, 2 events a person")

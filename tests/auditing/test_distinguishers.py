@@ -5,7 +5,7 @@ import sottovoce as sv
 from sottovoce.auditing import MechanismAlone
 from sottovoce.auditing.attacks._distinguishers import learn
 from sottovoce.auditing.attacks.attack import choose
-from sottovoce.auditing.attacks.claims import claim_of
+from sottovoce.auditing.attacks.betting import claim_of
 from sottovoce.auditing.attacks.observations import Observations, lowest_bits, views
 
 

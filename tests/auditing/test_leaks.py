@@ -13,8 +13,8 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.auditing import Configuration, EvaluationConfiguration, align, audit, shipped
-from sottovoce.auditing.subjects.evaluated import Evaluated, evaluations_shipped
+from sottovoce.auditing import Configuration, EvaluationConfiguration, align, audit, evaluations_shipped, shipped
+from sottovoce.auditing.subjects.evaluated import Evaluated
 from sottovoce.evaluations import Evaluation
 from sottovoce.learning.policy import BanditPolicy
 from sottovoce.models import linear

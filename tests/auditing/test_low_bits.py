@@ -9,7 +9,7 @@ from sottovoce.auditing import Configuration, MechanismAlone, audit
 from sottovoce.auditing._sources import secure_pool
 from sottovoce.auditing.attacks.observations import lowest_bits
 from sottovoce.auditing.parallel import BanditExperiment
-from sottovoce.auditing.playing.neighbours import Crowd
+from sottovoce.auditing.playing.survey import Crowd
 from sottovoce.auditing.playing.worlds import Neighbours
 from sottovoce.privacy import MECHANISMS
 

@@ -10,8 +10,7 @@ import numpy as np
 import sottovoce as sv
 from sampling import every
 from sottovoce.auditing import check_noise
-from sottovoce.auditing._noise_streams import NoiseStream
-from sottovoce.auditing.noise_checks import _distribution_function, judge
+from sottovoce.auditing.noise_checks import NoiseStream, _distribution_function, judge
 from sottovoce.privacy import Noise
 
 SURE = 1 - 1e-6

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import sottovoce as sv
 from sottovoce.auditing import MechanismAlone, audit, shipped
-from sottovoce.auditing.attacks.claims import claim_of
+from sottovoce.auditing.attacks.betting import claim_of
 from sottovoce.auditing.attacks.power import Schedule, sees_bare_values, smallest_seen
 
 

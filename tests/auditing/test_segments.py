@@ -10,22 +10,20 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.auditing import Configuration, align, run_all
+from sottovoce.auditing import Configuration, align, run_all, shipped
 from sottovoce.auditing._sources import Silence
-from sottovoce.auditing.playing.neighbours import neighbours
-from sottovoce.auditing.playing.survey import survey
-from sottovoce.auditing.subjects.catalogue import shipped
+from sottovoce.auditing.playing.survey import neighbours, survey
 from sottovoce.learning import pooled_policy
 from sottovoce.learning.segment_policy import SegmentPolicy
 from sottovoce.models import HierarchicalPrior
 
-POSTERIOR = shipped(exploration="posterior", mechanism="probe-sums")
-SHIPPED = [one for one in POSTERIOR if "segments" in (one.label or "") and one.kind == "optimizer"]
+NAMES = ("posterior, segments", "posterior, 12 segments")
+SHIPPED = [one for one in shipped() if one.label.startswith(NAMES) and "local" not in one.label]
 ONE, TWO = (next(one for one in SHIPPED if one.privacy.contributions == count) for count in (1, 2))
 
 
 def test_segments_are_on_the_surface():
-    parts = {part.label for part in run_all._parts(1.0, 0.0, None, None, 400, 1)}
+    parts = {name for name, _ in run_all._parts(1.0, 0.0, "", 400, 1)}
     assert {one.label for one in SHIPPED} <= parts
     assert len(SHIPPED) == 7
     assert all(one.segments is not None for one in SHIPPED)

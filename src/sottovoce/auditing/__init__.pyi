@@ -16,13 +16,10 @@ from sottovoce.auditing.record import (
 )
 from sottovoce.auditing.run_all import audit_all as audit_all
 from sottovoce.auditing.subjects.catalogue import (
+    evaluations_shipped as evaluations_shipped,
     mechanisms_alone as mechanisms_alone,
     shipped as shipped,
 )
 from sottovoce.auditing.subjects.configurations import Configuration as Configuration
-from sottovoce.auditing.subjects.evaluated import (
-    EvaluationConfiguration as EvaluationConfiguration,
-    evaluations_shipped as evaluations_shipped,
-)
+from sottovoce.auditing.subjects.evaluated import EvaluationConfiguration as EvaluationConfiguration
 from sottovoce.auditing.subjects.alone import MechanismAlone as MechanismAlone
-from sottovoce.auditing.subjects.alone import OwnersChannel as OwnersChannel

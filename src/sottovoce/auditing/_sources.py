@@ -35,14 +35,10 @@ class Silence:
 
     def sampler(self, noise: Noise) -> Sampler:
         """Return a sampler of zeros."""
-        return _Zeros()
+        return self
 
-    def __repr__(self) -> str:
-        return "Silence()"
-
-
-class _Zeros:
     def draw(self, size: int) -> Integers:
+        """Return zeros."""
         return np.zeros(size, dtype=np.int64)
 
 
@@ -80,9 +76,6 @@ class Pooled:
         if noise not in self._samplers:
             self._samplers.setdefault(noise, self._source.sampler(noise))  # one for all, whichever thread is quicker
         return self._samplers[noise]
-
-    def __repr__(self) -> str:
-        return f"Pooled({self._source!r})"
 
 
 def secure_pool() -> Pooled:
@@ -146,9 +139,6 @@ class Scripted:
         else:
             self._gaussian += float((moved**2).sum()) / noise.scale**2
         return np.asarray(np.rint(drawn).astype(np.int64) + moved.astype(np.int64))
-
-    def __repr__(self) -> str:
-        return f"Scripted({self._seed})"
 
 
 class _ScriptedSampler:

@@ -29,10 +29,9 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.auditing._sources import Scripted
-from sottovoce.auditing.attacks.claims import claim_by
-from sottovoce.auditing.playing.neighbours import neighbours
+from sottovoce.auditing.attacks.betting import claim_by
 from sottovoce.auditing.playing.schedules import play
-from sottovoce.auditing.playing.survey import survey
+from sottovoce.auditing.playing.survey import neighbours, survey
 from sottovoce.auditing.playing.transcripts import Transcript, harness_for
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
 from sottovoce.auditing.results import Check
@@ -62,7 +61,6 @@ def align(
     seed: int = 0,
     most: int = 40,
     label: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
     schedules: Sequence[str] | None = None,
 ) -> Check:
     """Align pairs of neighbouring worlds, and return what they cost, or why they cannot be aligned.
@@ -77,8 +75,8 @@ def align(
         Of the public coins.
     most
         Pairs of worlds, at most.
-    label, progress, schedules
-        As for `audit`; progress is told of pairs.
+    label, schedules
+        As for `audit`.
 
     Examples
     --------
@@ -97,24 +95,22 @@ def align(
     allowed = claim.epsilon if claim.mu is None else claim.mu
     most_allowed = allowed * (1 + _ROUNDING)
     findings: list[_Finding] = []
-    for number, worlds in enumerate(pairs, 1):
+    for worlds in pairs:
         try:
             findings.append(_aligned(subject, seed, worlds))
         except SottovoceError as broken:  # runs that are right end by themselves
             findings.append(_Finding(worlds, math.inf, f"a run breaks off, with {type(broken).__name__}"))
-        if progress is not None:
-            progress(number, len(pairs))
         if findings[-1].fault is not None or findings[-1].cost > most_allowed:
             break  # one is enough
-    name = "epsilon" if claim.mu is None else "mu"
     worst = max(findings, key=lambda one: (one.fault is not None, one.cost))
-    if worst.fault is not None:
-        words, passed = f"{worst.fault} ({worst.worlds})", False
-    elif worst.cost > most_allowed:
-        words, passed = f"a person costs {worst.cost:.6g} of {name} = {allowed:.6g} ({worst.worlds})", False
+    budget = f"{'epsilon' if claim.mu is None else 'mu'} = {allowed:.6g}"
+    passed = worst.fault is None and worst.cost <= most_allowed
+    words = worst.fault or f"a person costs {worst.cost:.6g} of {budget}"
+    if passed:
+        words = f"a person costs at most {worst.cost:.4g} of {budget}, and nothing else shows"
+        words += f", in {len(pairs)} pairs of worlds"
     else:
-        words = f"a person costs at most {worst.cost:.4g} of {name} = {allowed:.4g}, and nothing else shows"
-        words, passed = f"{words}, in {len(pairs)} pairs of worlds", True
+        words += f" ({worst.worlds})"
     return Check(label or getattr(subject, "label", None) or "subject", "alignment", passed, words, len(findings), 0.0)
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from sottovoce._checks import whole
 from sottovoce.auditing._sources import Pooled, secure_pool
 from sottovoce.auditing.attacks.observations import Observations, observed
-from sottovoce.auditing.playing.neighbours import Crowd
 from sottovoce.auditing.playing.schedules import play
+from sottovoce.auditing.playing.survey import Crowd
 from sottovoce.auditing.playing.transcripts import harness_for
-from sottovoce.auditing.subjects.alone import Alone
+from sottovoce.auditing.subjects.alone import MechanismAlone
 from sottovoce.privacy import NoiseSource, SimulatedNoise
 
 MakeOptimizer = Callable[[int, NoiseSource], Any]
@@ -40,7 +40,7 @@ class BanditExperiment:
         return observed(played, self.rounds, worlds)
 
 
-Experiment = BanditExperiment | Alone
+Experiment = BanditExperiment | MechanismAlone
 """Runs people who are each in one of two worlds, by a coin: `crowds` of those who are in a run together."""
 
 
@@ -83,9 +83,8 @@ def observe(
     experiment: Experiment,
     batches: list[tuple[int, int]],
     noise_seed: int | None,
-    progress: Callable[[int], None],
 ) -> list[Observations]:
-    """Return what was seen in each batch; `progress` is told of every chunk how many runs it was.
+    """Return what was seen in each batch.
 
     Parameters
     ----------
@@ -97,8 +96,6 @@ def observe(
         Which crowds, and how many runs of each.
     noise_seed
         Of simulated noise; None for secure noise.
-    progress
-        Told of every chunk.
     """
     chunks = [
         (index, (experiment, crowd, min(experiment.chunk, runs - first)))
@@ -111,7 +108,6 @@ def observe(
     work = [(*chunk, seed) for (_, chunk), seed in zip(chunks, seeds, strict=True)]
     for (index, _), piece in zip(chunks, each(executor, _observe, work), strict=True):
         seen[index].append(piece)
-        progress(piece.runs)
     return [Observations.joined(pieces) for pieces in seen]
 
 
@@ -122,18 +118,11 @@ def _observe(chunk: tuple[Experiment, int, int, tuple[int, int] | None]) -> Obse
     return experiment.observe(crowd, runs, source, coins)
 
 
-def in_fresh_processes(
-    count: int, work: Callable[..., Any], *arguments: Any, progress: Callable[[int, int], None] | None = None
-) -> list[Any]:
+def in_fresh_processes(count: int, work: Callable[..., Any], *arguments: Any) -> list[Any]:
     """Do the same work in several processes that were never used before, one after another; return what each found."""
-    found = []
     spawning = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, spawning, _ignore_interrupts, max_tasks_per_child=1) as fresh:
-        for done in range(1, whole("processes", count) + 1):
-            found.append(fresh.submit(work, *arguments).result())
-            if progress is not None:
-                progress(done, count)
-    return found
+        return [fresh.submit(work, *arguments).result() for _ in range(whole("processes", count))]
 
 
 def _ignore_interrupts() -> None:

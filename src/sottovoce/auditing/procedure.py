@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from sottovoce._checks import number, whole
 from sottovoce.auditing._sources import Pooled, secure_pool
 from sottovoce.auditing.attacks.attack import JointAttack, choose
-from sottovoce.auditing.attacks.betting import Guesses, least, log_wealth
-from sottovoce.auditing.attacks.claims import Claim, claim_by, claim_of
-from sottovoce.auditing.attacks.observations import Observations, views
+from sottovoce.auditing.attacks.betting import Claim, Guesses, claim_by, claim_of, least, log_wealth
+from sottovoce.auditing.attacks.observations import Observations
 from sottovoce.auditing.attacks.power import PROMISING, Schedule, sees_bare_values, smallest_seen
 from sottovoce.auditing.parallel import BanditExperiment, Experiment, MakeOptimizer, processes
 from sottovoce.auditing.parallel import observe as observe_by
-from sottovoce.auditing.playing.neighbours import crowds, neighbours
-from sottovoce.auditing.playing.survey import survey
+from sottovoce.auditing.playing.survey import crowds, neighbours, survey
 from sottovoce.auditing.results import Audit
-from sottovoce.auditing.subjects.alone import Alone
+from sottovoce.auditing.subjects.alone import MechanismAlone
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, SimulatedNoise
 
 _LEAST_RUNS = 400
@@ -32,7 +30,7 @@ _MOST_PARTS = 64  # of an audit
 
 
 def audit(
-    subject: MakeOptimizer | Alone,
+    subject: MakeOptimizer | MechanismAlone,
     *,
     claimed: Guarantee | None = None,
     delta: float | None = None,
@@ -43,7 +41,6 @@ def audit(
     noise_seed: int | None = None,
     schedules: Sequence[str] | None = None,
     label: str | None = None,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Attack a claim of privacy: run the real optimizer on neighbouring worlds, and see how well they are told apart.
 
@@ -82,13 +79,11 @@ def audit(
         How losses may arrive: names from `worlds.SCHEDULES`; by default all that the subject can do.
     label
         A name for the result.
-    progress
-        Called with the runs done and all runs.
 
     Returns
     -------
     Audit
-        Bound, verdict, the attack, and the scores of both worlds.
+        Bound, verdict, and the attack.
 
     Examples
     --------
@@ -100,7 +95,7 @@ def audit(
     >>> found.passed, found.epsilon_claimed
     (True, 1.0)
     """
-    if not (callable(subject) or isinstance(subject, Alone)):
+    if not (callable(subject) or isinstance(subject, MechanismAlone)):
         raise TypeError(
             "subject must be a function of a seed and a source of noise that returns an optimizer, or a "
             f"sottovoce.auditing.Configuration, got {subject!r}"
@@ -109,24 +104,39 @@ def audit(
     number("confidence", confidence, above=0.5, at_most=1 - 1e-12)
     audited = _prepared(subject, claimed, delta, seed, noise_seed, runs, schedules)
     done = 0
-
-    def count(more: int) -> None:
-        nonlocal done
-        done += more
-        if progress is not None:
-            progress(min(done, runs), runs)
-
     with processes(workers) if isinstance(workers, int) else nullcontext(workers) as executor:
         parts = itertools.count()  # each has noise of its own
 
         def observe(batches: list[tuple[int, int]]) -> list[Observations]:
+            nonlocal done
+            done += sum(count for _, count in batches)
             part = next(parts)
             seeded = None if noise_seed is None else _MOST_PARTS * noise_seed + part
-            return observe_by(executor, audited.experiment, batches, seeded, count)
+            return observe_by(executor, audited.experiment, batches, seeded)
 
         crowd, seen = _crowd(audited, runs, observe)
-        evidence = _bet(audited, crowd, seen, runs, 1 - confidence, observe)
-    return _judged(audited, crowd, evidence, confidence, label or audited.name, done)
+        guesses, attack = _bet(audited, crowd, seen, runs, 1 - confidence, observe)
+    claim, error, people = audited.claim, 1 - confidence, audited.experiment.crowds[crowd]
+    person, lead = attack.lead
+    schedule = _schedule(runs, len(people))
+    return Audit(
+        label=label or audited.name,
+        claim=claim,
+        epsilon_lower=claim.as_epsilon(least(claim, guesses, error)),
+        confidence=confidence,
+        distinguisher=lead.name,
+        neighbours=str(people[person]),
+        runs=done,
+        right=sum(one.right for one in guesses),
+        wrong=sum(one.wrong for one in guesses),
+        trials=sum(one.trials for one in guesses),
+        simulated=audited.simulated,
+        kind=audited.kind,
+        tried=sum(map(len, audited.experiment.crowds)),
+        people=len(people),
+        smallest_seen=smallest_seen(claim, schedule, error),
+        sees_bare_values=sees_bare_values(claim, schedule.runs, error),
+    )
 
 
 _Observe = Callable[[list[tuple[int, int]]], list[Observations]]
@@ -141,16 +151,8 @@ class _Subject:
     simulated: bool
 
 
-@dataclass(frozen=True)
-class _Evidence:
-    guesses: list[Guesses]
-    attack: JointAttack  # the last one
-    judged: Observations
-    schedule: Schedule
-
-
 def _prepared(
-    subject: MakeOptimizer | Alone,
+    subject: MakeOptimizer | MechanismAlone,
     claimed: Guarantee | None,
     delta: float | None,
     seed: int,
@@ -158,7 +160,7 @@ def _prepared(
     runs: int,
     schedules: Sequence[str] | None,
 ) -> _Subject:
-    if isinstance(subject, Alone):
+    if isinstance(subject, MechanismAlone):
         claim = claim_of(claimed or subject.privacy, delta, gaussian_noise=subject.noise.family == "gaussian")
         return _Subject(subject, claim, f"{subject.name} alone", "mechanism", noise_seed is not None)
     source: NoiseSource = secure_pool() if noise_seed is None else Pooled(SimulatedNoise(noise_seed))
@@ -192,9 +194,11 @@ def _crowd(audited: _Subject, runs: int, observe: _Observe) -> tuple[int, Observ
     return alive[0], Observations.joined(seen[alive[0]])
 
 
-def _bet(audited: _Subject, crowd: int, seen: Observations, runs: int, error: float, observe: _Observe) -> _Evidence:
+def _bet(
+    audited: _Subject, crowd: int, seen: Observations, runs: int, error: float, observe: _Observe
+) -> tuple[list[Guesses], JointAttack]:
     """Guess block after block, each by what all before it have shown; go on beyond `runs` while there is promise."""
-    claim, first = audited.claim, seen.runs
+    claim = audited.claim
     base = runs - _for_choosing(runs)
     guesses: list[Guesses] = []
     left, more = base, _MORE * runs
@@ -207,35 +211,11 @@ def _bet(audited: _Subject, crowd: int, seen: Observations, runs: int, error: fl
         left -= size
         if not left and PROMISING <= log_wealth(claim, claim.tested, guesses) < -math.log(error):
             left, more = min(more, runs), more - min(more, runs)
-    people = len(audited.experiment.crowds[crowd])
-    taught = base // 2 + _TO_LEARN  # runs whose attack had too few before it to be counted on
-    sure = max(1, base - taught)
-    schedule = Schedule(sure, sure + _MORE * runs, people)
-    return _Evidence(guesses, attack, seen.part(slice(first, None)), schedule)
+    return guesses, attack
 
 
-def _judged(audited: _Subject, crowd: int, evidence: _Evidence, confidence: float, label: str, runs: int) -> Audit:
-    claim, error = audited.claim, 1 - confidence
-    person, lead = evidence.attack.lead
-    scores = lead.scores(views(evidence.judged), evidence.judged.runs)
-    high = evidence.judged.worlds[:, person]
-    return Audit(
-        label=label,
-        claim=claim,
-        epsilon_lower=claim.as_epsilon(least(claim, evidence.guesses, error)),
-        confidence=confidence,
-        distinguisher=lead.name,
-        neighbours=str(audited.experiment.crowds[crowd][person]),
-        runs=runs,
-        right=sum(one.right for one in evidence.guesses),
-        wrong=sum(one.wrong for one in evidence.guesses),
-        trials=sum(one.trials for one in evidence.guesses),
-        thresholds=tuple(one for one in (lead.under, lead.over) if math.isfinite(one)),
-        simulated=audited.simulated,
-        scores=(scores[~high], scores[high]),
-        kind=audited.kind,
-        tried=sum(len(people) for people in audited.experiment.crowds),
-        people=evidence.schedule.people,
-        smallest_seen=smallest_seen(claim, evidence.schedule, error),
-        sees_bare_values=sees_bare_values(claim, evidence.schedule.runs, error),
-    )
+def _schedule(runs: int, people: int) -> Schedule:
+    """Return how long an audit bets by an attack that it can count on: the first ones had too few runs before them."""
+    base = runs - _for_choosing(runs)
+    sure = max(1, base - base // 2 - _TO_LEARN)
+    return Schedule(sure, sure + _MORE * runs, people)

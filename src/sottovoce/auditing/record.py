@@ -10,7 +10,7 @@ import os
 import platform
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ def findings_record(found: Findings, *, sottovoce: str, moment: datetime | None 
     return {
         "sottovoce": sottovoce,
         "date": (moment or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds"),
-        "versions": {"python": platform.python_version(), "opendp": _version("opendp")},
+        "versions": {"python": platform.python_version(), "opendp": version("opendp")},
         "passed": found.passed,
         "complete": found.complete,
         "confidence": found.confidence,
@@ -42,13 +42,6 @@ def findings_record(found: Findings, *, sottovoce: str, moment: datetime | None 
         "checks": [one.to_dict() for one in found.checks],
         "audits": [one.to_dict() for one in found.audits],
     }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 class AuditedClaim(NamedTuple):
@@ -142,14 +135,12 @@ def _record(name: str, plain: dict[str, Any]) -> AuditRecord:
         complete=bool(plain["complete"]),
         refuted=refuted,
         confidence=confidence,
-        attacks=tuple(map(_claim, audits)),
+        attacks=tuple(
+            AuditedClaim(
+                str(one["label"]), str(one["kind"]), int(one["runs"]), float(one["smallest_epsilon_seen"] or math.inf)
+            )
+            for one in audits
+        ),
         checks=len(checks),
         simulated=any(bool(one["simulated_noise"]) for one in audits),
-    )
-
-
-def _claim(plain: dict[str, Any]) -> AuditedClaim:
-    seen = plain["smallest_epsilon_seen"]
-    return AuditedClaim(
-        str(plain["label"]), str(plain["kind"]), int(plain["runs"]), math.inf if seen is None else float(seen)
     )

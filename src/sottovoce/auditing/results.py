@@ -2,11 +2,11 @@
 
 import math
 import textwrap
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from sottovoce._arrays import Floats
-from sottovoce.auditing.attacks.claims import Claim
+from sottovoce.auditing.attacks.betting import Claim
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,6 @@ class Audit:
         How many guesses of a person's world were right, and wrong.
     trials
         How many could have been made.
-    scores
-        Of the runs that judged, for the person about whom most was seen: in the first world, and in the second.
-    thresholds
-        Of the score: above the upper one the second world is guessed, below the lower one the first.
     kind
         What was audited: an "optimizer", "evaluations", a "study" or a "mechanism" alone.
     tried
@@ -97,9 +93,7 @@ class Audit:
     right: int
     wrong: int
     trials: int
-    thresholds: tuple[float, ...]
     simulated: bool
-    scores: tuple[Floats, Floats] = field(repr=False)
     kind: str = "optimizer"
     tried: int = 1
     people: int = 1
@@ -129,7 +123,7 @@ class Audit:
         return "REFUTED: the outputs give away more than is claimed"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the audit as plain data, for JSON; without the scores."""
+        """Return the audit as plain data, for JSON."""
         return {
             "label": self.label,
             "guarantee": self.claim.guarantee.to_dict(),
@@ -153,10 +147,7 @@ class Audit:
     def __str__(self) -> str:
         at = f" at delta = {self.delta:g}" if self.delta else ""
         rows = [
-            (
-                "Claimed",
-                f"{self.claim.guarantee}" + (f": epsilon = {self.epsilon_claimed:.4g}{at}" if self.delta else ""),
-            ),
+            ("Claimed", f"{self.claim.guarantee}" + f": epsilon = {self.epsilon_claimed:.4g}{at}" * bool(self.delta)),
             (
                 "Shown",
                 f"epsilon is at least {self.epsilon_lower:.4g}{at}, with {100 * self.confidence:.6g}% confidence",
@@ -172,35 +163,36 @@ class Audit:
                 f"{self.trials:,} coins chose people's worlds; of the guesses that were made, by an attack that was "
                 f"learned before, {self.right:,} were right and {self.wrong:,} wrong; {self.runs:,} runs in all",
             ),
-            ("Power", could_have_seen(self)),
+            ("Power", _could_have_seen([self])),
             ("Meaning", _MEANING + (_GAUSSIAN if self.claim.mu is not None else "")),
         ]
         if self.simulated:
-            rows.append(
-                ("NOT PRIVATE", "the noise was simulated from a seed: this audits the arithmetic, not a release.")
-            )
-        return "\n".join([f"Audit: {self.label}", *(_row(*row) for row in rows)])
+            rows.append(("NOT PRIVATE", "the noise was simulated from a seed: this audits the arithmetic alone"))
+        lines = (
+            textwrap.fill(text, width=110, initial_indent=f"  {name:<12} ", subsequent_indent=" " * 15)
+            for name, text in rows
+        )
+        return "\n".join([f"Audit: {self.label}", *lines])
 
 
-def could_have_seen(one: Audit) -> str:
-    """Say in words what an audit's runs could have told from the claim."""
-    bare = "a value without noise" if one.sees_bare_values else "nothing, not even a value without noise"
-    if not math.isfinite(one.smallest_seen):
-        return f"these runs could have shown {bare}; for wrong scales of noise there were too few"
-    at = f" at delta = {one.delta:g}" if one.delta else ""
+def _could_have_seen(audits: Sequence[Audit]) -> str:
+    """Say in words what the runs of audits could have told from their claims."""
+    bare = all(one.sees_bare_values for one in audits)
+    words = "a value without any noise would have been noticed" if bare else "runs were too few for anything but luck"
+    finite = {f"{one.smallest_seen:.3g}": one.smallest_seen for one in audits if math.isfinite(one.smallest_seen)}
+    if not finite:
+        return f"{words}; noise of a wrong scale would not"
+    reach = " to ".join(
+        dict.fromkeys([min(finite, key=lambda one: finite[one]), max(finite, key=lambda one: finite[one])])
+    )
     return (
-        f"these runs would have shown {bare}, and a true epsilon of {one.smallest_seen:.3g}{at} or more of everybody, "
-        "nine times out of ten, by the right attack; anything between that and the claim they could not have told from "
-        "it"
+        f"{words}; a true epsilon of {reach} of everybody would have been told from the claim nine times out of ten, "
+        "by the right attack, one below that not. More runs see less of a difference"
     )
 
 
 _MEANING = "an audit can refute a claim, never prove it. It tried these neighbours and these attacks, and no others."
 _GAUSSIAN = " The claim under test is the whole trade-off curve of Gaussian noise, stated as an epsilon at delta."
-
-
-def _row(name: str, text: str) -> str:
-    return textwrap.fill(text, width=110, initial_indent=f"  {name:<12} ", subsequent_indent=" " * 15)
 
 
 @dataclass(frozen=True)
@@ -244,60 +236,30 @@ def summary(found: Findings) -> list[str]:
     found
         What `audit_all` returned.
     """
-    return [_verdict(found), *_seen(found), _NOT_SEEN]
-
-
-def _verdict(found: Findings) -> str:
     alarm = f"A right program fails somewhere here with probability {1 - found.confidence:.2g} at most."
-    if found.refuted:
-        return f"REFUTED: {'; '.join(found.refuted)}. {alarm}"
-    return f"Nothing was refuted. {alarm}"
-
-
-def _seen(found: Findings) -> list[str]:
-    paragraphs = []
+    verdict = f"REFUTED: {'; '.join(found.refuted)}." if found.refuted else "Nothing was refuted."
+    paragraphs = [f"{verdict} {alarm}"]
     aligned = [one for one in found.checks if one.kind == "alignment"]
     if aligned:
-        pairs = sum(one.tests for one in aligned)
-        paragraphs.append(
-            f"Seen without doubt, for {len(aligned)} configurations in {pairs:,} pairs of worlds: whether a person can "
-            "move what is released by more than its noise was made for, at every place in a round, by losses far "
-            "outside the range, told in every way; whether a number lacks a noise of its own; whether actions, or when "
-            "rounds close, show anything but what was released."
-        )
-    noise = [one for one in found.checks if one.kind == "noise"]
-    if noise:
-        paragraphs.append(
-            "Seen of the noise itself, in fresh processes: a scale that is off by a few percent in samplers and "
-            "channels, or by a third in optimizers and studies; another shape; draws that repeat, or that depend on "
-            "each other between numbers, rounds, threads or processes."
-        )
-    for kind, name in (
-        ("mechanism", "Mechanisms alone"),
-        ("optimizer", "Optimizers"),
-        ("evaluations", "Evaluations"),
-        ("stored evaluations", "Stored evaluations"),
-        ("study", "Studies"),
-    ):
-        least = [one.smallest_seen for one in found.audits if one.kind == kind]
-        if least:
-            paragraphs.append(f"{name}: {_range(found, kind, least)}")
-    return paragraphs
+        paragraphs.append(_ALIGNED.format(len(aligned), sum(one.tests for one in aligned)))
+    if len(aligned) < len(found.checks):
+        paragraphs.append(_OF_NOISE)
+    kinds = dict.fromkeys(one.kind for one in found.audits)
+    paragraphs += [f"{kind}: {_could_have_seen([one for one in found.audits if one.kind == kind])}." for kind in kinds]
+    return [*paragraphs, _NOT_SEEN]
 
 
-def _range(found: Findings, kind: str, least: list[float]) -> str:
-    bare = all(one.sees_bare_values for one in found.audits if one.kind == kind)
-    words = "a value without any noise would have been noticed" if bare else "runs were too few for anything but luck"
-    finite = [one for one in least if math.isfinite(one)]
-    if not finite:
-        return f"{words}; noise of a wrong scale would not."
-    reach = f"{min(finite):.3g}" if len(set(finite)) == 1 else f"{min(finite):.3g} to {max(finite):.3g}"
-    return (
-        f"{words}; a true epsilon of {reach} of everybody would have been told from the claim nine times out of ten, "
-        "one below that not. More runs see less of a difference: --runs."
-    )
-
-
+_ALIGNED = (
+    "Seen without doubt, for {} configurations in {:,} pairs of worlds: whether a person can move what is released by "
+    "more than its noise was made for, at every place in a round, by losses far outside the range, told in every way; "
+    "whether a number lacks a noise of its own; whether actions, or when rounds close, show anything but what was "
+    "released."
+)
+_OF_NOISE = (
+    "Seen of the noise itself, in fresh processes: a scale that is off by a few percent in samplers and channels, or "
+    "by a third in optimizers and studies; another shape; draws that repeat, or that depend on each other between "
+    "numbers, rounds, threads or processes."
+)
 _NOT_SEEN = (
     "Not seen: a fault that needs another configuration, a longer run or a rarer event than these; a leak by time, "
     "memory, logs or files; noise that only its maker can predict. An audit can refute a claim, never prove it."

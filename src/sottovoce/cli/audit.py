@@ -23,12 +23,7 @@ REFUTED, INTERRUPTED = 1, 130
 def audit_command(
     epsilon: Annotated[float, typer.Option(help="Privacy budget to claim and to attack.")] = 1.0,
     delta: Annotated[float, typer.Option(help="0 is pure differential privacy, and zCDP besides.")] = 0.0,
-    exploration: Annotated[
-        str | None, typer.Option(help="posterior, designs, frames or sphere; by default all.")
-    ] = None,
-    mechanism: Annotated[
-        str | None, typer.Option(help="probe-sums, tree, fresh or local; by default all that fit.")
-    ] = None,
+    only: Annotated[str, typer.Option(help="What has this in its name, such as tree, study or local.")] = "",
     runs: Annotated[
         str, typer.Option(help="Runs of each optimizer, such as 20000 or 20k; mechanisms alone get ten times as many.")
     ] = "3k",
@@ -50,14 +45,13 @@ def audit_command(
         found = audit_all(
             epsilon,
             delta,
-            exploration=exploration,
-            mechanism=mechanism,
+            only=only,
             runs=parsing.count("runs", runs),
             workers=min(8, os.cpu_count() or 1) if workers is None else workers,
             confidence=confidence,
             noise_seed=simulated_noise,
             progress=lambda share, words: bar.update(task, completed=share, description=words),
-            more=_services(epsilon) if not delta and (exploration, mechanism) == (None, None) else [],
+            more=[] if delta else _services(epsilon),
         )
         if found.complete:
             bar.update(task, completed=1.0, description="done")

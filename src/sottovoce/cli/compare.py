@@ -81,8 +81,8 @@ def default_folder(problems: Sequence[str]) -> Path:
 
     Examples
     --------
-    >>> default_folder(["slate", "ranking:set=birkhoff,items=6"]).as_posix()
-    'results/compare-slate-ranking-set-birkhoff-items-6'
+    >>> default_folder(["slate", "ranking:types=2,items=6"]).as_posix()
+    'results/compare-slate-ranking-types-2-items-6'
     """
     safe = "-".join(re.sub(r"[^a-z0-9.]+", "-", one.lower()).strip("-.") for one in problems)
     return Path("results") / f"compare-{safe[:LONGEST].rstrip('-.')}"

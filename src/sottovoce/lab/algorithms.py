@@ -1,7 +1,7 @@
 """What can be compared: this library in several settings, and every algorithm of the literature that it holds."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -185,15 +185,7 @@ _HERE = (
 )
 
 
-def _by_name(algorithms: Iterable[Algorithm]) -> dict[str, Algorithm]:
-    found: dict[str, Algorithm] = {}
-    for one in algorithms:
-        if found.setdefault(one.name, one) is not one:
-            raise ValueError(f"two algorithms are named {one.name}: choose another name for the baseline")
-    return found
-
-
-ALGORITHMS: dict[str, Algorithm] = _by_name((*_HERE, *map(_baseline, BASELINES.values())))
+ALGORITHMS = {one.name: one for one in (*_HERE, *map(_baseline, BASELINES.values()))}
 """By the name that the command line knows them by."""
 
 

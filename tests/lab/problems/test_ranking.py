@@ -12,51 +12,38 @@ from sampling import every
 from sottovoce.lab.problems import Ranking
 from sottovoce.lab.problems.ranking import PEOPLE, Readers, discounts
 
-BOTH = every("set_name", ["permutahedron", "birkhoff"])
-
 
 def as_point(problem, order):
     """The point of an order, `order[place]` being an item."""
-    if problem.matrices:
-        table = np.zeros((problem.items, problem.items))
-        table[list(order), range(problem.items)] = 1.0
-        return table.ravel()
-    x = np.empty(problem.items)
-    x[list(order)] = [1 / math.log2(2 + place) for place in range(problem.items)]
+    x = np.empty(len(order))
+    x[list(order)] = [1 / math.log2(2 + place) for place in range(len(order))]
     return x
 
 
-def loss_by_hand(worth, powers, order):
-    """1 - DCG/ideal DCG, in plain Python; `powers` is how impatient the reader is."""
+def loss_by_hand(worth, order):
+    """1 - DCG/ideal DCG, in plain Python."""
 
     def gain(listed):
-        return sum(worth[item] / math.log2(2 + place) ** powers for place, item in enumerate(listed))
+        return sum(worth[item] / math.log2(2 + place) for place, item in enumerate(listed))
 
     return 1 - gain(order) / gain(sorted(range(len(worth)), key=lambda item: -worth[item]))
 
 
-def powers_of(environment):
-    """How impatient each person is, from what attention they pay to the second place."""
-    return np.log(environment.attention[:, 1]) / math.log(1 / math.log2(3))
-
-
-@BOTH
-def test_the_loss_is_one_minus_normalised_discounted_cumulative_gain(set_name):
-    problem = Ranking(items=5, set=set_name, seed=3)
+def test_the_loss_is_one_minus_normalised_discounted_cumulative_gain():
+    problem = Ranking(items=5, seed=3)
     environment = problem.environment
-    powers, rng = powers_of(environment), np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for event in range(60):
         person = int(environment.kinds(event, 1)[0])
         order = rng.permutation(5).tolist()
-        expected = loss_by_hand(environment.worth[person], powers[person], order)
+        expected = loss_by_hand(environment.worth[person], order)
         assert losses_of(environment, event, 1)(as_point(problem, order))[0] == pytest.approx(expected, abs=1e-12)
 
 
-@BOTH
 @every("horizon", [1, 40, 9000])
-def test_the_best_order_is_the_best_of_all_orders(set_name, horizon):
+def test_the_best_order_is_the_best_of_all_orders(horizon):
     for seed in range(3):
-        problem = Ranking(items=4, set=set_name, types=3, seed=seed)
+        problem = Ranking(items=4, types=3, seed=seed)
         best = problem.environment.comparator(horizon)
         events = losses_of(problem.environment, 0, horizon)
         losses = [events(as_point(problem, order)).mean() for order in itertools.permutations(range(4))]
@@ -64,29 +51,21 @@ def test_the_best_order_is_the_best_of_all_orders(set_name, horizon):
         assert best.certificate == pytest.approx(0.0, abs=1e-12)
 
 
-@BOTH
-def test_the_range_holds_for_any_reader_and_is_nearly_reached(set_name):
+def test_the_range_holds_for_any_reader_and_is_nearly_reached():
     """Not only for those of the simulation: the range is public, so it must not depend on who comes."""
-    problem = Ranking(items=4, set=set_name)
+    problem = Ranking(items=4)
     low, high = problem.environment.loss_range
     rng, worst = np.random.default_rng(2), 0.0
-    most = powers_of(problem.environment).max()
     for _ in range(400):
         worth = rng.pareto(0.3, size=4)
         ranked = np.argsort(worth).tolist()  # the worst order
-        worst = max(worst, loss_by_hand(worth, most, ranked))
+        worst = max(worst, loss_by_hand(worth, ranked))
     assert low == 0.0
     assert 0.99 * high < worst <= high + 1e-12
     for order in itertools.permutations(range(4)):
         losses = problem.environment.library.losses(as_point(problem, order), np.arange(PEOPLE))
         assert losses.min() >= -1e-12
         assert losses.max() <= high
-
-
-def test_types_differ_in_patience_on_matrices_and_not_on_the_permutahedron():
-    patience = powers_of(Ranking(items=4, set="birkhoff", types=3).environment)
-    np.testing.assert_allclose(np.unique(patience.round(9)), [0.5, 1.0, 2.0])
-    np.testing.assert_allclose(powers_of(Ranking(items=4, types=3).environment), 1.0)
 
 
 def test_types_come_in_falling_numbers():
@@ -118,9 +97,8 @@ def test_tastes_of_types_differ_and_agree_in_part():
     assert correlation.mean() > 0.3
 
 
-@BOTH
-def test_every_action_is_an_order(set_name):
-    problem = Ranking(items=4, set=set_name)
+def test_every_action_is_an_order():
+    problem = Ranking(items=4)
     optimizer = problem.optimizer(horizon=1000, privacy=sv.PureDP(1.0), seed=1, noise=sv.SimulatedNoise(1))
     orders = {as_point(problem, order).round(9).tobytes() for order in itertools.permutations(range(4))}
     for _ in range(4):
@@ -141,7 +119,6 @@ def test_items_are_named_by_what_they_are_worth():
     "make, words",
     [
         (lambda: Ranking(items=1), "items"),
-        (lambda: Ranking(set="simplex"), "set must be one of"),
         (lambda: Ranking(types=0), "types"),
         (lambda: Readers(sv.domains.Permutahedron(4)), "orders"),
         (lambda: discounts(0), "places"),

@@ -1,7 +1,7 @@
 """Choose an attack on runs that will not judge it: or the judgement would be worthless."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +9,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.auditing.attacks._distinguishers import Distinguisher, learn
-from sottovoce.auditing.attacks.betting import Guesses
-from sottovoce.auditing.attacks.claims import Claim
+from sottovoce.auditing.attacks.betting import Claim, Guesses
 from sottovoce.auditing.attacks.observations import Observations, views
 
 _THRESHOLDS = 100
@@ -117,54 +116,33 @@ def _single(claim: Claim, seen_as: Mapping[str, Floats], world: Any) -> Attack:
 
 
 def _thresholds(claim: Claim, candidate: Distinguisher, low: Floats, high: Floats) -> Attack:
-    """The best thresholds: one for each world, or for one of them alone."""
+    """Return the best thresholds: one for each world, or for one of them alone; all pairs of a hundred are compared."""
     both = np.sort(np.concatenate([low, high]))
     marks = np.unique(both[np.linspace(0, len(both) - 1, _THRESHOLDS + 1).astype(int)])
     middles = (marks[1:] + marks[:-1]) / 2 if len(marks) > 1 else marks
-    runs = (len(low) + len(high)) / 2
-    below: list[Floats] = [
-        np.asarray(np.searchsorted(np.sort(scores), middles, "right") * (runs / len(scores)), dtype=np.float64)
-        for scores in (low, high)
-    ]
-    sides: _Sides = (
-        (below[0], below[1]),
-        (runs - below[1], runs - below[0]),
-    )  # right and wrong guesses, as if coins were even
-    cautious = _best(sides, lambda *counts: _shown(claim, *counts), runs)
-    right, wrong, trials = _counts(sides, cautious, runs)
-    under, over = cautious
+    runs, count = (len(low) + len(high)) / 2, len(middles)
+    # How many runs of each world lie below a threshold, as if coins were even.
+    lower, higher = (
+        np.searchsorted(np.sort(scores), middles, "right") * (runs / len(scores)) for scores in (low, high)
+    )
+    below, above = np.stack([lower, higher]), np.stack([runs - higher, runs - lower])  # right and wrong guesses
+    below, above = (np.column_stack([one, np.zeros(2)]) for one in (below, above))  # last of all: no guess
+    first, second = np.triu_indices(count)
+    every, none = np.arange(count), np.full(count, -1)
+    under, over = np.concatenate([every, none, first]), np.concatenate([none, every, second])
+    right, wrong = below[:, under] + above[:, over]
+    trials = runs * np.add(under >= 0, over >= 0, dtype=np.float64)
+    shown = _shown(claim, right, wrong, trials)
+    chosen = cautious = int(np.argmax(shown))
     if claim.mu is None:
         # Pure privacy is at its worst where an output says most, seldom as that may be: there the bets are made, if
         # anything speaks against the claim. Gaussian noise is as bad at every threshold.
-        bold = _best(sides, lambda *counts: _against(claim, *counts), runs)
-        if _against(claim, *_counts(sides, bold, runs)) > _WORTH_A_BET:
-            under, over = bold
-    thresholds = -np.inf if under is None else float(middles[under]), np.inf if over is None else float(middles[over])
-    return Attack(candidate, *thresholds, right, wrong, trials, float(_shown(claim, right, wrong, trials)))
-
-
-_Sides = tuple[tuple[Floats, Floats], tuple[Floats, Floats]]
-_Places = tuple[int | None, int | None]  # among the thresholds: below the first, above the second a guess is made
-
-
-def _best(sides: _Sides, value: Callable[..., Any], runs: float) -> _Places:
-    """Return where both thresholds, or one of them, are worth most."""
-    worth = [value(*counts, runs) for counts in sides]
-    i, j = (int(np.argmax(one)) for one in worth)
-    possible: list[_Places] = [
-        (i, None),
-        (None, j),
-        (int(np.argmax(worth[0][: j + 1])), j),
-        (i, i + int(np.argmax(worth[1][i:]))),
-    ]
-    return max(possible, key=lambda places: float(value(*_counts(sides, places, runs))))
-
-
-def _counts(sides: _Sides, places: _Places, runs: float) -> tuple[float, float, float]:
-    """Right guesses, wrong ones, and runs, counted twice if both worlds are guessed."""
-    used = [(counts, place) for counts, place in zip(sides, places, strict=True) if place is not None]
-    right, wrong = (float(sum(counts[which][place] for counts, place in used)) for which in (0, 1))
-    return right, wrong, runs * len(used)
+        against = _against(claim, right, wrong, trials)
+        chosen = int(np.argmax(against)) if against.max() > _WORTH_A_BET else cautious
+    ends = [float(middles[one[chosen]]) if one[chosen] >= 0 else None for one in (under, over)]
+    thresholds = -np.inf if ends[0] is None else ends[0], np.inf if ends[1] is None else ends[1]
+    found = float(right[cautious]), float(wrong[cautious]), float(trials[cautious]), float(shown[cautious])
+    return Attack(candidate, *thresholds, *found)
 
 
 def _shown(claim: Claim, right: Any, wrong: Any, trials: Any) -> Any:

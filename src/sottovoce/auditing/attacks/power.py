@@ -21,8 +21,7 @@ import numpy as np
 from scipy.special import gammaln, ndtr
 
 from sottovoce._arrays import Floats
-from sottovoce.auditing.attacks.betting import Guesses, log_wealths, outcomes, refuted
-from sottovoce.auditing.attacks.claims import Claim
+from sottovoce.auditing.attacks.betting import Claim, Guesses, log_wealths, outcomes, refuted
 from sottovoce.privacy import LocalDP, gaussian
 
 PROMISING = math.log(4.0)  # the logarithm of the wealth from which an audit goes on
@@ -66,7 +65,7 @@ def smallest_seen(claim: Claim, schedule: Schedule, error: float) -> float:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> from sottovoce.auditing.attacks.claims import claim_of
+    >>> from sottovoce.auditing.attacks.betting import claim_of
     >>> claim = claim_of(sv.PureDP(1.0))
     >>> [round(smallest_seen(claim, Schedule(runs, 4 * runs), 1e-3), 1) for runs in (250, 2500, 25_000)]
     [1.7, 1.2, 1.1]

@@ -1,6 +1,5 @@
-"""What is audited alone, by the thousand: mechanisms, whose coordinates each serve as a run, or an owner's channel."""
+"""Mechanisms by themselves, audited by the thousand: each of their coordinates serves as a run."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,67 +8,12 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._checks import choice, whole
 from sottovoce.auditing.attacks.observations import Observations
-from sottovoce.auditing.playing.worlds import FAR
-from sottovoce.privacy import MECHANISMS, Guarantee, LocalDP, Noise, NoiseSource, Sensitivity, local
+from sottovoce.privacy import MECHANISMS, Guarantee, Noise, NoiseSource, Sensitivity
 from sottovoce.privacy.noise import Sampler
 
 
-class Alone(ABC):
-    """What is run by itself: an experiment of one person a run."""
-
-    privacy: Guarantee
-    name: Any
-    chunk: ClassVar[int] = 2500  # runs that are made at a time
-
-    @property
-    @abstractmethod
-    def noise(self) -> Noise:
-        """The noise of one number."""
-
-    @property
-    @abstractmethod
-    def people(self) -> tuple[tuple[int, ...], ...]:
-        """The rounds that a person may be in."""
-
-    @abstractmethod
-    def released(self, person: tuple[int, ...] | None, runs: int, source: NoiseSource) -> Floats:
-        """Return what runs of one world release, (runs, rounds, 1).
-
-        Parameters
-        ----------
-        person
-            The rounds that the person is in, from 0; None for the world in which nobody differs.
-        runs
-            How many.
-        source
-            Of the noise.
-        """
-
-    @property
-    def crowds(self) -> list[list[str]]:
-        """One person each: in which rounds."""
-        return [[f"round{'s' * (len(one) > 1)} {', '.join(str(t + 1) for t in one)}"] for one in self.people]
-
-    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
-        """Run both worlds, as coins choose; the first comes first, which shows nothing to who looks at one at a time.
-
-        Parameters
-        ----------
-        crowd
-            Whose, of `crowds`.
-        runs, source
-            As for `released`.
-        coins
-            Of the worlds.
-        """
-        high = int(coins.binomial(runs, 0.5))
-        parts = [(None, runs - high), (self.people[crowd], high)]
-        released = np.concatenate([self.released(person, count, source) for person, count in parts if count])
-        return Observations(released, worlds=np.arange(runs)[:, None] >= runs - high)
-
-
 @dataclass(frozen=True)
-class MechanismAlone(Alone):
+class MechanismAlone:
     """A mechanism on worst-case integers: zeros, except that one person moves one round by all that a person may.
 
     Parameters
@@ -94,6 +38,7 @@ class MechanismAlone(Alone):
     privacy: Guarantee
     rounds: int = 7
     steps: int = 2**20
+    chunk: ClassVar[int] = 2500  # runs that are made at a time
 
     def __post_init__(self) -> None:
         choice("name", self.name, tuple(one.name for one in MECHANISMS.values() if one.noised))
@@ -142,40 +87,24 @@ class MechanismAlone(Alone):
             released.append(np.asarray(step(np.full(runs, moved, dtype=np.int64)), dtype=np.float64))
         return np.stack(released, axis=1)[:, :, None]
 
-
-@dataclass(frozen=True)
-class OwnersChannel(Alone):
-    """The reports that an owner sends of a loss far below its range, or far above.
-
-    Parameters
-    ----------
-    privacy
-        The guarantee; with K contributions an owner sends K reports.
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> OwnersChannel(sv.LocalDP(1.0, contributions=2)).released(None, 5, sv.SecureNoise()).shape
-    (5, 2, 1)
-    """
-
-    privacy: LocalDP
-    name = "one-bit channel"
-
     @property
-    def noise(self) -> Noise:
-        """Noise of the kind that pure privacy asks for; the channel has its own."""
-        return Noise("laplace", 1.0)
+    def crowds(self) -> list[list[str]]:
+        """One person each: in which rounds."""
+        return [[f"round{'s' * (len(one) > 1)} {', '.join(str(t + 1) for t in one)}"] for one in self.people]
 
-    @property
-    def people(self) -> tuple[tuple[int, ...], ...]:
-        """There is one owner, and all reports are its own."""
-        return (tuple(range(self.privacy.contributions)),)
+    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
+        """Run both worlds, as coins choose; the first comes first, which shows nothing to who looks at one at a time.
 
-    def released(self, person: tuple[int, ...] | None, runs: int, source: NoiseSource) -> Floats:
-        """Return reports of `runs` in which the `person` differs. Owners have randomness of their own, no `source`."""
-        channel = local.OneBitChannel((0.0, 1.0), self.privacy.per_report)
-        loss = -FAR if person is None else FAR
-        count = self.privacy.contributions
-        reports = [[local.privatise(loss, channel) for _ in range(count)] for _ in range(runs)]
-        return np.array(reports, dtype=np.float64)[:, :, None]
+        Parameters
+        ----------
+        crowd
+            Whose, of `crowds`.
+        runs, source
+            As for `released`.
+        coins
+            Of the worlds.
+        """
+        high = int(coins.binomial(runs, 0.5))
+        parts = [(None, runs - high), (self.people[crowd], high)]
+        released = np.concatenate([self.released(person, count, source) for person, count in parts if count])
+        return Observations(released, worlds=np.arange(runs)[:, None] >= runs - high)

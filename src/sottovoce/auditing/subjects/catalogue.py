@@ -8,133 +8,92 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sottovoce.auditing.subjects.alone import MechanismAlone, OwnersChannel
+from sottovoce.auditing.subjects.alone import MechanismAlone
 from sottovoce.auditing.subjects.configurations import Configuration
+from sottovoce.auditing.subjects.evaluated import EvaluationConfiguration
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex
-from sottovoce.plans import EXPLORATIONS, exploration_named
-from sottovoce.privacy import (
-    ITEM_SUMS,
-    MECHANISMS,
-    PROBE_SUMS,
-    ZCDP,
-    ApproxDP,
-    Guarantee,
-    LocalDP,
-    Mechanism,
-    PureDP,
-    mechanism_named,
-)
+from sottovoce.plans import EXPLORATIONS
+from sottovoce.privacy import ITEM_SUMS, MECHANISMS, PROBE_SUMS, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP
 
 _SEGMENTS = ("phone", "desktop")
 
 
-def shipped(
-    epsilon: float = 1.0, delta: float = 0.0, *, exploration: str | None = None, mechanism: str | None = None
-) -> list[Configuration]:
-    """Return small configurations of all that ships, or of one exploration or mechanism.
+def shipped(epsilon: float = 1.0, delta: float = 0.0) -> list[Configuration]:
+    """Return small configurations of all that ships.
 
     Parameters
     ----------
     epsilon, delta
         The guarantee. With a delta of 0, pure privacy, and besides zCDP with rho = epsilon^2/2, which it implies.
-    exploration
-        "posterior", "frames", "designs" or "sphere".
-    mechanism
-        "probe-sums", "local", or one that releases running sums.
 
     Examples
     --------
-    >>> [one.label for one in shipped(exploration="designs", mechanism="probe-sums")][:2]
+    >>> [one.label for one in shipped() if one.plan.exploration == "designs"][:2]
     ['designs, probe-sums', 'integral designs, probe-sums']
     """
-    _check_names(exploration, mechanism)
-    found = list(_all(epsilon, delta))
-    if exploration is not None:
-        found = [one for one in found if one.plan.exploration == exploration]
-    if mechanism is not None:
-        found = [one for one in found if one.plan.mechanism == mechanism]
-    if not found:
-        wanted = " and ".join(filter(None, (exploration, mechanism)))
-        raise ValueError(
-            f"no configuration has {wanted} at epsilon={epsilon:g}, delta={delta:g}; leave one of them out"
-        )
+    central, twice = _central(epsilon, delta), _central(epsilon, delta, 2)
+    every = [one for count in (1, 2) for one in _guarantees(epsilon, delta, count)]
+    found = [make(privacy) for make in (_believing, _segmented, _by_item, _frame) for privacy in every]
+    found += [*_posterior(central, twice), *_items(central, twice), *_frames(central), *_designs(central, twice)]
+    found += _with_other_mechanisms(_guarantees(epsilon, delta))
+    found += [_sphere(twice, "tree"), *_other_explorations(central)]
+    if not delta:  # owners keep pure privacy
+        for count in (1, 2):
+            owners, choices = LocalDP(epsilon, count), {"exploration": "frames", "batch_size": 4}
+            label = label_of("frames, local", owners)
+            found.append(Configuration(Box(0.0, 1.0, 1), owners, horizon=8, choices=choices, label=label))
+        found += [_believing(LocalDP(epsilon)), _segmented(LocalDP(epsilon))]
     return found
 
 
-def mechanisms_alone(
-    epsilon: float = 1.0, delta: float = 0.0, mechanism: str | None = None
-) -> list[MechanismAlone | OwnersChannel]:
+def mechanisms_alone(epsilon: float = 1.0, delta: float = 0.0) -> list[MechanismAlone]:
     """Return every mechanism by itself, where runs are cheap enough to see a wrong scale.
 
     Parameters
     ----------
-    epsilon
-        Of the guarantee.
-    delta
-        Of the guarantee; 0 for a pure one.
-    mechanism
-        The name of one; None for all.
+    epsilon, delta
+        Of the guarantee; a delta of 0 for a pure one.
 
     Examples
     --------
-    >>> [one.name for one in mechanisms_alone(mechanism="local")]
-    ['one-bit channel']
+    >>> [one.privacy.contributions for one in mechanisms_alone() if one.name == "tree"]
+    [1, 1, 3, 3]
     """
-    _check_names(None, mechanism)
-    found: list[MechanismAlone | OwnersChannel] = []
-    for one in MECHANISMS.values():
-        for contributions in (1, 3):
-            served = (privacy for privacy in _guarantees(epsilon, delta, contributions) if one.serves(privacy))
-            found += [MechanismAlone(one.name, privacy) for privacy in served if one.noised]
-    if not delta:
-        found.append(OwnersChannel(LocalDP(epsilon)))
-    kinds = {"local": OwnersChannel}
     return [
-        one for one in found if mechanism is None or one.name == mechanism or isinstance(one, kinds.get(mechanism, ()))
+        MechanismAlone(one.name, privacy)
+        for one in MECHANISMS.values()
+        for contributions in (1, 3)
+        for privacy in _guarantees(epsilon, delta, contributions)
+        if one.noised and one.serves(privacy)
     ]
 
 
-def _check_names(exploration: str | None, mechanism: str | None) -> None:
-    if exploration is not None:
-        exploration_named(exploration)
-    if mechanism is not None:
-        mechanism_named(mechanism)
+def evaluations_shipped(epsilon: float = 1.0, delta: float = 0.0) -> list[EvaluationConfiguration]:
+    """Return small configurations of evaluations, in all ways in which they can be had.
 
+    Parameters
+    ----------
+    epsilon, delta
+        As for `shipped`.
 
-def _all(epsilon: float, delta: float) -> Iterator[Configuration]:
-    central, twice = _central(epsilon, delta), _central(epsilon, delta, 2)
-    yield from _posterior(epsilon, delta)
-    yield from _items(epsilon, delta)
-    yield from _frames(epsilon, delta)
-    yield from _designs(central, twice)
-    for privacy in _guarantees(epsilon, delta):
-        for one in MECHANISMS.values():
-            if one.noised and one.serves(privacy) and one not in (PROBE_SUMS, ITEM_SUMS):  # all of the above
-                yield _with_mechanism(one, privacy)
-    yield from _other_explorations(central)
-    yield _sphere(twice, "tree")
-    yield replace(_believing(central, "study of posterior, probe-sums"), stored=True)
-    yield replace(_frame(central, "study of frames, probe-sums"), stored=True)
-    counted = replace(_believing(twice, "posterior, people counted, probe-sums"), people=2)
-    yield counted
-    yield replace(counted, stored=True, label="study of posterior, people counted, probe-sums")
-    segmented = replace(_believing(central, "study of posterior, segments, probe-sums"), segments=_SEGMENTS, horizon=6)
-    yield replace(segmented, stored=True)
-    if not delta:  # owners keep pure privacy
-        yield _local(LocalDP(epsilon))
-        owners = _believing(LocalDP(epsilon), "posterior, local")
-        yield owners
-        yield replace(owners, label="posterior, segments, local", segments=_SEGMENTS)
-        yield _local(LocalDP(epsilon, contributions=2))
-
-
-def _central(epsilon: float, delta: float, contributions: int = 1) -> Guarantee:
-    return ApproxDP(epsilon, delta, contributions) if delta else PureDP(epsilon, contributions)
-
-
-def _guarantees(epsilon: float, delta: float, contributions: int = 1) -> list[Guarantee]:
-    central = _central(epsilon, delta, contributions)
-    return [central] if delta else [central, ZCDP(epsilon**2 / 2, contributions)]
+    Examples
+    --------
+    >>> [one.label for one in evaluations_shipped()][-2:]
+    ['evaluations, local', 'evaluations, local, 4 events a person']
+    """
+    central, found = _central(epsilon, delta), []
+    for count in (1, 2):
+        once = _central(epsilon, delta, count)
+        found += [_evaluated(privacy) for privacy in _guarantees(epsilon, delta, count)]
+        found.append(_evaluated(once, "evaluations, two at once", together=2, batches=2))
+        found.append(_evaluated(once, "evaluations with squares", variance=True))
+        found.append(_evaluated(once, "stored evaluations", batches=2, stored=True))
+        found.append(_evaluated(once, "stored evaluations with squares", batches=2, variance=True, stored=True))
+    counted = replace(_evaluated(_central(epsilon, delta, 2), "evaluations, people counted"), people=2)
+    hasty = _evaluated(central, "evaluations, patience of 1", patience=1)
+    large = _evaluated(central, "evaluations of 5,000 events", events=5000, batches=1, schedules=("block",))
+    owners = [_evaluated(LocalDP(epsilon, count), events=4, batches=2) for count in (1, 4)]
+    return [*found, counted, hasty, large, *([] if delta else owners)]
 
 
 def label_of(what: str, privacy: Guarantee) -> str:
@@ -149,131 +108,123 @@ def label_of(what: str, privacy: Guarantee) -> str:
     return f"{what}{', zCDP' if isinstance(privacy, ZCDP) else ''}{several}"
 
 
-def _posterior(epsilon: float, delta: float) -> Iterator[Configuration]:
-    """Yield what people get who choose nothing: rounds whose decisions were drawn from what was released before."""
-    for contributions in (1, 2):
-        for privacy in _guarantees(epsilon, delta, contributions):
-            label = label_of("posterior, probe-sums", privacy)
-            yield _believing(privacy, label)
-    central, choices = _central(epsilon, delta), {"exploration": "posterior", "probes": 2, "least_events": 2}
-    convex = Configuration(Ball(2), central, 12, choices, loss_range=(0.0, 2.0), label="convex posterior, probe-sums")
-    yield convex
-    six = {**choices, "probes": 6, "least_events": 1}  # enough numbers to notice a change
-    yield replace(_believing(central, "posterior with six probes, probe-sums"), choices=six, horizon=18)
-    hasty = replace(_believing(central, "posterior, patience of 1, probe-sums"), patience=1)
-    yield hasty
-    long = {**choices, "least_events": 32}  # so that a few rounds reach the second epoch
-    epochs = replace(hasty, label="posterior, epochs, probe-sums", patience=None, horizon=None, choices=long)
-    yield epochs
-    yield from _segmented(epsilon, delta)
+def _central(epsilon: float, delta: float, contributions: int = 1) -> Guarantee:
+    return ApproxDP(epsilon, delta, contributions) if delta else PureDP(epsilon, contributions)
 
 
-def _items(epsilon: float, delta: float) -> Iterator[Configuration]:
-    """Yield feedback by item, with and without a limit to what a person counts for; neighbours click disjoint items."""
-    for contributions in (1, 2):
-        for privacy in _guarantees(epsilon, delta, contributions):
-            yield _by_item(privacy, 1.0, label_of("items, most, item-sums", privacy))
-    every = _by_item(_central(epsilon, delta), None, "items, item-sums")
-    yield every
-    apart = replace(every, label="items, segments, item-sums", segments=_SEGMENTS)
-    yield replace(apart, horizon=2 * (every.horizon or 0))
-    for small in (every, _by_item(_central(epsilon, delta), 1.0, "items, most, item-sums")):
-        yield replace(small, stored=True, label=f"study of {small.label}", schedules=("block", "shuffled"))
-    changes = ((30, Hypersimplex(list("bcdefg"), 5)),)  # from the second round on, to more items, and others
-    yield replace(every, horizon=200, changes=changes, label="items, a set that changes, item-sums")
-    yield replace(
-        _by_item(_central(epsilon, delta, 2), 1.0, "study of items, people counted, a set that changes, item-sums"),
-        horizon=200,
-        changes=changes,
-        stored=True,
-        people=2,
-        schedules=("block", "pieces"),
+def _guarantees(epsilon: float, delta: float, contributions: int = 1) -> list[Guarantee]:
+    central = _central(epsilon, delta, contributions)
+    return [central] if delta else [central, ZCDP(epsilon**2 / 2, contributions)]
+
+
+def _mechanism_of(privacy: Guarantee) -> str:
+    return "local" if isinstance(privacy, LocalDP) else "probe-sums"
+
+
+def _believing(privacy: Guarantee, what: str = "posterior", **more: Any) -> Configuration:
+    """Return what people get who choose nothing: rounds whose decisions were drawn from what was released before."""
+    each = 2 * privacy.contributions  # events of a decision: enough for all of a person's
+    given: dict[str, Any] = {
+        "horizon": 6 * each,
+        "choices": {"exploration": "posterior", "probes": 2, "least_events": each},
+        "losses": "linear",
+        "integral": True,
+        "label": label_of(f"{what}, {_mechanism_of(privacy)}", privacy),
+    }
+    return Configuration(Hypersimplex(4, 2), privacy, **{**given, **more})
+
+
+def _segmented(privacy: Guarantee, what: str = "posterior, segments", **more: Any) -> Configuration:
+    """Return segments, a stream of rounds each; a person with two events is in two segments, or in one."""
+    return _believing(privacy, what, **{"segments": _SEGMENTS, **more})
+
+
+def _posterior(central: Guarantee, twice: Guarantee) -> Iterator[Configuration]:
+    choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
+    yield Configuration(
+        Ball(2), central, horizon=12, choices=choices, loss_range=(0.0, 2.0), label="convex posterior, probe-sums"
     )
+    six = {**choices, "probes": 6, "least_events": 1}  # enough numbers to notice a change
+    yield _believing(central, "posterior with six probes", choices=six, horizon=18)
+    yield _believing(central, "posterior, patience of 1", patience=1)
+    long = {**choices, "least_events": 32}  # so that a few rounds reach the second epoch
+    yield _believing(central, "posterior, epochs", horizon=None, choices=long)
+    yield _believing(central, "study of posterior", stored=True)
+    yield _believing(twice, "posterior, people counted", people=2)
+    yield _believing(twice, "study of posterior, people counted", people=2, stored=True)
+    factors = {"device": ["phone", "desktop"], "country": ["it", "de"]}
+    yield _segmented(central, "posterior, segments of factors", segments=factors, horizon=24)
+    yield _segmented(central, "posterior, segments, patience of 1", patience=1)
+    shops = [f"shop {one}" for one in range(12)]
+    yield _segmented(central, "posterior, 12 segments", segments=shops)
+    yield _segmented(central, "study of posterior, segments", horizon=6, stored=True)
 
 
-def _by_item(privacy: Guarantee, most: float | None, label: str) -> Configuration:
-    loss_range = (0.0, 1.0) if most is None else (-1.0, 0.0)
+def _by_item(
+    privacy: Guarantee, what: str = "items, most", most: float | None = 1.0, horizon: int = 130, **more: Any
+) -> Configuration:
+    """Return feedback by item; neighbours click disjoint items."""
     return Configuration(
         Hypersimplex(list("abcde"), 3),  # an odd number: neighbours who click disjoint items click not as many
         privacy,
-        130,  # a first round has 64 events at least
+        horizon,  # a first round has 64 events at least
         {"probes": 2},
-        loss_range=loss_range,
+        loss_range=(0.0, 1.0) if most is None else (-1.0, 0.0),
         integral=True,
-        label=label,
+        label=label_of(f"{what}, item-sums", privacy),
         feedback="items",
         most=most,
+        **more,
     )
 
 
-def _segmented(epsilon: float, delta: float) -> Iterator[Configuration]:
-    """Yield segments, a lane of rounds each; a person with two events is in two segments, or in one."""
-    factors = {"device": ["phone", "desktop"], "country": ["it", "de"]}
-    for contributions in (1, 2):
-        for privacy in _guarantees(epsilon, delta, contributions):
-            label = label_of("posterior, segments, probe-sums", privacy)
-            yield replace(_believing(privacy, label), segments=_SEGMENTS)
-    central = _believing(_central(epsilon, delta), "posterior, segments of factors, probe-sums")
-    yield replace(central, segments=factors, horizon=2 * (central.horizon or 0))
-    hasty = replace(central, label="posterior, segments, patience of 1, probe-sums", patience=1)
-    yield replace(hasty, segments=_SEGMENTS)
-    many = replace(central, label="posterior, 12 segments, probe-sums", segments=[f"shop {one}" for one in range(12)])
-    yield replace(many, horizon=12)
+def _items(central: Guarantee, twice: Guarantee) -> Iterator[Configuration]:
+    stored: dict[str, Any] = {"stored": True, "schedules": ("block", "shuffled")}
+    changes = ((30, Hypersimplex(list("bcdefg"), 5)),)  # from the second round on, to more items, and others
+    changing: dict[str, Any] = {"horizon": 200, "changes": changes}
+    yield _by_item(central, "items", None)
+    yield _by_item(central, "items, segments", None, 260, segments=_SEGMENTS)
+    yield _by_item(central, "study of items", None, **stored)
+    yield _by_item(central, "study of items, most", **stored)
+    yield _by_item(central, "items, a set that changes", None, **changing)
+    counted: dict[str, Any] = {"stored": True, "people": 2, "schedules": ("block", "pieces")}
+    yield _by_item(twice, "study of items, people counted, a set that changes", **changing, **counted)
 
 
-def _believing(privacy: Guarantee, label: str | None) -> Configuration:
-    each = 2 * privacy.contributions  # events of a decision: enough for all of a person's
-    choices = {"exploration": "posterior", "probes": 2, "least_events": each}
-    items = Hypersimplex(4, 2)
-    return Configuration(items, privacy, 6 * each, choices, losses="linear", integral=True, label=label)
-
-
-def _frames(epsilon: float, delta: float) -> Iterator[Configuration]:
-    for contributions in (1, 2):
-        for privacy in _guarantees(epsilon, delta, contributions):
-            yield _frame(privacy, label_of("frames, probe-sums", privacy))
-    choices = {"exploration": "frames", "batch_size": 32, "directions": 2}
-    epochs = Configuration(Simplex(3), _central(epsilon, delta), None, choices, label="frames, epochs, probe-sums")
-    yield epochs
-    hasty = replace(_frame(_central(epsilon, delta), "frames, patience of 1, probe-sums"), patience=1)
-    yield hasty
-
-
-def _frame(privacy: Guarantee, label: str | None) -> Configuration:
+def _frame(privacy: Guarantee, what: str = "frames, probe-sums", **more: Any) -> Configuration:
     size = 4 * privacy.contributions
     choices = {"exploration": "frames", "batch_size": size, "directions": 2}
-    return Configuration(Simplex(3), privacy, 3 * size, choices, label=label)
+    given: dict[str, Any] = {"horizon": 3 * size, "choices": choices, "label": label_of(what, privacy)}
+    return Configuration(Simplex(3), privacy, **{**given, **more})
 
 
-def _designs(central: Guarantee, several: Guarantee) -> Iterator[Configuration]:
-    base = {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0}
+def _frames(central: Guarantee) -> Iterator[Configuration]:
+    long = {"exploration": "frames", "batch_size": 32, "directions": 2}
+    yield _frame(central, "frames, epochs, probe-sums", horizon=None, choices=long)
+    yield _frame(central, "frames, patience of 1, probe-sums", patience=1)
+    yield _frame(central, "study of frames, probe-sums", stored=True)
+
+
+def _designs(central: Guarantee, twice: Guarantee) -> Iterator[Configuration]:
     for what, privacy, integral, more in (
         ("designs, probe-sums", central, False, {}),
         ("integral designs, probe-sums", central, True, {}),
         ("integral designs with reuse, probe-sums", central, True, {"reuse": True}),
-        ("designs, probe-sums", several, False, {}),
+        ("designs, probe-sums", twice, False, {}),
     ):
-        label, choices = label_of(what, privacy), {**base, **more}
-        made = Configuration(Simplex(3), privacy, 24, choices, losses="linear", integral=integral, label=label)
-        yield made
+        choices = {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0, **more}
+        label = label_of(what, privacy)
+        yield Configuration(Simplex(3), privacy, 24, choices, losses="linear", integral=integral, label=label)
 
 
-def _with_mechanism(mechanism: Mechanism, privacy: Guarantee) -> Configuration:
-    """Return a configuration with a mechanism, by what it takes."""
-    if "vectors" in mechanism.takes:
-        return _sphere(privacy, mechanism.name)
-    made = _frame(privacy, label_of(f"frames, {mechanism.name}", privacy))
-    return replace(made, choices={**made.choices, "mechanism": mechanism.name})
-
-
-def _other_explorations(central: Guarantee) -> Iterator[Configuration]:
-    """Yield a configuration of every way of exploring that has none of its own here, as its plan comes."""
-    for kind in EXPLORATIONS.values():
-        if kind.name not in ("posterior", "items", "frames", "designs", "sphere"):
-            made = Configuration(
-                Simplex(3), central, 24, {"exploration": kind.name}, losses=kind.losses[0], label=kind.name
-            )
-            yield made
+def _with_other_mechanisms(guarantees: list[Guarantee]) -> Iterator[Configuration]:
+    """Yield a configuration with every mechanism but those of all of the above, by what it takes."""
+    for privacy in guarantees:
+        for one in MECHANISMS.values():
+            if one.noised and one.serves(privacy) and one not in (PROBE_SUMS, ITEM_SUMS):
+                made = _frame(privacy, f"frames, {one.name}")
+                usual = replace(made, choices={**made.choices, "mechanism": one.name})
+                yield _sphere(privacy, one.name) if "vectors" in one.takes else usual
 
 
 def _sphere(privacy: Guarantee, mechanism: str) -> Configuration:
@@ -282,6 +233,14 @@ def _sphere(privacy: Guarantee, mechanism: str) -> Configuration:
     return Configuration(Box(0.0, 1.0, 2), privacy, 5 * size, choices, label=label_of(f"sphere, {mechanism}", privacy))
 
 
-def _local(privacy: LocalDP) -> Configuration:
-    choices = {"exploration": "frames", "batch_size": 4}
-    return Configuration(Box(0.0, 1.0, 1), privacy, 8, choices, label=label_of("frames, local", privacy))
+def _other_explorations(central: Guarantee) -> Iterator[Configuration]:
+    """Yield a configuration of every way of exploring that has none of its own here, as its plan comes."""
+    for kind in EXPLORATIONS.values():
+        if kind.name not in ("posterior", "items", "frames", "designs", "sphere"):
+            choices, losses = {"exploration": kind.name}, kind.losses[0]
+            yield Configuration(Simplex(3), central, 24, choices, losses=losses, label=kind.name)
+
+
+def _evaluated(privacy: Guarantee, what: str = "evaluations", **more: Any) -> EvaluationConfiguration:
+    label = label_of(f"{what}, {_mechanism_of(privacy)}", privacy)
+    return EvaluationConfiguration(privacy, **{"events": 4 * privacy.contributions, "label": label, **more})

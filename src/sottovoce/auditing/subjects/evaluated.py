@@ -1,9 +1,8 @@
 """Evaluations as something to audit: an optimizer that is not ours chooses what to try next by the means of before."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,24 +12,13 @@ from sottovoce.auditing.playing.transcripts import Harness, one_of, whose_turn
 from sottovoce.auditing.subjects.configurations import scratch_folder
 from sottovoce.evaluations import Evaluation, PrivateEvaluations
 from sottovoce.learning import Actions
-from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PureDP, local
+from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, local
 
 _FEW = 100  # events of an evaluation that is run by the thousand
 
 
-@dataclass(frozen=True)
-class EvaluationPlan:
-    """What releases the means: what an audit asks of a plan.
-
-    Attributes
-    ----------
-    what
-        In words.
-    mechanism
-        The name of what releases.
-    exploration, options
-        There are none: the choice of what to try is not ours.
-    """
+class EvaluationPlan(NamedTuple):
+    """What releases the means, in words and by its mechanism; the choice of what to try is not ours."""
 
     what: str
     mechanism: str
@@ -157,7 +145,8 @@ class Evaluated(Harness):
         """Assign so many people, or all that what is open has places for."""
         ids: list[Any] = []
         wanted: list[bool] = []
-        count = self._room() if size is None else size
+        room = sum(one.remaining for one in self._evaluations.open_evaluations)
+        count = size or room or self._configuration.events * self._configuration.together
         while len(ids) < count:
             if not any(one.remaining for one in self._evaluations.open_evaluations):
                 self._open()
@@ -177,10 +166,6 @@ class Evaluated(Harness):
         size = min(most, one.remaining)
         whom = whose_turn(self.people, len(self._met), size).get("person")
         return [(one.number, *taken) for taken in one.take(size, whom)]
-
-    def _room(self) -> int:
-        left = sum(one.remaining for one in self._evaluations.open_evaluations)
-        return left or self._configuration.events * self._configuration.together
 
     def _open(self) -> None:
         results = self._evaluations.results
@@ -231,68 +216,15 @@ class Evaluated(Harness):
 
     def close(self) -> None:
         """Read what was released: in the order of release, or of opening where several are open at once."""
-        self._read()
+        found = list(self._evaluations.results)
+        if self._configuration.together > 1:
+            found.sort(key=lambda one: one.number)
+        numbers = [[one.total] if one.squares is None else [one.total, one.squares] for one in found]
+        by_owners = self._evaluations.channel is not None
+        self.released = self._reports if by_owners else [np.array(one, dtype=np.float64) for one in numbers]
         self._evaluations.close()
         if self._configuration.stored:
             self._folder.cleanup()
 
     def _listen(self) -> None:
         """Nothing: results are read in the end."""
-
-    def _read(self) -> None:
-        found = self._evaluations.results
-        if self._configuration.together > 1:
-            found = tuple(sorted(found, key=lambda one: one.number))
-        numbers = [
-            np.array([one.total] if one.squares is None else [one.total, one.squares], dtype=np.float64)
-            for one in found
-        ]
-        self.released = numbers if self._evaluations.channel is None else self._reports
-
-
-def evaluations_shipped(
-    epsilon: float = 1.0, delta: float = 0.0, mechanism: str | None = None
-) -> list[EvaluationConfiguration]:
-    """Return small configurations of evaluations, in all ways in which they can be had.
-
-    Parameters
-    ----------
-    epsilon, delta
-        The guarantee. With a delta of 0, pure privacy, and besides zCDP with rho = epsilon^2/2, which it implies.
-    mechanism
-        "probe-sums" or "local", for those alone; what has another has none here.
-
-    Examples
-    --------
-    >>> [one.label for one in evaluations_shipped(mechanism="local")][:2]
-    ['evaluations, local', 'evaluations, local, 4 events a person']
-    """
-    return [one for one in _all(epsilon, delta) if mechanism in (None, one.plan.mechanism)]
-
-
-def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration]:
-    for count in (1, 2):
-        size, words = 4 * count, ", 2 events a person" * (count > 1)
-        central: Guarantee = ApproxDP(epsilon, delta, count) if delta else PureDP(epsilon, count)
-        yield EvaluationConfiguration(central, size, label=f"evaluations, probe-sums{words}")
-        if not delta:
-            yield EvaluationConfiguration(
-                ZCDP(epsilon**2 / 2, count), size, label=f"evaluations, probe-sums, zCDP{words}"
-            )
-        yield EvaluationConfiguration(central, size, 2, 2, label=f"evaluations, two at once, probe-sums{words}")
-        yield EvaluationConfiguration(
-            central, size, variance=True, label=f"evaluations with squares, probe-sums{words}"
-        )
-        yield EvaluationConfiguration(central, size, 1, 2, stored=True, label=f"stored evaluations, probe-sums{words}")
-        squares = f"stored evaluations with squares, probe-sums{words}"
-        yield EvaluationConfiguration(central, size, 1, 2, variance=True, stored=True, label=squares)
-    yield EvaluationConfiguration(central, 8, people=2, label="evaluations, people counted, probe-sums")
-    alone: Guarantee = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
-    yield EvaluationConfiguration(alone, patience=1, label="evaluations, patience of 1, probe-sums")
-    yield EvaluationConfiguration(
-        alone, 5000, 1, 1, schedules=("block",), label="evaluations of 5,000 events, probe-sums"
-    )
-    if not delta:  # owners keep pure privacy
-        for count in (1, 4):
-            several, words = LocalDP(epsilon, count), f", {count} events a person" * (count > 1)
-            yield EvaluationConfiguration(several, 4, 1, 2, label=f"evaluations, local{words}")

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
@@ -74,25 +73,6 @@ class RunDetails:
     privacy_rows: Rows = ()
     caution: str = ""
     decision: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the details as plain data, for JSON."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {**plain, "guarantee": None if self.guarantee is None else self.guarantee.to_dict()}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the details that `to_dict` wrote down.
-
-        Parameters
-        ----------
-        stored
-            Plain data, as for JSON.
-        """
-        plain = {one.name: stored[one.name] for one in fields(cls)}
-        rows = {name: tuple(map(tuple, plain[name])) for name in ("plan_rows", "privacy_rows")}
-        guarantee = None if plain["guarantee"] is None else guarantee_from_dict(plain["guarantee"])
-        return cls(**{**plain, **rows, "guarantee": guarantee})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -206,7 +186,10 @@ class Run:
         path
             Of the file.
         """
-        about: dict[str, Any] = {"format": _FORMAT, "details": self.details.to_dict()}
+        details = {one.name: getattr(self.details, one.name) for one in fields(RunDetails)}
+        guarantee = self.details.guarantee
+        details["guarantee"] = None if guarantee is None else guarantee.to_dict()
+        about: dict[str, Any] = {"format": _FORMAT, "details": details}
         arrays: dict[str, Any] = {name: getattr(self, name) for name in (*_ARRAYS, "point")}
         if self.segments is not None:
             about["segments"] = self.segments.names
@@ -234,7 +217,13 @@ class Run:
                         names = tuple(tuple(one) if isinstance(one, list) else one for one in about["segments"])
                         scores = SegmentScores(names, *(stored[f"segments.{name}"] for name in SegmentScores.arrays))
                     curves = {name: stored[name] for name in (*_ARRAYS, "point")}
-                    return cls(**curves, details=RunDetails.from_dict(about["details"]), segments=scores)
+                    details = about["details"]
+                    rows: dict[str, Any] = {
+                        name: tuple(map(tuple, details[name])) for name in ("plan_rows", "privacy_rows")
+                    }
+                    kept = details["guarantee"]
+                    rows["guarantee"] = None if kept is None else guarantee_from_dict(kept)
+                    return cls(**curves, details=RunDetails(**{**details, **rows}), segments=scores)
             except Exception as problem:  # whatever reading a file that is none, or is damaged, may raise
                 words = "is not a run saved by this version of sottovoce, or is damaged"
                 raise ValueError(f"{os.fspath(path)} {words}: {problem}") from problem
@@ -258,10 +247,4 @@ class Run:
                 *([f"  decision        {details.decision}"] if details.decision else []),
                 *([f"  caution         {details.caution}"] if details.caution else []),
             ]
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"Run({self.details.environment}, events={self.events_finished}, "
-            f"regret_per_event={self.regret_per_event:.4g}, no_learning_per_event={self.no_learning_per_event:.4g})"
         )
