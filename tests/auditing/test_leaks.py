@@ -304,7 +304,7 @@ def test_an_answer_of_the_service_that_says_how_many_items_were_clicked(monkeypa
     monkeypatch.setattr(
         studies, "counted", lambda context, told: said(context, told._replace(recorded=told.recorded + clicked[-1]))
     )
-    assert "an answer shows" in found(BY_ITEM, most=1, schedules=["block"])
+    assert "shows more than what was released" in found(BY_ITEM, most=1, schedules=["block"])
 
 
 def test_an_answer_of_the_service_that_is_longer_for_a_high_loss(monkeypatch):
