@@ -36,11 +36,9 @@ class KnownNames:
 
     def wide(self, decisions: Any) -> Any:
         """Return decisions of the set, in rows, with a column for each name."""
-        if not isinstance(decisions, np.ndarray):
-            return columns_of_names(decisions, _inverse(self.places, len(self.names)))
-        rows = np.zeros((len(decisions), len(self.names)))
-        rows[:, self.places] = decisions
-        return rows
+        columns = np.full(len(self.names), -1, dtype=np.int64)
+        columns[self.places] = np.arange(len(self.places))
+        return columns_of_names(decisions, columns)
 
     @property
     def others(self) -> Integers:
@@ -82,9 +80,3 @@ def columns_of_names(rows: Any, columns: Integers) -> Any:
     pick = sparse.csr_array((np.ones(len(there)), (columns[there], there)), shape=(rows.shape[1], len(columns)))
     found = rows @ pick
     return np.asarray(found) if isinstance(rows, np.ndarray) else sparse.csr_array(found)
-
-
-def _inverse(places: Integers, size: int) -> Integers:
-    columns = np.full(size, -1, dtype=np.int64)
-    columns[places] = np.arange(len(places))
-    return columns
