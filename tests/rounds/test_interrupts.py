@@ -53,7 +53,7 @@ SUBJECTS = {
 }
 PLANNING = ("accounting.py", "calibration.py", "gaussian.py", "grid.py", "guarantees.py", "table.py")
 MANY = 50  # times that one line is tried in one call: a plan goes through some of its lines thousands of times
-BOOKS = ("bandit", "rounds", "stores")
+BOOKS = ("learning", "rounds", "stores")
 
 
 def half_told(size: int) -> Callable[[Run], None]:
@@ -129,7 +129,7 @@ def in_the_book(line: tuple[str, int]) -> bool:
 def releases(line: tuple[str, int]) -> bool:
     """Whether a line is of what draws, noises, estimates or learns; sets and plans keep nothing of a run."""
     folder, file = os.path.split(line[0])
-    rooms = ("bandit", "oco", "exploration", "posterior", "segmented", "privacy", "mechanisms")
+    rooms = ("learning", "oco", "models", "privacy", "mechanisms")
     return os.path.basename(folder) in rooms and file not in PLANNING
 
 
