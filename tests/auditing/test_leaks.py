@@ -21,7 +21,7 @@ from sottovoce.models import linear
 from sottovoce.privacy import LossGrid
 from sottovoce.rounds import stored
 from sottovoce.service import audited
-from sottovoce.service.endpoints import studies
+from sottovoce.service.endpoints import _route
 
 SHIPPED = {one.label: one for one in [*shipped(), *evaluations_shipped(), *audited.service_shipped()]}
 BELIEVING = SHIPPED["posterior, probe-sums"]
@@ -300,9 +300,9 @@ def test_an_answer_of_the_service_that_says_how_many_items_were_clicked(monkeypa
 
     monkeypatch.setattr(sv.Study, "_by_item", by_item)
     assert not found(BY_ITEM, most=1, schedules=["block"])
-    said = studies.counted
+    said = _route.counted
     monkeypatch.setattr(
-        studies, "counted", lambda context, told: said(context, told._replace(recorded=told.recorded + clicked[-1]))
+        _route, "counted", lambda context, told: said(context, told._replace(recorded=told.recorded + clicked[-1]))
     )
     assert "shows more than what was released" in found(BY_ITEM, most=1, schedules=["block"])
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.service.store import ServiceStore
 
 SECRET = "ada@example.org"
@@ -80,24 +79,3 @@ def test_nothing_that_is_kept_links_a_person_to_the_answer_of_a_repeated_ask(ser
         asks = [text for (text,) in store.read("SELECT asks FROM sottovoce_service_requests")]
     assert len({one.split()[-1] for one in asks}) == 2  # of one person
     assert not any(hashlib.sha256(person).hexdigest() in one for one in asks)
-
-
-@every(
-    ("body", "kind"),
-    [
-        ({}, ("malformed", 422)),
-        ({"size": 2, "person": SECRET}, ("malformed", 422)),
-        ({"size": 3, "people": [SECRET]}, ("malformed", 422)),
-        ({"person": SECRET, "people": [SECRET]}, ("malformed", 422)),
-        ({"people": []}, ("malformed", 422)),
-        ({"people": [SECRET, 7]}, ("malformed", 422)),
-        ({"person": {SECRET: 1}}, ("malformed", 422)),
-    ],
-)
-def test_what_is_wrong_is_refused_without_repeating_it(body, kind, served):
-    served.ask(person="grace")
-    before = served.look("status")["asked"]
-    answer = served.client.post("/studies/spring/ask", json=body)
-    assert kind_of(answer) == kind
-    assert SECRET not in answer.text
-    assert served.look("status")["asked"] == before

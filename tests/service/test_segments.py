@@ -119,12 +119,3 @@ def test_what_segments_are_made_with_is_checked_without_repeating_it(served):
     answer = served.client.post("/studies", json=wish | {"name": "spring", "segments": {"names": [SECRET]}})
     assert kind_of(answer)[0] == "configuration-mismatch"
     assert SECRET not in answer.text
-
-
-def test_the_page_of_a_study_has_its_segments(served):
-    actions = served.ask(segments=["phone", "desktop"] * 40)["actions"]
-    served.tell(ids=[one["id"] for one in actions], losses=[0.5] * 80)
-    page = served.client.get("/dashboard/studies/spring", follow_redirects=True)
-    assert page.status_code == 200, page.text[:300]
-    assert "Segment by segment" in page.text
-    assert "phone" in page.text

@@ -87,7 +87,7 @@ def test_a_file_beside_the_studies_for_the_owner_alone_under_each_of_its_names(s
     (shelf / folder / "spring.db").touch(0o600)
     (shelf / "link.db").symlink_to(shelf / folder / "spring.db")
     with contextlib.closing(ServiceStore(f"sqlite:///{shelf}/link.db")) as store:
-        assert store.path == shelf / folder / "spring.service.db"
+        assert store._writer.path == shelf / folder / "spring.service.db"
         put(store, b"1")
         for path in (shelf / folder).iterdir():
             assert stat.S_IMODE(path.stat().st_mode) == 0o600, path

@@ -32,7 +32,7 @@ class StorePlayer:
         self.storage, self.numbers = url, itertools.count()
         self.living, self.others = set(), []
         self.revive()
-        path = self.store.path
+        path = self.store._writer.path
         self.url, self.files = (url if path is None else f"sqlite:///{path}"), ()
 
     def revive(self):
@@ -83,14 +83,14 @@ class StorePlayer:
 
     def _keeping(self):
         some = [(self._request(), b"answer") for _ in range(3)]
-        return lambda: self.requests.keep(some)
+        return lambda: self.requests.keep_each(some)
 
     def _finding(self):
         one = self._request()
-        assert self.requests.keep([(one, b"answer")]) == {}
+        assert self.requests.keep_each([(one, b"answer")]) == [None]
 
         def call():
-            assert self.requests.find([one])[one].body == b"answer"
+            assert self.requests.find_each([one])[0].body == b"answer"
 
         return call
 

@@ -75,7 +75,7 @@ def revoke(
     storage: Url = None,
     as_json: AsJson = None,
 ) -> None:
-    """Refuse a key from now on, on all workers, and in the browsers that are logged in with it."""
+    """Refuse a key from now on, on all workers, and in all browsers."""
     public, _ = id_and_secret(id)  # the whole key, by somebody who has only that
     with _opened(context, storage) as ring:
         key = ring.revoke(public or id)

@@ -1,9 +1,8 @@
 """The application: endpoints, and what stands before them."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -11,10 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sottovoce import __version__
-from sottovoce._loopback import is_loopback
 from sottovoce.errors import SottovoceError
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard import dashboard_routes
@@ -67,8 +64,6 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.context = context
     _answer_problems(app)
-    if settings.dev:
-        app.add_middleware(LoopbackGuard, origins=settings.origins)
     if settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, **_FOR_PAGES)
     app.add_middleware(RequestLog, metrics=context.metrics)  # the last one is the outermost
@@ -76,11 +71,6 @@ def create_app(settings: Settings) -> FastAPI:
         app.router.routes.extend(router.routes)  # as they are: what is included is looked for twice
     _document(app)
     return app
-
-
-def from_environment() -> FastAPI:
-    """Return the service that a worker process is to run."""
-    return create_app(Settings.from_environment())
 
 
 def _document(app: FastAPI) -> None:
@@ -113,60 +103,3 @@ def _answer_problems(app: FastAPI) -> None:
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, missing)
-
-
-# ----------------------------------------------------------------------
-# Without keys, on the loopback alone: and yet every page that a browser on this machine opens can reach it.
-#
-# A page of any site may send a POST to 127.0.0.1, though it cannot read the answer; and if the name of its own site is
-# made to lead there (DNS rebinding), it can read as well. Both give themselves away: by Origin, and by Host.
-
-
-_OTHER_NAME = "A service that runs with --dev is called as 127.0.0.1, ::1 or localhost, and by no other name."
-_OTHER_PAGE = "Pages of other origins may call if those are named when the service is started: --cors ORIGIN."
-
-
-class LoopbackGuard:
-    """An ASGI middleware that refuses what a page of somebody else's sends.
-
-    Parameters
-    ----------
-    app
-        What is called by all others.
-    origins
-        Of pages that may call as well.
-    """
-
-    def __init__(self, app: ASGIApp, *, origins: Collection[str] = ()) -> None:
-        self._app, self._origins = app, frozenset(origins)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Call the application, or refuse."""
-        words = self._refusal(scope) if scope["type"] == "http" else None
-        if words is None:
-            await self._app(scope, receive, send)
-        else:
-            await problem_response(Problem("forbidden", words))(scope, receive, send)
-
-    def _refusal(self, scope: Scope) -> str | None:
-        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        host, origin = headers.get(b"host", ""), headers.get(b"origin")
-        if not _is_here(host):
-            return _OTHER_NAME
-        if origin is not None and origin not in self._origins and origin != f"{scope['scheme']}://{host}":
-            return _OTHER_PAGE
-        return None
-
-
-def _is_here(host: str) -> bool:
-    """Say whether a Host header names this machine.
-
-    Examples
-    --------
-    >>> [_is_here(host) for host in ("127.0.0.1:8420", "[::1]:80", "localhost", "localhost.evil.example")]
-    [True, True, True, False]
-    """
-    try:
-        return is_loopback(urlsplit(f"//{host}").hostname)
-    except ValueError:
-        return False

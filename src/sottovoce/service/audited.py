@@ -19,8 +19,8 @@ from sottovoce.auditing.playing.transcripts import disjoint_items
 from sottovoce.auditing.subjects.configurations import scratch_folder
 from sottovoce.domains import Hypersimplex
 from sottovoce.domains.specification import specify
-from sottovoce.learning import Actions, Plan
-from sottovoce.privacy import NoiseSource, PrivacyStatement, PureDP, SimulatedNoise
+from sottovoce.learning import Actions
+from sottovoce.privacy import NoiseSource, PureDP, SimulatedNoise
 from sottovoce.service.app import create_app
 from sottovoce.service.settings import Settings
 
@@ -92,8 +92,10 @@ class Served:
     def __init__(self, configuration: Configuration, seed: int, source: NoiseSource | None) -> None:
         if not isinstance(configuration.privacy, PureDP):
             raise ValueError(f"privacy must be pure here, got {configuration.privacy!r}")
-        self._configuration, self.loss_range = configuration, configuration.loss_range
-        self._by_item = configuration.feedback == "items"
+        self.plan, self.loss_range = configuration.plan, configuration.loss_range
+        self.privacy = configuration.optimizer(0, SimulatedNoise(0)).privacy
+        self.patient = configuration.patience is None
+        self._width = configuration.domain.most_chosen if configuration.feedback == "items" else None
         self._folder = scratch_folder()
         self.own: dict[Any, str] = {self._folder.name: "<folder>"}
         self.released: list[Floats] = []
@@ -103,34 +105,19 @@ class Served:
         self._loop, self._life = asyncio.Runner(), app.router.lifespan_context(app)
         self._loop.run(self._life.__aenter__())
         self._client = AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1")
-        chosen = {name: value for name, value in configuration.choices.items() if name != "exploration"}
+        choices = dict(configuration.choices)
+        same = ("horizon", "loss_range", "losses", "integral", "feedback", "most", "patience")
         self._call(
             "/studies",
             name="audit",
             domain=specify(configuration.domain),
-            horizon=configuration.horizon,
             privacy={"epsilon": configuration.privacy.epsilon, "contributions": configuration.privacy.contributions},
-            loss_range=list(configuration.loss_range),
-            losses=configuration.losses,
-            integral=configuration.integral,
-            feedback=configuration.feedback,
-            most=configuration.most,
-            exploration=configuration.choices.get("exploration"),
-            choices=chosen,
-            patience=configuration.patience,
+            exploration=choices.pop("exploration", None),
+            choices=choices,
             seed=seed,
+            **{name: getattr(configuration, name) for name in same},
         )
         self.own[self._exported()[0]["configuration"]["identity"]] = "<identity>"
-
-    @property
-    def privacy(self) -> PrivacyStatement:
-        """What the study promises."""
-        return self._configuration.optimizer(0, SimulatedNoise(0)).privacy
-
-    @property
-    def plan(self) -> Plan:
-        """The plan of the study."""
-        return self._configuration.plan
 
     @property
     def remaining(self) -> int:
@@ -142,26 +129,21 @@ class Served:
         """How many rounds are closed."""
         return int(self._get("/studies/audit/status").json()["round"])
 
-    @property
-    def patient(self) -> bool:
-        """Whether rounds wait for ever."""
-        return self._configuration.patience is None
-
     def ask(self, size: int | None) -> Any:
         """Return so many actions, or as many as a small round has."""
-        count = min(65 if self._by_item else 4, self.remaining) if size is None else size
+        count = min(65 if self._width else 4, self.remaining) if size is None else size
         found = self._call("/studies/audit/ask", size=count)["actions"]
         wanted = np.array([one["wants_loss"] for one in found])
         return Actions(np.array([one["id"] for one in found]), np.array([one["x"] for one in found]), wanted)
 
     def tell(self, ids: Any, losses: Any) -> None:
         """Tell losses; where each item has one, of items that low losses and high ones have not in common."""
-        if self._by_item:
-            losses = disjoint_items(losses, self._configuration.domain.most_chosen, self.loss_range)
-        if np.ndim(ids) == 0:
-            self._call("/studies/audit/tell", id=str(ids), loss=np.asarray(losses).tolist())
-        else:
-            self._call("/studies/audit/tell", ids=ids.tolist(), losses=np.asarray(losses).tolist())
+        if self._width:
+            losses = disjoint_items(losses, self._width, self.loss_range)
+        told, given = np.asarray(ids).tolist(), np.asarray(losses).tolist()
+        self._call(
+            "/studies/audit/tell", **({"ids": told, "losses": given} if np.ndim(ids) else {"id": told, "loss": given})
+        )
 
     def forget(self, ids: Any) -> None:
         """Say that losses will not come."""

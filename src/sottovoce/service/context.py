@@ -5,21 +5,16 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sottovoce.evaluations import PrivateEvaluations
-from sottovoce.service.fresh_reads import FreshReads
 from sottovoce.service.gate import Gate
 from sottovoce.service.keys import KeyStore
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
-from sottovoce.service.study_workers import (
-    OpenBook,
-    OpenBooks,
-    Requests,
-    StudyWorker,
-    open_evaluations,
-    open_study,
-)
-from sottovoce.studies import Catalogue, Study
+from sottovoce.service.study_workers.open_books import OpenBook, OpenBooks, open_evaluations, open_study
+from sottovoce.service.study_workers.requests import Requests
+from sottovoce.service.study_workers.worker import StudyWorker
+from sottovoce.service.together import Together
+from sottovoce.studies import Catalogue, Study, StudyEntry
 
 Found = TypeVar("Found")
 
@@ -34,19 +29,27 @@ class Context:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.store, self.metrics = settings, ServiceStore(settings.storage), Metrics()
-        self.requests = Requests(self.store)
-        self.gate = Gate(None if settings.dev else KeyStore(self.store), settings.rate)
+        self.settings, self._store, self.metrics = settings, ServiceStore(settings.storage), Metrics()
+        self.requests = Requests(self._store)
+        self.gate = Gate(None if settings.dev else KeyStore(self._store), settings.rate, settings.origins)
         self.studies = OpenBooks(self._open_study, settings.open_studies)
         # Evaluations need no thread of their own: what threads tell at the same moment shares one transaction anyway.
         self._evaluations = OpenBooks(self._open_evaluations, settings.open_studies)
         self._catalogue = Catalogue(settings.storage)
-        self.entries = FreshReads(lambda _: self._catalogue.entries())  # each in a thread of its own, and whoever calls
-        self._answers = FreshReads(lambda _: self.store.read("SELECT 1"))  # meanwhile shares one: nobody keeps all busy
+        self._looks = Together[bool](self._look_around, "looks")
+
+    def _look_around(self, wanted: list[bool], deliver: Callable[[list[object]], None]) -> None:
+        if any(wanted):
+            self._store.read("SELECT 1")
+        deliver([self._catalogue.entries()] * len(wanted))
+
+    async def entries(self, *, ready: bool = False) -> tuple[StudyEntry, ...]:
+        """Return what studies there are; where it matters whether all is `ready`, the other storage is read, too."""
+        found: tuple[StudyEntry, ...] = await self._looks(ready)
+        return found
 
     async def _open_study(self, name: str) -> StudyWorker:
-        study, refusal = await asyncio.to_thread(open_study, self.settings, name)
-        return StudyWorker(study, self.requests, refusal)
+        return StudyWorker(*await asyncio.to_thread(open_study, self.settings, name))
 
     async def _open_evaluations(self, name: str) -> OpenBook[PrivateEvaluations]:
         return OpenBook(await asyncio.to_thread(open_evaluations, self.settings, name))
@@ -59,18 +62,9 @@ class Context:
         """Return what a function says of the evaluations of a name; it runs in a thread."""
         return await (await self._evaluations(name)).look(function)
 
-    async def reach(self) -> None:
-        """Reach both storages, or raise what is in the way."""
-        await self.entries()
-        await self._answers()
-
     async def close(self) -> None:
         """Carry out what has arrived, and close everything."""
         await self.studies.close()
         await self._evaluations.close()
-        for reads in (self.entries, self._answers):
-            await asyncio.to_thread(reads.close)
-        self._catalogue.close()
-        if self.gate.ring is not None:
-            self.gate.ring.close()
-        self.store.close()
+        for one in (self._looks, self.requests, self._catalogue, self.gate, self._store):
+            await asyncio.to_thread(one.close)

@@ -2,11 +2,13 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.types import Scope
 
+from sottovoce._loopback import is_loopback
 from sottovoce.service.keys import ROLES, Key, KeyStore
 from sottovoce.service.problem_documents import Problem
 
@@ -16,10 +18,17 @@ _ROUNDING = 1e-6  # seconds, which a clock that runs for months may be off by
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sottovoce"'}
 _NO_KEY = "Send Authorization: Bearer KEY, with a key that is neither expired nor revoked."
 _EVERYBODY = Key("dev", frozenset(ROLES), note="development: there are no keys")
+_OTHER_NAME = "A service that runs with --dev is called as 127.0.0.1, ::1 or localhost, and by no other name."
+_OTHER_PAGE = "Pages of other origins may call if those are named when the service is started: --cors ORIGIN."
 
 
 class Gate:
-    """Lets in who has a key; without keys, in development, everybody to everything.
+    """Lets in who has a key; without keys, in development, everybody on this machine to everything.
+
+    Without keys, and on the loopback alone, every page that a browser on this machine opens can reach the service all
+    the same: a page of any site may send a POST to 127.0.0.1, though it cannot read the answer; and if the name of its
+    own site is made to lead there (DNS rebinding), it can read as well. Both give themselves away: by Origin, and by
+    Host.
 
     Wrong keys are not slowed down: nobody guesses 32 random bytes, at whatever rate. How often a key may call is one
     number for each: the moment at which its bucket of tokens will be full again. A call moves that moment on by the
@@ -32,12 +41,21 @@ class Gate:
         The keys; None in development.
     rate
         Requests a second of a key: for long, two seconds' worth in one go.
+    origins
+        Of pages that may call in development.
     clock
         Tells the time in seconds.
     """
 
-    def __init__(self, ring: KeyStore | None, rate: float, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self.ring, self._rate, self._clock = ring, rate, clock
+    def __init__(
+        self,
+        ring: KeyStore | None,
+        rate: float,
+        origins: Collection[str] = (),
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.ring, self._rate, self._origins, self._clock = ring, rate, origins, clock
         self._at_once = max(_SECONDS_AT_ONCE * rate, _LEAST_AT_ONCE)
         self._full: dict[str, float] = {}
 
@@ -67,36 +85,48 @@ class Gate:
         again
             Whether the request was let in some time ago: that does not count as a call.
         """
-        key = _EVERYBODY
-        if self.ring is not None:
-            found = await self.ring.check(_bearer(request.scope))
-            if found is None:
-                raise Problem("unauthorised", _NO_KEY, _CHALLENGE)
-            key = found
+        key = await self.key(bearer(request.scope))
+        if key is None:
+            raise Problem("unauthorised", _NO_KEY, _CHALLENGE)
         if not again:
             self.counted(request, key)
         if not any(key.has(role) if anywhere else key.may(role, study) for role in roles):
             raise Problem("forbidden", f"It takes a key with the role {' or '.join(roles)}, for what it is used for.")
-        facts = request.scope.get("sottovoce.facts")
-        if facts is not None and key.study is not None and key.study == study:
-            facts.study = key.study
         return key
 
+    async def key(self, text: str | None) -> Key | None:
+        """Return the key that a text is, if it is one that lives; without keys, whatever it is, everybody's."""
+        return _EVERYBODY if self.ring is None else await self.ring.check(text)
+
+    def close(self) -> None:
+        """Close the keys."""
+        if self.ring is not None:
+            self.ring.close()
+
     def counted(self, request: Request, key: Key) -> None:
-        """Take note of a request of a key; raise a problem if it calls too often.
+        """Take note of a request of a key; raise a problem if it calls too often, or without keys from elsewhere.
 
         Parameters
         ----------
         request
             Which.
         key
-            Whose: it may have come by the cookie of a login.
+            Whose.
         """
         if (facts := request.scope.get("sottovoce.facts")) is not None:
             facts.key = key.id
-        if self.ring is not None and (wait := self.wait(key.id)):
+        if self.ring is None:
+            self._refuse_strangers(request)
+        elif wait := self.wait(key.id):
             headers = {"Retry-After": str(max(1, math.ceil(wait)))}
             raise Problem("too-many", "This key has called too often.", headers)
+
+    def _refuse_strangers(self, request: Request) -> None:
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
+        if not _is_here(host):
+            raise Problem("forbidden", _OTHER_NAME)
+        if origin not in (None, *self._origins, f"{request.url.scheme}://{host}"):
+            raise Problem("forbidden", _OTHER_PAGE)
 
     def wait(self, name: str) -> float:
         """Take a token of a key; return 0, or the seconds after which there will be one.
@@ -108,7 +138,7 @@ class Gate:
 
         Examples
         --------
-        >>> gate = Gate(None, rate=4.0, clock=lambda: 0.0)
+        >>> gate = Gate(None, 4.0, clock=lambda: 0.0)
         >>> [gate.wait("k") for _ in range(11)][-2:]
         [0.0, 0.25]
         """
@@ -123,9 +153,23 @@ class Gate:
         return 0.0
 
 
-def _bearer(scope: Scope) -> str | None:
+def bearer(scope: Scope) -> str | None:
     """Return the key that a request came with; None if there is none, or there are two."""
     found = [value for name, value in scope["headers"] if name == b"authorization"]
     if len(found) != 1 or found[0][:7].lower() != b"bearer ":
         return None
     return str(found[0][7:].strip(b" "), "latin-1")
+
+
+def _is_here(host: str) -> bool:
+    """Say whether a Host header names this machine.
+
+    Examples
+    --------
+    >>> [_is_here(host) for host in ("127.0.0.1:8420", "[::1]:80", "localhost", "localhost.evil.example")]
+    [True, True, True, False]
+    """
+    try:
+        return is_loopback(urlsplit(f"//{host}").hostname)
+    except ValueError:
+        return False

@@ -4,16 +4,16 @@ import hashlib
 import hmac
 import secrets
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sottovoce._checks import number
 from sottovoce.errors import StorageError
 from sottovoce.rounds.stored import book_name
 from sottovoce.rounds.stores.sql.database import Row
-from sottovoce.service.fresh_reads import FreshReads
 from sottovoce.service.store import Run, ServiceStore
+from sottovoce.service.together import Together
 
 ROLES = ("ask", "tell", "read", "admin")
 """What a key may be for; `admin` includes the others."""
@@ -144,7 +144,7 @@ class KeyStore:
 
     def __init__(self, store: ServiceStore, *, clock: Callable[[], float] = time.time) -> None:
         self._store, self._clock = store, clock
-        self._fresh = FreshReads(lambda ids: {one: row for one in ids for row in self._rows(one)})
+        self._reads = Together[str](self._read, "keys")
 
     def create(
         self, roles: Iterable[str], study: str | None = None, expires: float | None = None, note: str = ""
@@ -209,21 +209,26 @@ class KeyStore:
             As whoever calls has sent it.
         """
         public, secret = id_and_secret(text or "")
-        row = (await self._fresh(public)).get(public)
+        row = await self._reads(public)
         key, kept = _NOBODY if row is None else _kept(row)
         same = hmac.compare_digest(secret_hash(secret), kept)
         return key if key.lives(self._clock()) and same else None
 
-    def _rows(self, id: str) -> Sequence[Row]:
-        """Read a key; once more if the connection was lost: the next one is fresh."""
+    def _read(self, ids: Sequence[str], deliver: Callable[[Any], None]) -> None:
+        """Read keys; once more if the connection was lost: the next one is fresh."""
+
+        def rows() -> dict[str, Row | None]:
+            return {one: next(iter(self._store.read(_ONE, one)), None) for one in set(ids)}
+
         try:
-            return self._store.read(_ONE, id)
+            found = rows()
         except StorageError:
-            return self._store.read(_ONE, id)
+            found = rows()
+        deliver([found[one] for one in ids])
 
     def close(self) -> None:
         """Let the thread that reads end, and close the store."""
-        self._fresh.close()
+        self._reads.close()
         self._store.close()
 
 
@@ -242,6 +247,6 @@ def _checked_roles(roles: Iterable[str]) -> frozenset[str]:
 
 
 def _checked_note(note: str) -> str:
-    if len(note) > _LONGEST_NOTE or any(unicodedata.category(letter)[0] == "C" for letter in note):
+    if len(note) > _LONGEST_NOTE or not note.isprintable():
         raise ValueError(f"note must be at most {_LONGEST_NOTE} letters without control characters or line breaks")
     return note

@@ -8,25 +8,13 @@ is first imported whether it does so, by a variable of the environment: so it is
 """
 
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable of the environment that names the folder."""
+
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _EVENTS = ("asked", "told", "already", "dropped", "forgotten")
-
-
-@contextmanager
-def metrics_folder() -> Iterator[str]:
-    """Name a folder for what worker processes share that are started meanwhile; remove it at the end."""
-    with tempfile.TemporaryDirectory(prefix="sottovoce-metrics-") as folder:
-        os.environ[_FOLDER] = folder
-        try:
-            yield folder
-        finally:
-            del os.environ[_FOLDER]
 
 
 class Metrics:
@@ -45,7 +33,7 @@ class Metrics:
         import prometheus_client as prometheus
 
         self._prometheus = prometheus
-        self._folder = os.environ.get(_FOLDER)
+        self._folder = os.environ.get(METRICS_FOLDER)
         self._registry = prometheus.CollectorRegistry()
         here: dict[str, Any] = {"registry": self._registry}
         self._requests = prometheus.Counter(

@@ -35,32 +35,36 @@ class Kind:
         Its name in addresses, the HTTP status, and a few words.
     advice
         What it means, and what to do.
+    silent
+        Whether words of the library's errors are withheld: they repeat ids, name other studies, or say where the
+        storage is.
     """
 
     name: str
     status: int
     title: str
     advice: str
+    silent: bool
 
 
 _TABLE = """
-unknown-action | 404 | This study did not hand out the action | Tell with an id that an ask returned.
-unknown-segment | 404 | The study has no such segment | Name one of its own; no more may open on first use.
-already-told | 409 | The action has its loss already | Nothing needs to be done: the first loss counts.
-round-closed | 409 | The loss came too late | Its round was closed without it. Send "late": "drop" to let them go.
+unknown-action | 404 | This study did not hand out the action | Tell with an id that an ask returned. | silent
+unknown-segment | 404 | The study has no such segment | Name one of its own; no more may open on first use. | silent
+already-told | 409 | The action has its loss already | Nothing needs to be done: the first loss counts. | silent
+round-closed | 409 | The loss came too late | Its round is closed. Send "late": "drop" to let it go. | silent
 invalid-loss | 422 | A loss cannot be taken | Send finite numbers, of what was chosen; nothing of the call was recorded.
 wrong-report | 422 | A loss where a report is due, or the other way round | See GET /studies/{name}/channel.
 horizon-reached | 409 | All events of the study are asked | Take its recommendation, or create a study.
-not-released | 409 | Nothing of the evaluation is released | It waits for losses, or was abandoned.
-study-not-found | 404 | There is no such study | GET /studies lists those that the key may read.
+not-released | 409 | Nothing of the evaluation is released | It waits for losses, or was abandoned. | silent
+study-not-found | 404 | There is no such study | GET /studies lists those that the key may read. | silent
 configuration-mismatch | 409 | It exists, and was created otherwise | Choose another name, or leave out what differs.
 state-refused | 409 | The study cannot be used that way | The detail says why.
 no-channel | 409 | The study has no channel | It does not have local privacy: tell the loss itself.
 ledger-exceeded | 409 | The budget of the ledger does not pay for this | Ask for less, or for more budget.
 ledger-conflict | 409 | The ledger has something else on record | The detail says what.
-study-behind | 409 | The storage is older than what it once handed out | It was restored. Ask anew: old ids are refused.
-study-damaged | 500 | What is stored is damaged | Run `sottovoce study verify`, and restore a backup.
-storage-error | 503 | The storage cannot be used at present | Repeat the call: repeating is harmless.
+study-behind | 409 | The storage is older than what it handed out | It was restored: ask anew. | silent
+study-damaged | 500 | What is stored is damaged | Run `sottovoce study verify`, and restore a backup. | silent
+storage-error | 503 | The storage cannot be used at present | Repeat the call: repeating is harmless. | silent
 malformed | 422 | The request is not understood | See /docs for what it must look like.
 too-large | 413 | The request is too large | Send smaller blocks.
 too-many | 429 | Too many requests | Wait for as long as Retry-After says.
@@ -74,24 +78,12 @@ internal | 500 | Something went wrong in the service | The log has the incident,
 # `no-channel` is a kind of its own: a client that took another refusal for it would send raw losses to a study that has
 # a channel.
 KINDS: Mapping[str, Kind] = {
-    name: Kind(name, int(status), title, advice)
-    for name, status, title, advice in (line.split(" | ") for line in _TABLE.strip().splitlines())
+    name: Kind(name, int(status), title, advice, bool(silent))
+    for name, status, title, advice, *silent in (line.split(" | ") for line in _TABLE.strip().splitlines())
 }
 _OF_ERRORS = {
     getattr(errors, "".join(part.capitalize() for part in name.split("-")), None): kind for name, kind in KINDS.items()
 }
-# Their words repeat ids, name other studies, or say where the storage is.
-_WITHOUT_WORDS = (
-    "unknown-action",
-    "unknown-segment",
-    "already-told",
-    "round-closed",
-    "study-behind",
-    "not-released",
-    "study-not-found",
-    "storage-error",
-    "study-damaged",
-)
 
 
 class Problem(Exception):
@@ -137,7 +129,7 @@ def problem_for(error: BaseException, *, words: bool = False) -> Problem:
             return Problem("malformed", _cut(str(error)), error=kept)
         return Problem("internal")
     headers = {"Retry-After": "1"} if kind.status == 503 else None
-    return Problem(kind.name, None if kind.name in _WITHOUT_WORDS else _cut(str(error)), headers)
+    return Problem(kind.name, None if kind.silent else _cut(str(error)), headers)
 
 
 def problem_response(problem: Problem) -> Response:

@@ -10,14 +10,14 @@ import secrets
 import sys
 import threading
 import traceback
+from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 _LOG = logging.getLogger("sottovoce.service")
 _MOST_PLACES = 12
-_MOST_ERRORS = 5  # of one chain, or one group
+_MOST_ERRORS = 5  # of one chain
 _OURS = ("sottovoce", "uvicorn")  # loggers whose words hold nothing of a request
-_BUT_NOT = "uvicorn.asgi"  # whose words, at its most talkative, are addresses with their queries
+_BUT_NOT = ("uvicorn.access", "uvicorn.asgi")  # whose words are addresses with their queries
 
 
 def redacted(error: BaseException) -> str:
@@ -36,7 +36,7 @@ def redacted(error: BaseException) -> str:
     one: BaseException | None = error
     while one is not None and id(one) not in seen and len(said) < _MOST_ERRORS:
         seen.add(id(one))
-        said.append(f"{_kind(one)}{_parts(one)}{_places(one.__traceback__)}")
+        said.append(f"{_kind(one)}{_places(one.__traceback__)}")
         one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
     return "; after ".join(said)
 
@@ -47,12 +47,6 @@ def _kind(error: BaseException) -> str:
     return f"{home}{kind.__qualname__}"
 
 
-def _parts(error: BaseException) -> str:
-    if not isinstance(error, BaseExceptionGroup):
-        return ""
-    return f" ({', '.join(map(_kind, error.exceptions[:_MOST_ERRORS]))})"
-
-
 def _places(trace: TracebackType | None) -> str:
     """Return where an error passed, innermost first."""
     found = [(frame.f_code, line) for frame, line in traceback.walk_tb(trace)][-_MOST_PLACES:]
@@ -61,12 +55,8 @@ def _places(trace: TracebackType | None) -> str:
 
 
 def _short(file: str) -> str:
-    """Return the path of a file from its package on: where things are installed is nobody's business."""
-    parts = file.replace("\\", "/").split("/")
-    for mark in ("site-packages", "src"):
-        if mark in parts:
-            return "/".join(parts[len(parts) - parts[::-1].index(mark) :])
-    return "/".join(parts[-2:])
+    """Return the end of the path of a file: where things are installed is nobody's business."""
+    return "/".join(Path(file).parts[-3:])
 
 
 def note_incident(error: BaseException, doing: str) -> str:
@@ -98,7 +88,7 @@ class RedactingFormatter(logging.Formatter):
         return f"{line}: {redacted(error)}" if error is not None else line
 
     def _words(self, record: logging.LogRecord) -> str:
-        if record.name.partition(".")[0] not in _OURS or record.name == _BUT_NOT:
+        if record.name.partition(".")[0] not in _OURS or record.name in _BUT_NOT:
             return f"(withheld, since it may repeat a request) {_short(record.pathname)}:{record.lineno}"
         first, *more = record.getMessage().strip().splitlines() or [""]
         return printable(first) + (" (the rest is withheld)" if more else "")
@@ -118,23 +108,11 @@ def printable(text: str) -> str:
 def redact_errors() -> None:
     """Have errors that nobody catches, in this process and all its threads, written as `redacted`."""
     logging.raiseExceptions = False  # or records that cannot be written are printed, with all that they hold
-    sys.excepthook = _of_process
-    threading.excepthook = _of_thread
-    sys.unraisablehook = _of_interpreter
+    sys.excepthook = lambda _, error, trace: _note("the process ends", error.with_traceback(trace))
+    threading.excepthook = lambda found: _note("a thread has ended", found.exc_value)
+    sys.unraisablehook = lambda found: _note("an error that could not be raised", found.exc_value)
 
 
-def _of_process(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if not issubclass(kind, KeyboardInterrupt):
-        _LOG.critical("the process ends: %s", redacted(error.with_traceback(trace)))
-
-
-def _of_thread(arguments: Any) -> None:
-    error = arguments.exc_value
-    if error is not None and not isinstance(error, SystemExit):
-        _LOG.error("a thread has ended: %s", redacted(error))
-
-
-def _of_interpreter(arguments: Any) -> None:
-    error = arguments.exc_value
-    if error is not None:
-        _LOG.error("an error that could not be raised: %s", redacted(error))
+def _note(what: str, error: BaseException | None) -> None:
+    if error is not None and not isinstance(error, KeyboardInterrupt | SystemExit):
+        _LOG.error("%s: %s", what, redacted(error))

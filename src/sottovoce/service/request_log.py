@@ -40,7 +40,7 @@ class Answered:
     key
         The public part of the key that it came with, once that was found to be good.
     study
-        The study that the key is for, if it is for one and was used for that; else that of the address, if it exists.
+        That of the address, if it exists and the key was let in to it.
     """
 
     at: float = 0.0
@@ -145,8 +145,8 @@ def _route(scope: Scope) -> str:
 
 def _study(scope: Scope, facts: Answered) -> str | None:
     """Return the name of the study, if there is one of that name: otherwise it may be anything."""
-    if facts.study is not None or facts.key is None or not 200 <= facts.status < 400:
-        return facts.study
+    if facts.key is None or not 200 <= facts.status < 400:
+        return None
     name = scope.get("path_params", {}).get("name")
     return name if isinstance(name, str) else None
 
@@ -159,7 +159,6 @@ def logging_config(level: str = "WARNING") -> dict[str, Any]:
     level
         From which on other things than requests are logged.
     """
-    own = {"handlers": [], "level": level, "propagate": True}  # whatever uvicorn has set up before
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -169,10 +168,5 @@ def logging_config(level: str = "WARNING") -> dict[str, Any]:
             "access": {"class": "logging.StreamHandler", "stream": "ext://sys.stdout"},
         },
         "root": {"handlers": ["errors"], "level": level},
-        "loggers": {
-            _NAME: {"handlers": ["access"], "level": "INFO", "propagate": False},
-            "uvicorn": own,
-            "uvicorn.error": own,
-            "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
-        },
+        "loggers": {_NAME: {"handlers": ["access"], "level": "INFO", "propagate": False}},
     }

@@ -5,13 +5,13 @@ import os
 import socket
 import ssl
 import sys
-from contextlib import nullcontext, suppress
+import tempfile
 from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from sottovoce.service.metrics import metrics_folder
+from sottovoce.service.metrics import METRICS_FOLDER
 from sottovoce.service.redaction import redact_errors
 from sottovoce.service.request_log import logging_config
 from sottovoce.service.settings import Settings
@@ -30,19 +30,15 @@ def check(settings: Settings) -> None:
     settings
         How it is to run.
     """
-    if settings.certificate is not None and settings.private_key is not None:
-        readable = False
-        with suppress(OSError):  # also what SSL has to say: nothing that helps
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(
-                settings.certificate, settings.private_key, password=lambda: ""
-            )  # none is asked for
-            readable = True
-        if not readable:
+    if settings.certificate is not None:
+        try:  # no passphrase is asked for
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(settings.certificate, settings.private_key, password=lambda: "")
+        except OSError:  # also what SSL has to say: nothing that helps
             raise ValueError(
                 "certificate and private key must be two files of one pair, in PEM, which can be read, without a "
                 f"passphrase, got {settings.certificate!r} and {settings.private_key!r}"
-            )
+            ) from None
     prepare_storage(settings.storage)
     ServiceStore(settings.storage).close()
     try:
@@ -64,22 +60,23 @@ def serve(settings: Settings) -> None:
     settings
         How.
     """
-    os.environ |= settings.in_environment()
-    try:
-        with metrics_folder() if settings.workers > 1 else nullcontext():
+    with tempfile.TemporaryDirectory(prefix="sottovoce-metrics-") as folder:
+        told = settings.in_environment() | ({METRICS_FOLDER: folder} if settings.workers > 1 else {})
+        os.environ |= told
+        try:
             uvicorn.run("sottovoce.service.serving:worker", factory=True, **_options(settings))
-    finally:
-        for name in settings.in_environment():
-            os.environ.pop(name, None)
+        finally:
+            for name in told:
+                os.environ.pop(name, None)
 
 
 def worker() -> Any:
     """Return the application of one worker process."""
-    from sottovoce.service.app import from_environment
+    from sottovoce.service.app import create_app  # once it is known whether workers share a folder
 
     redact_errors()
     sys.setswitchinterval(_SWITCH_SECONDS)
-    return from_environment()
+    return create_app(Settings.from_environment())
 
 
 def _options(settings: Settings) -> dict[str, Any]:

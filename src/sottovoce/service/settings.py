@@ -35,8 +35,6 @@ class Settings:
         Without keys, on this machine alone: every request may do everything.
     simulated
         With `dev`: the seed of simulated noise, or a source of it. Such studies are NOT PRIVATE.
-    audits
-        A folder with records of audits, for the dashboard and statements.
     grace
         Seconds that calls in flight are given to finish when the service stops.
     rate
@@ -62,7 +60,6 @@ class Settings:
         default=None,
         metadata=_said("Server", "With --dev: a seed; studies made so are NOT PRIVATE.", "--simulated-noise"),
     )
-    audits: str | None = field(default=None, metadata=_said("Server", "A folder with audits, for the dashboard."))
     grace: float = field(default=30.0, metadata=_said("Server", "Seconds for calls in flight when it stops."))
     rate: float = field(default=1000.0, metadata=_said("Limits", "Requests a second of a key, for long."))
     largest_body: int = field(default=1 << 22, metadata=_said("Limits", "Bytes of a request."))

@@ -91,8 +91,8 @@ class ServiceStore:
         for (version,) in self.read("SELECT version FROM sottovoce_service_version"):
             if version != VERSION:
                 raise StorageError(
-                    f"{self.name} has tables of the service in version {version}, and this sottovoce knows {VERSION}: "
-                    "use the version that wrote them, or a newer one; nothing was changed"
+                    f"{self._writer.name} has tables of the service in version {version}, and this sottovoce knows "
+                    f"{VERSION}: use the version that wrote them, or a newer one; nothing was changed"
                 )
 
     def _make_tables(self) -> None:
@@ -104,16 +104,6 @@ class ServiceStore:
         for statement in _TABLES.format(**base.words).split(";"):
             base.run(statement)
         base.run("INSERT INTO sottovoce_service_version VALUES (?)", VERSION)
-
-    @property
-    def name(self) -> str:
-        """Where it is, without a password."""
-        return self._writer.name
-
-    @property
-    def path(self) -> Path | None:
-        """The file, on SQLite."""
-        return self._writer.path
 
     def transaction(self, work: Callable[[Run], Found]) -> Found:
         """Call `work` with what runs statements in a transaction: committed, or rolled back on any error.

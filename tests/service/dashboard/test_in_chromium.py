@@ -94,16 +94,16 @@ def page_of(site, name):
 
 
 @pytest.fixture
-def visitor(browser, show, site):
-    """A browser that is logged in: by keyboard alone."""
-    key, text = site.ring.create(["read"])
-    browser.delete_all_cookies()
-    show(browser, f"{site.at}/login")
-    browser.switch_to.active_element.send_keys(text, Keys.ENTER)  # the field has the focus
-    waited(browser, lambda: browser.current_url == f"{site.at}/")
-    browser.key = key
+def visitor(browser, site):
+    """A browser that was told a key."""
+    browser.key, text = site.ring.create(["read"])
+    browser.get(with_key(site, text))
     yield browser
     browser.get("about:blank")  # it asks no more of a server that is gone
+
+
+def with_key(site, text):
+    return site.at.replace("http://", f"http://anybody:{text}@")
 
 
 def test_a_running_study_is_followed_without_reload(visitor, site):
@@ -193,10 +193,6 @@ def test_every_page_is_for_everybody(visitor, site, show, serious):
             if width == 400 or name in ("list", "slate"):
                 assert serious(visitor) == [], (name, width)
             assert visitor.execute_script(WIDE) == [0, []], (name, width)
-    visitor.delete_all_cookies()
-    show(visitor, f"{site.at}/login", width=400, scheme="dark")
-    assert serious(visitor) == []
-    show(visitor, f"{site.at}/login")
 
 
 def test_axe_would_notice(visitor, site, serious):
@@ -206,16 +202,13 @@ def test_axe_would_notice(visitor, site, serious):
 
 
 def test_everything_is_reached_by_keyboard(visitor, site):
-    """From the list to a study, to its plan, and out."""
+    """From the list to a study, and to its plan."""
     visitor.get(site.at)
     tab_to(visitor, "To the content").send_keys(Keys.ENTER)
     tab_to(visitor, "spring").send_keys(Keys.ENTER)
     waited(visitor, lambda: "/studies/spring" in visitor.current_url)
     tab_to(visitor, "The whole plan").send_keys(Keys.ENTER)
     assert visitor.execute_script("return document.querySelector('#whole-plan').open")
-    visitor.get(site.at)
-    tab_to(visitor, "Log out").send_keys(Keys.ENTER)
-    waited(visitor, lambda: visitor.current_url == f"{site.at}/login")
 
 
 def tab_to(browser, name):
@@ -245,13 +238,11 @@ def test_a_lost_connection_is_said_and_mended(visitor, site):
     waited(visitor, lambda: text_of(visitor, "#news") == rounds)
 
 
-def test_a_login_that_ends_is_said(visitor, site):
+def test_a_key_that_ends_is_said(visitor, site):
     visitor.get(page_of(site, "spring"))
     site.ring.revoke(visitor.key.id)
     lost = visitor.find_element(By.CSS_SELECTOR, ".lost")
-    waited(visitor, lambda: lost.is_displayed() and "Your login has ended" in lost.text)
-    visitor.refresh()
-    assert "/login?next=" in visitor.current_url
+    waited(visitor, lambda: lost.is_displayed() and "Your key has ended" in lost.text)
 
 
 def test_nobody_is_asked_while_nobody_looks(visitor, site):
@@ -293,13 +284,10 @@ class _Tab:
 
 
 def test_a_page_is_whole_without_its_script(start, site):
-    """A reader without JavaScript sees the same, and can log in."""
+    """A reader without JavaScript sees the same."""
     _, text = site.ring.create(["read"])
     with start(script=False) as plain:
-        plain.get(f"{site.at}/login")
-        plain.find_element(By.ID, "key").send_keys(text, Keys.ENTER)
-        waited(plain, lambda: plain.current_url == f"{site.at}/")
-        plain.get(page_of(site, "spring"))
+        plain.get(with_key(site, text) + address("spring"))
         assert plain.find_element(By.CSS_SELECTOR, "#rounds svg.chart").is_displayed()
         assert "epsilon = 1" in plain.find_element(By.ID, "promise").text
         assert not plain.find_element(By.CSS_SELECTOR, ".pause").is_displayed()

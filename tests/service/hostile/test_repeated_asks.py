@@ -11,21 +11,20 @@ from hostility import new_key, small_study
 import sottovoce as sv
 from sampling import sampled
 from sottovoce.service.store import ServiceStore
-from sottovoce.service.study_workers import Requests
 from sottovoce.service.study_workers import requests as record
-from sottovoce.service.study_workers.requests import Request
+from sottovoce.service.study_workers.requests import Request, Requests
 
 DYING = """
 import os, signal
-from sottovoce.service.study_workers import Requests
-keep = Requests.keep
+from sottovoce.service.study_workers.requests import Requests
+keep = Requests.keep_each
 def dying(self, answers):
     if not os.path.exists({mark!r}):
         open({mark!r}, "w").close()
         {first}
         os.kill(os.getpid(), signal.SIGKILL)
     return keep(self, answers)
-Requests.keep = dying
+Requests.keep_each = dying
 """
 
 
@@ -111,9 +110,9 @@ def test_two_workers_that_answer_the_same_requests_in_another_order_do_not_wait_
     try:
         answers = [[(one, body) for one in asked] for body in (b"mine", b"yours")]
         answers[1].reverse()
-        keep = [functools.partial(Requests(store).keep, made) for store, made in zip(stores, answers, strict=True)]
+        keep = [functools.partial(Requests(store).keep_each, made) for store, made in zip(stores, answers, strict=True)]
         beaten = at_once(keep)
-        assert [len(one) for one in beaten] in ([0, 300], [300, 0])  # and nobody was refused
+        assert [sum(one is not None for one in each) for each in beaten] in ([0, 300], [300, 0])  # nobody was refused
     finally:
         for store in stores:
             store.close()
@@ -125,12 +124,12 @@ def test_an_answer_is_forgotten_after_a_day_and_not_before(url, monkeypatch):
     monkeypatch.setattr(record.time, "time", lambda: now[0])
     one, other = (Request.of("spring", "client", text, "one dense") for text in ("one", "other"))
     kept = Requests(store)
-    assert kept.keep([(one, b"action")]) == {}
+    assert kept.keep_each([(one, b"action")]) == [None]
     now[0] += 24 * 3600 - 1
-    Requests(store).keep([(other, b"another")])  # which looks for what is old
-    assert kept.find([one])[one].body == b"action"
+    Requests(store).keep_each([(other, b"another")])  # which looks for what is old
+    assert kept.find_each([one])[0].body == b"action"
     now[0] += 2
-    Requests(store).keep([(other, b"another")])
-    assert kept.find([one]) == {}
-    assert kept.keep([(one, b"a new one")]) == {}
+    Requests(store).keep_each([(other, b"another")])
+    assert kept.find_each([one]) == [None]
+    assert kept.keep_each([(one, b"a new one")]) == [None]
     store.close()

@@ -1,7 +1,6 @@
 """Clients that are slow, endless, huge, or speak HTTP in ways of their own: nothing grows, and nobody else notices."""
 
 import contextlib
-import json
 import os
 import random
 import re
@@ -150,31 +149,6 @@ def test_studies_that_do_not_exist_leave_nothing_behind(service):
     assert after[0] < before[0] + 10
     assert after[1] <= before[1] + 3
     assert after[2] <= before[2] + 3
-
-
-def test_json_that_nobody_means(service):
-    with service.client(service.key) as client:
-        one = client.post("/studies/spring/ask").json()["id"]
-        for body in (
-            "[" * 90_000,
-            '{"a":' * 15_000,
-            '{"id":"\\ud800","loss":0.5}',
-            '{"id":"' + one + '","loss":' + "9" * 50_000 + "}",
-            '{"id":"' + one + '","loss":1e999}',
-            '{"id":"' + one + '","loss":-NaN}',
-            '{"id":"' + one + '","loss":0.5}\x00',
-            "null",
-            '{"ids":[],"losses":[]}',
-            '{"id":"","loss":0.5}',
-            '{"id":"' + "x" * 90_000 + '","loss":0.5}',
-        ):
-            for call in ("tell", "forget"):
-                answer = client.post(f"/studies/spring/{call}", content=body)
-                assert answer.status_code in (404, 422) or body.startswith('{"ids":[]'), (call, body[:60], answer.text)
-        for kind in ("text/plain", "application/xml", "", "application/x-www-form-urlencoded", "multipart/form-data"):
-            body = json.dumps({"id": one, "loss": 0.5})
-            answer = client.post("/studies/spring/tell", content=body, headers={"Content-Type": kind})
-            assert answer.status_code == 200
 
 
 def test_old_and_hasty_clients_are_answered(service):

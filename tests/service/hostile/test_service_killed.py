@@ -30,11 +30,11 @@ def study(request):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_workers_that_are_killed_are_replaced_and_lose_nothing(study, serving, postgres_url, shelf):
+def test_workers_that_are_killed_are_replaced_and_lose_nothing(study, serving, postgres_url):
     key = study(postgres_url)
     served = serving(postgres_url, workers=2)
     rng = random.Random("workers")
-    with Crowd(served, key, shelf) as crowd:
+    with Crowd(served, key) as crowd:
         for _ in range(KILLS):
             crowd.wait_for(CALLS)
             victim = rng.choice(served.workers())
@@ -48,12 +48,12 @@ def test_workers_that_are_killed_are_replaced_and_lose_nothing(study, serving, p
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_a_database_that_is_killed_and_comes_back_loses_nothing(study, serving, own_server, shelf):
+def test_a_database_that_is_killed_and_comes_back_loses_nothing(study, serving, own_server):
     url = f"{own_server.url}/postgres"
     key = study(url)
     served = serving(url, workers=2)
     workers = set(served.workers())
-    with Crowd(served, key, shelf) as crowd:
+    with Crowd(served, key) as crowd:
         for turn in range(max(2, KILLS)):
             crowd.wait_for(CALLS)
             own_server.stop(signal.SIGQUIT if turn % 2 else signal.SIGKILL)
@@ -66,12 +66,12 @@ def test_a_database_that_is_killed_and_comes_back_loses_nothing(study, serving, 
 
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(not SOAK, reason="uvicorn waits for a minute for a worker that has died while it started")
-def test_workers_and_their_database_may_die_together(study, serving, own_server, shelf):
+def test_workers_and_their_database_may_die_together(study, serving, own_server):
     """A worker that comes back before its database does not give up, and neither does whoever starts it."""
     url = f"{own_server.url}/postgres"
     key = study(url)
     served = serving(url, workers=2)
-    with Crowd(served, key, shelf) as crowd:
+    with Crowd(served, key) as crowd:
         crowd.wait_for(CALLS)
         own_server.stop(signal.SIGKILL)
         before = set(served.workers())
@@ -91,10 +91,10 @@ def test_workers_and_their_database_may_die_together(study, serving, own_server,
 
 
 @pytest.mark.timeout(900)
-def test_a_service_on_sqlite_that_is_killed_and_started_again_loses_nothing(study, serving, sqlite_url, shelf):
+def test_a_service_on_sqlite_that_is_killed_and_started_again_loses_nothing(study, serving, sqlite_url):
     key = study(sqlite_url)
     served = serving(sqlite_url)
-    with Crowd(served, key, shelf) as crowd:
+    with Crowd(served, key) as crowd:
         for _ in range(KILLS):
             crowd.wait_for(CALLS)
             served.kill()
@@ -107,13 +107,13 @@ def test_a_service_on_sqlite_that_is_killed_and_started_again_loses_nothing(stud
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["postgresql", *(["sqlite"] if SOAK else [])])
-def test_eight_clients_for_a_while_come_to_exact_totals_without_an_error(kind, request, study, serving, shelf):
+def test_eight_clients_for_a_while_come_to_exact_totals_without_an_error(kind, request, study, serving):
     """A minute of it in a soak: singles, blocks, streams, repetitions; nothing is left over when the service stops."""
     url = request.getfixturevalue(f"{'sqlite' if kind == 'sqlite' else 'postgres'}_url")
     key = study(url)
     served = serving(url, workers=1 if kind == "sqlite" else 2)
     end = time.monotonic() + (60 if SOAK else 0)
-    with Crowd(served, key, shelf, threads=4) as crowd:
+    with Crowd(served, key, threads=8) as crowd:
         crowd.wait_for(CALLS)
         while time.monotonic() < end:
             crowd.wait_for(CALLS)

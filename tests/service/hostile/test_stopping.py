@@ -11,8 +11,8 @@ from hostility import new_key, small_study
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.service.store import ServiceStore
-from sottovoce.service.study_workers import AskOrder, Requests, StudyWorker
+from sottovoce.service.study_workers.asking import AskOrder
+from sottovoce.service.study_workers.worker import StudyWorker
 
 
 @pytest.mark.timeout(900)
@@ -85,14 +85,12 @@ def test_it_stops_while_its_database_is_away(serving, own_server):
 def test_a_call_that_arrives_in_the_turn_in_which_its_study_is_closed_is_carried_out(sqlite_url):
     given = {"horizon": 10, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
     study = sv.Study.open(sqlite_url, name="spring", domain=sv.domains.Simplex(3), **given)
-    store = ServiceStore(sqlite_url)
 
     async def life():
-        worker = StudyWorker(study, Requests(store))
+        worker = StudyWorker(study)
         asking = asyncio.create_task(worker.ask(AskOrder()))
         await asyncio.sleep(0)  # it has arrived, and the thread does not know of it
         await worker.close()
         return (await asyncio.wait_for(asking, 60)).ids
 
     assert len(asyncio.run(life())) == 1
-    store.close()

@@ -1,27 +1,33 @@
-"""The addresses of the dashboard, and what is shown there to whom. Nothing changes by GET."""
+"""The addresses of the dashboard, and what is shown there to whom. Pages are read, and change nothing."""
 
 import asyncio
+import base64
 from collections.abc import Awaitable, Callable
-from typing import Any
+from contextlib import suppress
 from urllib.parse import quote
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from sottovoce._loopback import is_loopback
 from sottovoce.errors import SottovoceError
 from sottovoce.service.context import Context
-from sottovoce.service.dashboard import logins
 from sottovoce.service.dashboard.pages import ASSETS, asset, page
 from sottovoce.service.dashboard.shown import rows_of, statement_of, study_of
+from sottovoce.service.gate import bearer
 from sottovoce.service.keys import Key
-from sottovoce.service.problem_documents import KINDS, Problem, problem_for, problem_response
+from sottovoce.service.problem_documents import KINDS, Problem, problem_for
 from sottovoce.service.redaction import note_incident
 from sottovoce.service.request_log import doing
 
-_LATE = "The page is out of date, or the form did not come from it. Load it again, and repeat what you did."
-_MAY_NOT_READ = "The key may not read. Log in with one that was created with --may read, for this study or for all."
-_WRONG = "This is not a key that can be used: it may be mistyped, expired or revoked."
+_CHALLENGE = {"WWW-Authenticate": 'Basic realm="sottovoce: any name, and a key as the password", charset="UTF-8"'}
+_NO_KEY = "Load the page again, and give the browser a key that may read as the password; the name may be any."
+_MAY_NOT_READ = "The key may not read. Use one that was created with `--may read`, for this study or for all."
+_IN_THE_CLEAR = (
+    "This connection is not encrypted: a key that is sent over it can be read on the way. Use https. Behind a proxy "
+    "that does that, start the service with the proxy's address (`--trust-proxy`), so that it knows."
+)
 Page = Callable[[Request], Awaitable[Response]]
 
 
@@ -34,25 +40,18 @@ def dashboard_routes(context: Context) -> APIRouter:
         What pages are made from.
     """
     here, router = _Pages(context), APIRouter()
-    pages: list[tuple[str, Page, str]] = [
-        ("/", here.studies, "GET"),
-        ("/login", here.login_form, "GET"),
-        ("/login", here.log_in, "POST"),
-        ("/logout", here.log_out, "POST"),
-        ("/docs", here.docs, "GET"),
-        ("/openapi.json", here.openapi, "GET"),
-        ("/problems/{kind}", here.problem, "GET"),
-        ("/dashboard/studies/{name:path}/statement", here.statement, "GET"),
-        ("/dashboard/studies/{name:path}", here.study, "GET"),
-        ("/dashboard/static/{file}", here.static, "GET"),
-    ]
-    for path, answer, method in pages:
-        router.add_api_route(path, here.safely(answer), methods=[method], include_in_schema=False)
+    pages: dict[str, Page] = {
+        "/": here.studies,
+        "/docs": here.docs,
+        "/openapi.json": here.openapi,
+        "/problems/{kind}": here.problem,
+        "/dashboard/studies/{name:path}/statement": here.statement,
+        "/dashboard/studies/{name:path}": here.study,
+        "/dashboard/static/{file}": here.static,
+    }
+    for path, answer in pages.items():
+        router.add_api_route(path, here.safely(answer), include_in_schema=False)
     return router
-
-
-class NotLoggedIn(Exception):
-    """Nobody is."""
 
 
 class _Pages:
@@ -65,7 +64,7 @@ class _Pages:
     """
 
     def __init__(self, context: Context) -> None:
-        self._context = context
+        self._context, self._dev = context, context.settings.dev
 
     def safely(self, answer: Page) -> Page:
         """Turn what goes wrong into a page: words of the library where they name nothing that is not the reader's."""
@@ -73,59 +72,43 @@ class _Pages:
         async def safe(request: Request) -> Response:
             try:
                 return await answer(request)
-            except NotLoggedIn:
-                return logins.go_to(f"/login?next={quote(request.url.path, safe='')}")
             except (SottovoceError, Problem, ValueError, TypeError) as error:
                 problem = problem_for(error)
                 words = problem.detail or problem.kind.advice
                 if problem is not error and problem.kind.status >= 500:
                     words += f" Incident {note_incident(error, doing(request.scope))} is in the log."
-                return await self._said(request, problem.kind.status, problem.kind.title, words, problem.headers)
+                about = {"dev": self._dev, "title": problem.kind.title, "words": words}
+                said = await page(request, "message.html", about, problem.kind.status)
+                said.headers.update(problem.headers)
+                return said
 
         return safe
 
-    async def _said(self, request: Request, status: int, title: str, words: str, headers: Any = None) -> Response:
-        """Return a page that says something, and nothing else."""
-        said = await page(request, "message.html", {**self._about(), "title": title, "words": words}, status)
-        said.headers.update(headers or {})
-        return said
-
-    def _about(self, key: Key | None = None) -> dict[str, Any]:
-        """Return what a page has for whoever looks."""
-        return {"dev": self._context.settings.dev, "key": key}
-
-    async def _member(self, request: Request) -> dict[str, Any]:
-        """Return what a page has for whoever has a key; in development nobody has one, and everybody may look."""
-        if self._context.settings.dev:
-            return self._about()
-        key = await logins.key_of(request, self._context)
+    async def _reader(self, request: Request, study: str | None = None, role: str | None = "read") -> Key:
+        """Return the key of whoever may read a study, or any; what a refusal says does not depend on what there is."""
+        key = await self._context.gate.key(_key_of(request))
+        if key is None and _is_confidential(request):
+            is_script = request.headers.get("sec-fetch-dest") == "empty"  # which shall not have the browser ask
+            raise Problem("unauthorised", _NO_KEY, {} if is_script else _CHALLENGE)
         if key is None:
-            raise NotLoggedIn
-        return self._about(key)
-
-    async def _reader(self, request: Request, study: str | None = None) -> dict[str, Any]:
-        """Return what a page has for whoever may read a study, or any; it does not depend on what there is."""
-        about = await self._member(request)
-        key = about["key"]
-        if key is not None and not (key.has("read") if study is None else key.may("read", study)):
+            raise Problem("forbidden", _IN_THE_CLEAR)
+        self._context.gate.counted(request, key)
+        if role is not None and not (key.has(role) if study is None else key.may(role, study)):
             raise Problem("forbidden", _MAY_NOT_READ)
-        return about
-
-    # ------------------------------------------------------------------ studies
+        return key
 
     async def studies(self, request: Request) -> Response:
         """All studies at a glance, read from their counters: none of them is opened."""
-        about = await self._reader(request)
-        key, entries = about["key"], await self._context.entries()
-        rows = rows_of(one for one in entries if key is None or key.may("read", one.name))
-        return await page(request, "studies.html", {**about, "rows": rows})
+        key = await self._reader(request)
+        rows = rows_of(one for one in await self._context.entries() if key.may("read", one.name))
+        return await page(request, "studies.html", {"dev": self._dev, "rows": rows})
 
     async def study(self, request: Request) -> Response:
         """The page of one study."""
         name = request.path_params["name"]
-        about = await self._reader(request, name)
-        found = await study_of(self._context, name)
-        return await page(request, "study.html", {**about, **found, "address": f"/dashboard/studies/{quote(name, '')}"})
+        await self._reader(request, name)
+        about = {"dev": self._dev, "address": f"/dashboard/studies/{quote(name, '')}"}
+        return await page(request, "study.html", {**about, **await study_of(self._context, name)})
 
     async def statement(self, request: Request) -> Response:
         """The statement of a study, to be printed and signed."""
@@ -133,59 +116,14 @@ class _Pages:
         await self._reader(request, name)
         return await page(request, "statement.html", {"it": await statement_of(self._context, name)})
 
-    # ------------------------------------------------------------------ logging in and out
-
-    async def login_form(self, request: Request) -> Response:
-        """The form to log in by."""
-        if self._context.settings.dev:
-            return logins.go_to("/")
-        return await self._form(request, request.query_params.get("next"))
-
-    async def _form(self, request: Request, goes_to: str | None, words: str = "", status: int = 200) -> Response:
-        given = {"words": words, "next": logins.local_path(goes_to), "usable": logins.confidential(request)}
-        return await page(request, "login.html", {**self._about(), **given}, status)
-
-    async def log_in(self, request: Request) -> Response:
-        """Take a key, if it is sent by our form and may be sent this way, and let the browser keep it in a cookie."""
-        form, ring = await logins.form_of(request), self._context.gate.ring
-        if ring is None:
-            return logins.go_to("/")
-        if form is None or not logins.from_here(request):
-            return await self._form(request, None, _LATE, 403)
-        goes_to, text = form.get("next"), form.get("key", "").strip()
-        if not logins.confidential(request):
-            return await self._form(request, goes_to, "", 400)
-        key = await ring.check(text)
-        if key is None:
-            return await self._form(request, goes_to, _WRONG, 401)
-        self._context.gate.counted(request, key)
-        if not key.has("read"):
-            return await self._form(request, goes_to, _MAY_NOT_READ, 403)
-        answer = logins.go_to(logins.local_path(goes_to))
-        logins.let_in(request, answer, text)
-        return answer
-
-    async def log_out(self, request: Request) -> Response:
-        """Have the browser forget the key; who has a copy of it is refused once it is revoked."""
-        if not logins.from_here(request):
-            return await self._said(request, 403, "Nothing was changed", _LATE)
-        answer = logins.go_to("/login")
-        logins.forget_cookie(request, answer)
-        return answer
-
-    # ------------------------------------------------------------------ documents
-
     async def docs(self, request: Request) -> Response:
         """What the service can be asked, from its OpenAPI document."""
-        about = await self._member(request)
-        return await page(request, "docs.html", {**about, "document": request.app.openapi()})
+        await self._reader(request, role=None)
+        return await page(request, "docs.html", {"dev": self._dev, "document": request.app.openapi()})
 
     async def openapi(self, request: Request) -> Response:
         """The same for machines."""
-        try:
-            await self._member(request)
-        except NotLoggedIn:
-            return problem_response(Problem("unauthorised", headers={"WWW-Authenticate": 'Bearer realm="sottovoce"'}))
+        await self._reader(request, role=None)
         return JSONResponse(request.app.openapi(), headers={"Cache-Control": "no-store"})
 
     async def problem(self, request: Request) -> Response:
@@ -193,7 +131,8 @@ class _Pages:
         kind = KINDS.get(request.path_params["kind"])
         if kind is None:
             raise Problem("not-found")
-        return await page(request, "problem.html", {**self._about(), "kind": kind, "kinds": tuple(KINDS.values())})
+        about = {"dev": self._dev, "kind": kind, "kinds": tuple(KINDS.values())}
+        return await page(request, "problem.html", about)
 
     async def static(self, request: Request) -> Response:
         """The style sheet and the scripts."""
@@ -201,3 +140,20 @@ class _Pages:
         if name not in ASSETS:
             raise Problem("not-found")
         return await asyncio.to_thread(asset, name)
+
+
+def _is_confidential(request: Request) -> bool:
+    """Say whether a key can be sent this way: encrypted, or without leaving this machine."""
+    return request.url.scheme == "https" or is_loopback(request.url.hostname)
+
+
+def _key_of(request: Request) -> str | None:
+    """Return the key that a request comes with: as the password that the browser was told, or like that of a call.
+
+    A password is for pages alone: a page of another site could make a browser call with it, if it were not.
+    """
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "basic" and _is_confidential(request):
+        with suppress(ValueError):
+            return base64.b64decode(text, validate=True).decode("ascii").partition(":")[2]
+    return bearer(request.scope)

@@ -1,12 +1,8 @@
 """What pages show of studies: where each stands, what it has learned and promises. Released and public values only."""
 
-import asyncio
 from collections.abc import Iterable
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-from sottovoce.auditing import AuditRecord, read_audit
 from sottovoce.privacy.promise import UNSPENT
 from sottovoce.report import Statement, statement
 from sottovoce.report.html.learned import look_learned
@@ -18,7 +14,6 @@ from sottovoce.studies import Status, Study, StudyEntry
 _SIMULATED = "the noise is simulated from a seed: whoever knows the seed knows the losses"
 _NO_NOISE = "no noise is added anywhere: the decisions show the losses that they were made from"
 _ERASED_LATE = 2  # the newest round's erasure is put on record with the next call: in a list, one is no news
-_MOST = 200  # files of a folder
 
 
 def percent_asked(asked: int, horizon: int | None) -> float | None:
@@ -62,8 +57,6 @@ def marks_of(one: StudyEntry | Status, horizon: int | None) -> Iterable[Mark]:
         yield Mark("note", "restored", "it goes on from a backup, or a copy: people may have been asked before")
     if horizon is not None and one.asked >= horizon:
         yield Mark("good", "finished", "all of its events are asked: take its recommendation")
-    elif not one.asked:
-        yield Mark("note", "not begun", "nothing was asked yet")
     elif not overdue:
         yield Mark("good", "running", "")
 
@@ -95,31 +88,9 @@ def look_now(study: Study) -> dict[str, Any]:
     }
 
 
-def audits_in(folder: str | None) -> tuple[tuple[AuditRecord, ...], tuple[str, ...]]:
-    """Return the audits of a folder, the newest first, and the names of files that are none.
-
-    A record is a file `*.json`, or `audit.json` in a folder of its own, as `sottovoce audit --out` leaves it.
-    """
-    if folder is None or not Path(folder).is_dir():
-        return (), ()
-    place = Path(folder)
-    found, unreadable = [], []
-    for file in sorted({*place.glob("*.json"), *place.glob("*/audit.json")})[:_MOST]:
-        try:
-            found.append(read_audit(file))
-        except ValueError:
-            unreadable.append(str(file.relative_to(place)))
-    return tuple(sorted(found, key=lambda one: one.date.isoformat(), reverse=True)), tuple(unreadable)
-
-
-async def _audits(context: Context) -> tuple[tuple[AuditRecord, ...], tuple[str, ...]]:
-    return await asyncio.to_thread(audits_in, context.settings.audits)
-
-
 async def statement_of(context: Context, name: str) -> Statement:
     """Return the statement of a study, for whoever signs it."""
-    audits, _ = await _audits(context)
-    return await context.look(name, partial(statement, audits=audits))
+    return await context.look(name, statement)
 
 
 async def study_of(context: Context, name: str) -> dict[str, Any]:
@@ -127,13 +98,10 @@ async def study_of(context: Context, name: str) -> dict[str, Any]:
 
     What takes long to draw is drawn once for all that the study has learned: a belief is not drawn anew for every look.
     """
-    worker, (audits, unreadable) = await context.studies(name), await _audits(context)
+    worker = await context.studies(name)
     now = await worker.look(look_now)
-    draw = partial(_learned_and_promised, audits=audits, unreadable=unreadable)
-    learned = await worker.made("learned", (now["version"], repr((audits, unreadable))), draw)
-    return {"now": now, "learned": learned}
+    return {"now": now, "learned": await worker.made("learned", now["version"], _learned_and_promised)}
 
 
-def _learned_and_promised(study: Study, *, audits: tuple[AuditRecord, ...], unreadable: tuple[str, ...]) -> str:
-    content = {"it": look_learned(study), "promise": statement(study, audits=audits)}
-    return render("learned_and_promised.html", {**content, "audits": audits, "unreadable": unreadable})
+def _learned_and_promised(study: Study) -> str:
+    return render("learned_and_promised.html", {"it": look_learned(study), "promise": statement(study)})

@@ -1,6 +1,5 @@
 """What is wrong with a request, in words that repeat nothing of it but names that are declared."""
 
-import re
 from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -35,7 +34,7 @@ async def carried_out(work: Awaitable[Found], wish: BaseModel) -> Found:
         refused = problem_for(error, words=True)
     sent = {*_texts(wish.model_dump(exclude={"privacy"}))} - models.NAMES
     for text in sorted(sent, key=len, reverse=True):
-        refused.detail = re.sub(re.escape(text), "...", refused.detail or "")
+        refused.detail = (refused.detail or "").replace(repr(text), "...").replace(text, "...")
     raise refused  # outside of `except`: without the error as its context
 
 

@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Annotated, Any, TypeVar
+from contextlib import suppress
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path
 from fastapi.dependencies.utils import get_typed_return_annotation
@@ -12,20 +13,25 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sottovoce.errors import SottovoceError
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints._parsing import carried_out
-from sottovoce.service.endpoints.models import Channel, Closed, Erased, Forget
+from sottovoce.service.endpoints.models import Channel, Closed, Erased, Forget, Tell, Told
 from sottovoce.service.keys import Key
 from sottovoce.service.problem_documents import KINDS, Problem
 from sottovoce.service.settings import Settings
+from sottovoce.service.study_workers.requests import Request as Repeatable
+from sottovoce.studies import Recorded, TellCall
 
 AT_ONCE = 0.05
 """Seconds within which a look at a key is not repeated."""
 
-Found = TypeVar("Found")
 Answering = Callable[..., Coroutine[Any, Any, Any]]
+Made = tuple[bytes, Callable[[Any], Any]]
+"""An answer, and what takes back, of the study or the evaluations, what it hands out."""
+
 _LONGEST = 200
-TELL_PROBLEMS = ("unknown-action", "round-closed", "study-behind", "invalid-loss", "wrong-report")
+_OF_LOSSES = ("unknown-action", "round-closed", "study-behind", "invalid-loss", "wrong-report")
 _ALWAYS = ("unauthorised", "forbidden", "malformed", "too-large", "too-many", "storage-error")
 
 Name = Annotated[str, Path(description="The name.", json_schema_extra={"minLength": 1, "maxLength": _LONGEST})]
@@ -48,15 +54,15 @@ class Endpoints(APIRouter):
         Where they are: "/studies".
     look
         Calls a function, in a thread, with the study or the evaluations of a name.
-    prefix
-        Of the names of routes.
+    names
+        What names of routes begin with.
     problems
         The kinds of problems that each of them may answer, besides those that every endpoint may.
     """
 
-    def __init__(self, home: str = "", look: Any = None, prefix: str = "", problems: Iterable[str] = ()) -> None:
+    def __init__(self, home: str = "", look: Any = None, names: str = "", problems: Iterable[str] = ()) -> None:
         super().__init__(route_class=Route)
-        self._home, self._look, self._prefix, self._problems = home, look, prefix, tuple(problems)
+        self._home, self.look, self._names, self._problems = home, look, names, tuple(problems)
 
     def declared(
         self,
@@ -66,7 +72,6 @@ class Endpoints(APIRouter):
         *roles: str,
         problems: Iterable[str] = (),
         anywhere: bool = False,
-        found_as: Any = None,
         **options: Any,
     ) -> Callable[[Answering], Answering]:
         """Return what declares a function as an endpoint, once for all: documents and types of clients follow.
@@ -83,31 +88,20 @@ class Endpoints(APIRouter):
             Further kinds of problems that it may answer.
         anywhere
             Whether a key for whichever study will do, where the address names none.
-        found_as
-            The model of its answer 200, where the usual one is 201.
         options
             As FastAPI takes them.
         """
-        found: dict[int | str, dict[str, Any]] = {}
+        found: dict[int | str, dict[str, Any]] = options.pop("responses", {})
         for kind in (KINDS[name] for name in dict.fromkeys((*_ALWAYS, *self._problems, *problems))):
             reference = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
             answer = found.setdefault(kind.status, {"description": "", "content": reference})
             answer["description"] += f"{'; ' if answer['description'] else ''}{kind.name}: {kind.title}"
-        if found_as is not None:
-            found[200] = {"model": found_as, "description": "It is there, and was created alike."}
-        about: dict[str, Any] = {"security": [{"key": list(roles)}] if roles else []}
-        options |= {"responses": found, "openapi_extra": about | ({"x-any-study": True} if anywhere else {})}
+        about = {"security": [{"key": list(roles)}] if roles else [], **({"x-any-study": True} if anywhere else {})}
         method, what = call.split()
-        path = f"{self._home}{what.rstrip('/') if self._home else what}"
-        if not what.startswith("/"):
-            path = f"{self._home}/{{name:path}}/{what}"
-        name = self._prefix + (options.pop("name", None) or what.strip("/"))
-        return self.api_route(path, methods=[method], name=name, summary=summary, response_model=model, **options)
-
-    def look(self, context: Context, name: str, function: Callable[[Any], Found]) -> Awaitable[Found]:
-        """Return what a function says of a study, or of evaluations, by their name."""
-        found: Awaitable[Found] = self._look(context, name, function)
-        return found
+        path = f"{self._home}/{{name:path}}/{what}" if what[0] != "/" else f"{self._home}{what}"
+        name = self._names + options.pop("name", what.strip("/"))
+        given = {"methods": [method], "name": name, "summary": summary, "response_model": model}
+        return self.api_route(path.rstrip("/"), **given, responses=found, openapi_extra=about, **options)
 
     def look_at(
         self, what: str, summary: str, model: Any, look: Callable[[Any], Any], *roles: str, **more: Any
@@ -127,24 +121,38 @@ class Endpoints(APIRouter):
             answered,
             "admin",
             problems=("configuration-mismatch",),
-            found_as=answered,
             name="create",
             status_code=201,
+            responses={200: {"model": answered, "description": "It is there, and was created alike."}},
         )
         async def create(request: Request, wish: wanted, response: Response) -> Any:
             found = await carried_out(asyncio.to_thread(make, context_of(request).settings, wish), wish)
             response.status_code = 201 if found["created"] else 200
             return found
 
-    def declare_common(self, middle: str) -> None:
-        """Declare what studies and evaluations have in common: forgetting, erasing people, and channels."""
+    def declare_common(
+        self, middle: str, record: Callable[[Context, str, TellCall], Coroutine[Any, Any, Recorded]]
+    ) -> None:
+        """Declare what studies and evaluations have in common: telling, forgetting, erasing people, and channels."""
+
+        @self.declared(
+            "POST tell",
+            "Record a loss, or a block of them. One that is on record already is no failure: `already`.",
+            Told,
+            "tell",
+            problems=_OF_LOSSES,
+        )
+        async def tell(request: Request, name: Name, told: Tell) -> Response:
+            context, call = context_of(request), told.call
+            check_block(context, call.ids)
+            return counted(context, await record(context, name, call))
 
         @self.declared(
             "POST forget",
             f"Close {middle} whose loss will never come: each counts as the middle of the range.",
             Closed,
             "tell",
-            problems=TELL_PROBLEMS,
+            problems=_OF_LOSSES,
         )
         async def forget(request: Request, name: Name, wanted: Forget) -> Any:
             context = context_of(request)
@@ -162,16 +170,46 @@ class Endpoints(APIRouter):
         async def erase_people(request: Request, name: Name) -> Any:
             return {"erased": await self.look(context_of(request), name, lambda one: one.erase_people())}
 
-        self.look_at(
-            "channel",
-            "The channel by which owners privatise their losses, under local privacy.",
-            Channel,
-            _channel,
-            "ask",
-            "tell",
-            "read",
-            problems=("no-channel",),
-        )
+        words = "The channel by which owners privatise their losses, under local privacy."
+        self.look_at("channel", words, Channel, _channel, "ask", "tell", "read", problems=("no-channel",))
+
+    async def once(
+        self, request: Request, name: str, key: str | None, asks: str, make: Callable[[], Awaitable[Made]], person: Any
+    ) -> Response:
+        """Answer a request, and a repetition of it under the same key as before; what was made in vain is taken back.
+
+        Parameters
+        ----------
+        request, name, key
+            The request, whom it calls, and its idempotency key; None if it is not to be repeated.
+        asks
+            What a repetition has to ask for again.
+        make
+            Answers it.
+        person
+            Whom it is for, one person or several: a repetition has to be for the same.
+        """
+        if key is None:
+            return _json((await make())[0])
+        requests, people = context_of(request).requests, None
+        if person is not None:
+            with suppress(SottovoceError):  # asking says it, to whom it concerns
+                people = await self.look(context_of(request), name, lambda one: one.keyed_hash(person))
+        wanted = Repeatable.of(name, key_of(request).id, key, asks, people)
+        known = await requests.find(wanted)
+        if known is None:
+            body, undo = await make()
+            known = await requests.keep((wanted, body))
+            if known is None:
+                return _json(body)
+            await self.look(context_of(request), name, undo)
+        if known.asks != wanted.asks:
+            raise Problem("idempotency-key-reused")
+        return _json(known.body, {"Idempotent-Replayed": "true"})
+
+
+def _json(body: bytes, headers: Any = None) -> Response:
+    return Response(body, headers=headers, media_type="application/json")
 
 
 def _channel(one: Any) -> Any:
@@ -179,6 +217,12 @@ def _channel(one: Any) -> Any:
     if found is None:
         raise Problem("no-channel")
     return found.to_dict()
+
+
+def counted(context: Context, told: Recorded) -> Response:
+    """Count what became of losses, and answer it: alike, whatever the losses are."""
+    context.metrics.count(told=told.recorded, already=told.already, dropped=told.dropped)
+    return _json(b'{"recorded":%d,"already":%d,"dropped":%d}' % told)
 
 
 def check_block(context: Context, ids: Any) -> None:
@@ -199,6 +243,9 @@ class Route(APIRoute):
 
         async def guarded(request: Request) -> Response:
             context, name, began = context_of(request), request.path_params.get("name"), time.monotonic()
+            if self.body_field is not None:  # which is JSON, whatever it is called: curl -d calls it a form
+                others = [one for one in request.scope["headers"] if one[0] != b"content-type"]
+                request.scope["headers"] = [*others, (b"content-type", b"application/json")]
             if roles:
                 request.scope["sottovoce.key"] = await context.gate(request, roles, name, anywhere=anywhere)
             if self.body_field is not None:
@@ -208,9 +255,6 @@ class Route(APIRoute):
                 if parsed is not None and (arguments := parsed(request, sent)) is not None:
                     response: Response = await self.endpoint(request=request, **arguments)
                     return response
-                # As JSON, whatever it is called: curl -d calls it a form.
-                others = [one for one in request.scope["headers"] if one[0] != b"content-type"]
-                request.scope["headers"] = [*others, (b"content-type", b"application/json")]
             return await handle(request)
 
         return guarded

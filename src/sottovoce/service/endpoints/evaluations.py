@@ -16,19 +16,16 @@ from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
 from sottovoce.service.endpoints._parsing import guarantee_in, promised
 from sottovoce.service.endpoints._route import (
-    TELL_PROBLEMS,
     Endpoints,
     IdempotencyKey,
+    Made,
     Name,
-    check_block,
     context_of,
-    key_of,
 )
-from sottovoce.service.endpoints.studies import counted, person_of
+from sottovoce.service.endpoints.studies import person_of
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings
-from sottovoce.service.study_workers.asking import Answer, answer_once, told_apart
-from sottovoce.service.study_workers.requests import Request as Repeatable
+from sottovoce.studies import Recorded, TellCall
 
 _SHOWN = ("name", "loss_range", "guarantee", "channel", "patience", "privacy", "scale", "open")
 _MOST_IDS = 10_000  # of one answer
@@ -60,11 +57,11 @@ evaluation_routes.declare_creation(
 async def opened(request: Request, name: Name, wish: models.Open, idempotency_key: IdempotencyKey = None) -> Response:
     """Begin an evaluation."""
 
-    def begin(evaluations: PrivateEvaluations) -> Answer:
-        one = evaluations.open(events=wish.events)
-        return Answer(json.dumps({"number": one.number, "events": one.events}).encode(), undo=one.abandon)
+    async def make() -> Made:
+        one = await context_of(request).look_at_evaluations(name, lambda all_: all_.open(events=wish.events))
+        return json.dumps({"number": one.number, "events": one.events}).encode(), lambda _: one.abandon()
 
-    return await _once(request, name, idempotency_key, f"open {wish.events}", begin)
+    return await evaluation_routes.once(request, name, idempotency_key, f"open {wish.events}", make, None)
 
 
 @evaluation_routes.declared(
@@ -83,14 +80,14 @@ async def assign(
     if size is not None and size > context.settings.largest_block:
         raise Problem("too-large", f"size must be at most {context.settings.largest_block}.")
 
-    def hand_out(evaluations: PrivateEvaluations) -> Answer:
-        people = _assigned(evaluations, wanted.number, size, person)
-        answer, ids = people[0] if size is None else {"assigned": people}, [one["id"] for one in people]
-        return Answer(json.dumps(answer).encode(), undo=lambda: evaluations.forget(ids))
+    async def make() -> Made:
+        people = await context.look_at_evaluations(name, lambda all_: _assigned(all_, wanted.number, size, person))
+        context.metrics.count(asked=len(people))
+        body = json.dumps(people[0] if size is None else {"assigned": people}).encode()
+        return body, lambda all_: all_.forget([one["id"] for one in people])
 
-    answer = await _once(request, name, idempotency_key, f"assign {size} {wanted.number}", hand_out, person)
-    context.metrics.count(asked=0 if "Idempotent-Replayed" in answer.headers else size or 1)
-    return answer
+    asks = f"assign {size} {wanted.number}"
+    return await evaluation_routes.once(request, name, idempotency_key, asks, make, person)
 
 
 def _assigned(evaluations: PrivateEvaluations, number: int | None, size: int | None, person: Any) -> list[Any]:
@@ -102,46 +99,6 @@ def _assigned(evaluations: PrivateEvaluations, number: int | None, size: int | N
             found = [(number, *one) for one in evaluations.evaluation(number).take(size, person)]
         return [dict(zip(("number", "id", "wants_loss"), one, strict=True)) for one in found]
     raise Problem("horizon-reached", "There are not as many places left; open an evaluation.")
-
-
-async def _once(
-    request: Request,
-    name: str,
-    key: str | None,
-    asks: str,
-    make: Callable[[PrivateEvaluations], Answer],
-    person: Any = None,
-) -> Response:
-    """Answer a request, and a repetition of it as it was answered before; what was made in vain is undone."""
-    context = context_of(request)
-    repeatable = None if key is None else Repeatable.of(name, key_of(request).id, key, asks)
-
-    def answer(evaluations: PrivateEvaluations) -> Answer | Exception:
-        again = told_apart(evaluations, repeatable, person)
-        return answer_once(context.requests, [again], lambda _: [make(evaluations)])[0]
-
-    found = await context.look_at_evaluations(name, answer)
-    if isinstance(found, Exception):
-        raise found
-    headers = {"Idempotent-Replayed": "true"} if found.replayed else None
-    return Response(found.body, headers=headers, media_type="application/json")
-
-
-@evaluation_routes.declared(
-    "POST tell",
-    "Record a loss, or a block of them. One that is on record already is no failure: `already`.",
-    models.Told,
-    "tell",
-    problems=TELL_PROBLEMS,
-)
-async def tell(request: Request, name: Name, told: models.Tell) -> Response:
-    """Record losses; everything that is told takes the same way, whatever the loss is."""
-    context, call = context_of(request), told.call
-    check_block(context, call.ids)
-    recorded = await context.look_at_evaluations(
-        name, lambda one: one.tell(call.ids, call.losses, report=call.report, late=call.late)
-    )
-    return counted(context, recorded)
 
 
 def _end(what: str, end: Callable[[Evaluation], None], summary: str) -> None:
@@ -188,12 +145,18 @@ def _status(evaluations: PrivateEvaluations) -> dict[str, Any]:
     return {name: found[name] for name in _SHOWN}
 
 
-def _results(evaluations: PrivateEvaluations) -> dict[str, Any]:
-    return {"results": [one.to_dict() for one in evaluations.results]}
+async def _tell(context: Context, name: str, call: TellCall) -> Recorded:
+    given = {"report": call.report, "late": call.late}
+    return await context.look_at_evaluations(name, lambda one: one.tell(call.ids, call.losses, **given))
 
 
-evaluation_routes.declare_common("places")
+evaluation_routes.declare_common("places", _tell)
 evaluation_routes.look_at("status", "What they were created with, and which are open.", dict[str, Any], _status)
-evaluation_routes.look_at("results", "All that was released, in the order in which it was.", models.Results, _results)
+evaluation_routes.look_at(
+    "results",
+    "All that was released, in the order in which it was.",
+    models.Results,
+    lambda all_: {"results": [one.to_dict() for one in all_.results]},
+)
 _look_at_one("result", "What an evaluation has released.", dict[str, Any], lambda one: one.result.to_dict())
 _look_at_one("evaluation", "Where an evaluation stands, and who has no loss yet.", models.Standing, _standing)

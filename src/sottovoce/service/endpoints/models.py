@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from sottovoce.options import OPTIONS
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.service.problem_documents import Problem
-from sottovoce.service.study_workers import Layout
+from sottovoce.service.study_workers.answers import Layout
 from sottovoce.studies import TellCall
 
 _MOST = 2**53
@@ -104,7 +104,6 @@ class Create(_facts()):  # type: ignore[misc]
     deadline: float | None = None
     seed: Seed | None = None
     segments: SegmentsWish | None = None
-    rehearse: Annotated[bool, Field(description="Play the plan in invented worlds first: for the forecast.")] = False
 
 
 class Change(Body):

@@ -6,8 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Query
@@ -21,26 +20,23 @@ from sottovoce.domains.specification import build, specify
 from sottovoce.errors import StateRefused
 from sottovoce.learning.segment_requests import segment_in_words
 from sottovoce.models import Segments
-from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import DecisionFacts
-from sottovoce.rehearsal import NotRehearsed, plan
+from sottovoce.rehearsal import NotRehearsed
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
 from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, promised
 from sottovoce.service.endpoints._route import (
-    TELL_PROBLEMS,
     Endpoints,
     IdempotencyKey,
+    Made,
     Name,
-    check_block,
     context_of,
     key_of,
 )
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings
-from sottovoce.service.study_workers import AskOrder
-from sottovoce.service.study_workers.requests import Request as Repeatable
-from sottovoce.studies import Recorded, Study, export_lines
+from sottovoce.service.study_workers.asking import AskOrder
+from sottovoce.studies import Recorded, Study, TellCall, export_lines
 
 _LARGEST = 1_000_000  # of the numbers that a domain is written with
 _LEAST_WORK = 2.0**-10  # of a forecast
@@ -71,10 +67,6 @@ def _created(settings: Settings, wish: models.Create) -> dict[str, Any]:
         # Not a choice of a plan: `restored`, say, would end the life of a study, with losses that are on record.
         raise Problem("malformed", "choices are of a plan; what else there is has a member of its own.")
     choices |= wish.choices
-    if wish.rehearse:
-        if wish.horizon is None or wish.segments is not None:
-            raise Problem("malformed", "rehearse is for studies with a horizon, and without segments.")
-        choices = {"plan": plan(**making, **choices)}
     with Study.open(settings.storage, name=wish.name, **making, **own, **choices) as study:
         return {
             "study": wish.name,
@@ -140,12 +132,13 @@ async def ask(
     """Hand out actions."""
     context = context_of(request)
     order = _order(wanted or models.Ask(), context.settings.largest_block)
-    if idempotency_key is not None:
-        order = replace(order, request=Repeatable.of(name, key_of(request).id, idempotency_key, order.asks))
-    answer = await (await context.studies(name)).ask(order)
-    context.metrics.count(asked=len(answer.ids))
-    headers = {"Idempotent-Replayed": "true"} if answer.replayed else None
-    return Response(answer.body, headers=headers, media_type="application/json")
+
+    async def make() -> Made:
+        answer = await (await context.studies(name)).ask(order)
+        context.metrics.count(asked=len(answer.ids))
+        return answer.body, lambda study: study.forget(answer.ids)
+
+    return await study_routes.once(request, name, idempotency_key, order.asks, make, order.person)
 
 
 def person_of(wanted: models.Ask | models.Assign) -> Any:
@@ -168,31 +161,6 @@ def _order(wanted: models.Ask, largest: int) -> AskOrder:
     if wanted.round:
         size = size or largest
     return AskOrder(size, wanted.x, segment=wanted.segment, segments=wanted.segments, round=wanted.round, person=person)
-
-
-# ---------------------------------------------------------------------- telling
-
-
-@study_routes.declared(
-    "POST tell",
-    "Record a loss, or a block of them. One that is on record already is no failure: `already`.",
-    models.Told,
-    "tell",
-    problems=TELL_PROBLEMS,
-)
-async def tell(request: Request, name: Name, told: models.Tell) -> Response:
-    """Record losses; everything that is told takes the same way, whatever the loss is."""
-    context, call = context_of(request), told.call
-    check_block(context, call.ids)
-    recorded = await (await context.studies(name)).tell(call)
-    return counted(context, recorded)
-
-
-def counted(context: Context, told: Recorded) -> Response:
-    """Count what became of losses, and answer it."""
-    context.metrics.count(told=told.recorded, already=told.already, dropped=told.dropped)
-    body = b'{"recorded":%d,"already":%d,"dropped":%d}' % (told.recorded, told.already, told.dropped)
-    return Response(body, media_type="application/json")
 
 
 # ---------------------------------------------------------------------- looking: counts and released values, no loss
@@ -269,7 +237,13 @@ _LOOKS: dict[str, tuple[str, Any, Callable[[Study], Any]]] = {
 }
 for _what, _about in _LOOKS.items():
     study_routes.look_at(_what, *_about)
-study_routes.declare_common("actions")
+
+
+async def _tell(context: Context, name: str, call: TellCall) -> Recorded:
+    return await (await context.studies(name)).tell(call)
+
+
+study_routes.declare_common("actions", _tell)
 _look_by_segment(
     "recommend",
     "The decision to take home, and how sure it is.",
@@ -292,9 +266,12 @@ async def forecast(request: Request, name: Name, rehearse: Annotated[float, Quer
     """Return a forecast, played once for each release and set."""
     times = max(_LEAST_WORK, 2.0 ** math.ceil(math.log2(rehearse)))  # of as many sizes, each is played once
     worker = await context_of(request).studies(name)
-    found = await worker.made(f"forecast {times}", await worker.look(version_of), partial(_forecast, times=times))
-    if isinstance(found, NotRehearsed):
-        raise StateRefused(str(found))
+    try:
+        found = await worker.made(
+            f"forecast {times}", await worker.look(version_of), lambda study: study.forecast(rehearse=times)
+        )
+    except NotRehearsed as why:
+        raise StateRefused(str(why)) from None
     return found.to_dict()
 
 
@@ -302,13 +279,6 @@ def version_of(study: Study) -> Any:
     """Return what changes with all that follows from releases."""
     standing = study.status()
     return standing.incarnation, standing.round, specify(study.domain)
-
-
-def _forecast(study: Study, times: float) -> Forecast | NotRehearsed:
-    try:
-        return study.forecast(rehearse=times)
-    except NotRehearsed as why:
-        return why
 
 
 @study_routes.declared(

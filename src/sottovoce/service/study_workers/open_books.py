@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -92,47 +92,45 @@ class OpenBooks(Generic[Opened]):
         How many are kept open: those that were not used for longest are closed, if nobody waits for them.
     """
 
-    def __init__(self, opens: Callable[[str], Awaitable[Opened]], most: int) -> None:
+    def __init__(self, opens: Callable[[str], Coroutine[Any, Any, Opened]], most: int) -> None:
         self._opens, self._most = opens, most
-        self._open: OrderedDict[str, Opened] = OrderedDict()
-        self._opening: dict[str, asyncio.Task[Opened]] = {}
+        self._open: OrderedDict[str, asyncio.Task[Opened]] = OrderedDict()  # done, once it is open
         self._closing: set[asyncio.Task[None]] = set()
 
     async def __call__(self, name: str) -> Opened:
         """Return what serves a study, or evaluations; they are opened if need be."""
-        one = self._open.get(name)
-        if one is not None and one.gone:  # deleted; there may be another one of that name
-            self._close(name)
-        elif one is not None:
-            self._open.move_to_end(name)
-            return one
-        task = self._opening.get(name)
-        if task is None:
-            task = self._opening[name] = asyncio.create_task(self._add(name))
-            task.add_done_callback(lambda _: self._opening.pop(name, None))
+        if name not in self._open:
+            opening = self._open[name] = asyncio.create_task(self._opens(name))
+            opening.add_done_callback(lambda done: done.exception() is None or self._forget(name, done))
+        self._open.move_to_end(name)
+        task = self._open[name]
         one = await asyncio.shield(task)
-        return await self(name) if one.closed else one  # others may have needed its place meanwhile
-
-    async def _add(self, name: str) -> Opened:
-        one = await self._opens(name)
-        surplus = len(self._open) + 1 - self._most
-        for idle in [other for other, it in self._open.items() if it.idle][: max(0, surplus)]:
-            self._close(idle)
-        self._open[name] = one
+        if one.gone:  # deleted; there may be another one of that name
+            self._close(name, task)
+        if one.closed:  # or others have needed its place meanwhile
+            return await self(name)
+        there = [(other, it) for other, it in self._open.items() if it.done() and it is not task]
+        idle = [pair for pair in there if pair[1].exception() is None and pair[1].result().idle]
+        for other, it in idle[: max(0, len(self._open) - self._most)]:
+            self._close(other, it)
         return one
 
-    def _close(self, name: str) -> None:
-        one = self._open.pop(name)
-        one.closed = True  # from this moment on
-        closing = asyncio.create_task(one.close())
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+    def _forget(self, name: str, task: "asyncio.Task[Opened]") -> bool:
+        return self._open.get(name) is task and self._open.pop(name) is task
+
+    def _close(self, name: str, task: "asyncio.Task[Opened]") -> None:
+        task.result().closed = True  # from this moment on
+        if self._forget(name, task):
+            closing = asyncio.create_task(task.result().close())
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
         """Carry out all that has arrived, and close all of them: what they had in hand is given back."""
-        await asyncio.gather(*self._opening.values(), return_exceptions=True)
-        for name in list(self._open):
-            self._close(name)
+        await asyncio.gather(*self._open.values(), return_exceptions=True)
+        for name, task in list(self._open.items()):
+            if task.exception() is None:
+                self._close(name, task)
         await asyncio.gather(*self._closing)
 
 

@@ -63,10 +63,10 @@
 
   // -- asking
   function fetched() {
-    var how = { headers: tag ? { "If-None-Match": tag } : {}, credentials: "same-origin", redirect: "manual", cache: "no-store" };
-    return fetch(location.pathname, how).then(function (answer) {
+    var how = { headers: tag ? { "If-None-Match": tag } : {}, credentials: "same-origin", redirect: "error", cache: "no-store" };
+    return fetch(location.origin + location.pathname, how).then(function (answer) {
       if (answer.status === 304) return null;
-      if (answer.type === "opaqueredirect" || answer.status === 403) { ended = true; throw new Error("ended"); }
+      if (answer.status === 401 || answer.status === 403) { ended = true; throw new Error("ended"); }
       if (!answer.ok) throw new Error("failed");
       tag = answer.headers.get("ETag");
       return answer.text().then(show);
@@ -94,7 +94,7 @@
       failures += 1;
       dot.classList.add("off");
       words.textContent = "Not up to date";
-      lost.textContent = ended ? "Your login has ended, or may no longer read this: load the page again."
+      lost.textContent = ended ? "Your key has ended, or may no longer read this: load the page again."
         : "Connection lost, trying again. What is shown may be out of date.";
       lost.hidden = false;
     }).then(function () {
