@@ -118,17 +118,11 @@ def test_names_of_all_kinds(served):
 def test_creating_says_what_is_wrong_without_repeating_it(spring):
     wish = {"name": "b", "domain": "simplex:4", "horizon": 100, "privacy": {"epsilon": 1.0}}
     for change, words in (
-        ({"horizon": "a secret"}, "horizon"),
-        ({"privacy": {"epsilon": -77.25}}, "epsilon"),
         ({"privacy": {"epsilon": 1.0, "rho": 77.25}}, "exclude each other"),
-        ({"privacy": {}}, "epsilon, or rho, or none"),
         ({"privacy": {"local": True, "contributions": 77}}, "epsilon, or rho, or none"),
-        ({"domain": "a secret"}, "domain"),
         ({"domain": "simplex:77777777777"}, "whole numbers"),
         ({"domain": {"a secret": 1}}, "domain"),
-        ({"a secret": 1}, "Extra inputs are not permitted"),
         ({"choices": {"a secret": 1}}, "..."),
-        ({"plan": "a secret"}, "plan"),
         ({"labels": ["a secret"]}, "labels"),
         ({"loss_range": [77.25, 0.0]}, "loss_range"),
     ):

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 import typer
-import yaml
 
 from sottovoce.cli.app import app
 from sottovoce.service.keys import KeyStore
@@ -24,7 +23,6 @@ from sottovoce.service.store import ServiceStore
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy" / "sottovoce.service"
 NGINX = ROOT / "deploy" / "nginx.conf"
-CONTAINER = ROOT / "deploy" / "Containerfile"
 PAGE = ROOT / "docs" / "how-to" / "service-deployment.md"
 LOSS = "0.7318250649"  # planted: it must be in no file of nginx's
 
@@ -107,21 +105,10 @@ def front(system_program, tmp_path_factory):
     ):
         yield {
             "folder": folder,
-            "nginx": nginx,
             "service": f"http://127.0.0.1:{ports['service']}",
             "https": f"https://127.0.0.1:{ports['https']}",
             "http": f"http://127.0.0.1:{ports['http']}",
         }
-
-
-def test_nginx_takes_the_file(front):
-    done = subprocess.run(
-        [front["nginx"], "-t", "-c", front["folder"] / "nginx.conf", "-p", front["folder"]],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "warn" not in done.stderr
 
 
 def test_a_study_is_asked_and_told_through_nginx_and_nginx_keeps_nothing_of_it(front):
@@ -236,55 +223,3 @@ def test_systemd_takes_the_unit_and_finds_little_exposed(tmp_path):
     strict = ["systemd-analyze", "security", "--offline=true", "--threshold=20", unit]  # of 100
     done = subprocess.run(strict, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-500:]
-
-
-# ---------------------------------------------------------------------- containers
-
-
-def instructions():
-    """Return the instructions: name and the rest of its line."""
-    text = re.sub(r"^\s*#.*\n", "", CONTAINER.read_text(encoding="utf-8"), flags=re.MULTILINE).replace("\\\n", " ")
-    return [tuple(line.split(None, 1)) for line in text.splitlines() if line.strip()]
-
-
-def of(name):
-    return [rest for one, rest in instructions() if one == name]
-
-
-def test_the_image_is_small_pinned_and_not_roots():
-    assert all(re.fullmatch(r"\S+/python:3\.\d+-slim( AS \w+)?", one) for one in of("FROM"))
-    for line in of("RUN"):
-        assert "apt-get install" not in line or ("--no-install-recommends" in line and "rm -rf /var/lib/apt" in line)
-    last = [name for name, _ in instructions()][::-1]
-    assert "RUN" not in last[: last.index("FROM")]  # the image itself holds what was copied from the stage before
-    assert all(int(one) > 0 for one in of("USER")[0].split(":"))
-    assert not re.search("password|secret|token", " ".join(of("ENV") + of("ARG")), re.IGNORECASE)
-    assert json.loads(of("CMD")[0])[:2] == ["sottovoce", "serve"]
-    copied = [source for line in of("COPY") if "--from" not in line for source in line.split()[:-1]]
-    let_through = re.findall(r"^!(.+)$", (ROOT / ".containerignore").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(let_through) == sorted(copied)
-
-
-def test_compose_starts_both_with_nothing_that_can_be_written_but_the_studies():
-    file = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text(encoding="utf-8"))
-    service, database = file["services"]["service"], file["services"]["database"]
-    for one in (service, database):
-        assert one["read_only"] is True
-        assert one["security_opt"] == ["no-new-privileges:true"]
-        assert one["ulimits"] == {"core": 0}
-        assert re.fullmatch(r".+:\d[\w.]*", one["image"])
-    assert (ROOT / "deploy" / service["build"]["context"] / service["build"]["dockerfile"]).resolve() == CONTAINER
-    assert (service["cap_drop"], service["tmpfs"]) == (["ALL"], ["/tmp"])
-    assert service["depends_on"]["database"]["condition"] == "service_healthy"
-    assert database["healthcheck"]["test"][:2] == ["CMD", "pg_isready"]
-    assert service["ports"] == ["127.0.0.1:8420:8420"]
-    assert "ports" not in database
-    assert "volumes" not in service
-    assert file["networks"]["back"] == {"internal": True}
-    assert database["networks"] == ["back"]
-    user, password, host, name = re.fullmatch(
-        r"postgresql://(\w+):(\$\{.*\})@(\w+)/(\w+)", service["environment"]["SOTTOVOCE_STORAGE"]
-    ).groups()
-    assert host in file["services"]
-    assert (user, name) == (database["environment"]["POSTGRES_USER"],) * 2  # a database is made with the user's name
-    assert password == database["environment"]["POSTGRES_PASSWORD"]

@@ -1,9 +1,8 @@
 """Evaluations over HTTP: created, opened, assigned to, told and released; nothing that was sent comes back."""
 
 import logging
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
-import httpx2
 import pytest
 
 import sottovoce as sv
@@ -123,17 +122,12 @@ def test_a_repeated_request_is_answered_as_before(served):
     assert (again.json(), again.headers["Idempotent-Replayed"]) == (first, "true")
     assert kind(post(served, "assign", {"Idempotency-Key": "two"}, size=2)) == "idempotency-key-reused"
     assert kind(post(served, "open", {"Idempotency-Key": "two"}, events=5)) == "idempotency-key-reused"
-    answers = []
 
-    def ask(client):
-        answers.append(client.post("/evaluations/checkout/assign", headers={"Idempotency-Key": "three"}).json())
+    def ask(_):
+        return post(served, "assign", {"Idempotency-Key": "three"}).json()
 
-    with httpx2.Client(base_url=served.url, timeout=60) as client:
-        threads = [threading.Thread(target=ask, args=(client,)) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+    with ThreadPoolExecutor(6) as callers:
+        answers = list(callers.map(ask, range(6)))
     assert all(one == answers[0] for one in answers)
     status = done(look(served, "status"))["open"]
     assert [one["number"] for one in status] == [0]

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import sqlite3
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,18 +45,11 @@ def test_a_person_is_asked_for_so_many_losses_by_whatever_call(served, sqlite_ur
 
 
 def test_calls_that_arrive_together_never_get_more_than_was_promised(served):
-    wanted, start = [], threading.Barrier(8)
+    def ask(_):
+        return served.client.post("/studies/spring/ask", json={"person": SECRET}).json()["wants_loss"]
 
-    def ask():
-        start.wait()
-        wanted.append(served.client.post("/studies/spring/ask", json={"person": SECRET}).json()["wants_loss"])
-
-    callers = [threading.Thread(target=ask) for _ in range(8)]
-    for one in callers:
-        one.start()
-    for one in callers:
-        one.join()
-    assert sorted(wanted) == [False] * 6 + [True] * 2
+    with ThreadPoolExecutor(8) as callers:
+        assert sorted(callers.map(ask, range(8))) == [False] * 6 + [True] * 2
 
 
 def test_a_repeated_ask_counts_once_and_one_for_another_person_is_refused(served):

@@ -2,7 +2,7 @@
 
 import contextlib
 import stat
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -60,19 +60,12 @@ def test_an_error_undoes_the_whole_transaction_and_reading_waits_for_none(store)
 
 
 def test_those_who_start_together_make_one_set_of_tables(url):
-    together, found = threading.Barrier(6), []
-
-    def start():
-        together.wait()
+    def start(_):
         with contextlib.closing(ServiceStore(url)) as store:
-            found.append(store.read("SELECT * FROM sottovoce_service_version"))
+            return store.read("SELECT * FROM sottovoce_service_version")
 
-    threads = [threading.Thread(target=start) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [[(1,)]] * 6
+    with ThreadPoolExecutor(6) as threads:
+        assert list(threads.map(start, range(6))) == [[(1,)]] * 6
 
 
 def test_tables_of_another_version_are_refused_and_left_alone(store, url):

@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hostility import new_key, small_study
@@ -30,18 +31,8 @@ Requests.keep_each = dying
 
 def at_once(calls):
     """Make calls in threads, all at the same moment; return what they return."""
-    found, start = [None] * len(calls), threading.Barrier(len(calls))
-
-    def make(number):
-        start.wait()
-        found[number] = calls[number]()
-
-    running = [threading.Thread(target=make, args=(number,)) for number in range(len(calls))]
-    for one in running:
-        one.start()
-    for one in running:
-        one.join()
-    return found
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return [one.result() for one in [threads.submit(call) for call in calls]]
 
 
 @pytest.mark.long
