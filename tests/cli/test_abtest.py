@@ -68,20 +68,10 @@ def test_the_text_has_means_words_levels_and_the_promise(command, events, tmp_pa
 
 
 def test_squares_are_released_and_kept_if_that_is_said(command, events, tmp_path):
-    coins = np.random.default_rng(2)
-    write(events, [("AB"[i % 2], 0.3 + 0.02 * coins.random()) for i in range(4000)])
-    real = (*RUN, "--epsilon", "0.5")
-    wide = found(command, *real)["differences"][0]
-    code, _, err = command(*real, "--variance")
-    assert code == 2
-    assert "another variance" in err
-    kept = tmp_path / "events.csv.released.json"
-    kept.unlink()
-    narrow = found(command, *real, "--variance")
-    assert found(command, *real, "--variance") == narrow
-    difference = narrow["differences"][0]
-    assert difference["high"] - difference["low"] < 0.4 * (wide["high"] - wide["low"])
-    assert set(json.loads(kept.read_text())["released"]["A"]) == {"events", "total", "squares"}
+    assert found(command, *RUN, "--variance") == found(command, *RUN, "--variance")
+    kept = json.loads((tmp_path / "events.csv.released.json").read_text())["released"]
+    assert set(kept["A"]) == {"events", "total", "squares"}
+    assert "another variance" in command(*RUN)[2]
 
 
 # ---------------------------------------------------------------------- once

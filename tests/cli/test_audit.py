@@ -3,7 +3,6 @@ import json
 import pytest
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.auditing import Configuration, run_all
 from sottovoce.cli import main
 from sottovoce.service import audited
@@ -106,17 +105,3 @@ def test_an_interrupt_keeps_what_was_finished(command, only, monkeypatch, tmp_pa
     assert code == 130
     assert "what was finished is kept" in out
     assert not json.loads((tmp_path / "results" / "audit" / "audit.json").read_text())["complete"]
-
-
-@every(
-    ("arguments", "message"),
-    [
-        (["--only", "bush"], "only must be a part of a name"),
-        (["--runs", "10"], "runs must be at least 400"),
-        (["--workers", "0"], "workers must be at least 1"),
-    ],
-)
-def test_errors_are_one_line_and_name_what_to_do(command, arguments, message):
-    code, _, err = command(*arguments)
-    assert (code, err.count("\n")) == (2, 1)
-    assert message in err

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import sottovoce as sv
 from sampling import every
@@ -60,6 +61,16 @@ def test_runs_are_shown_and_written_and_their_command_does_them_again(command, t
         (("run", "slate", "--colour", "red"), "--colour"),
         (("run", "slate:itms=3"), "no setting 'itms'"),
         (("[red]",), "[red]"),
+        (("compare", "cube"), "problem must be one of"),
+        (("compare", "ball:corners=3"), "problem ball has no setting 'corners'; it has dimension"),
+        (("compare", "ball", "--algorithms", "magic"), "algorithm must be one of default"),
+        (("compare", "ball", "--epsilon", "small"), "epsilon must be numbers"),
+        (("compare", "ball", "--seeds", "0"), "seeds must be at least 1"),
+        (("compare", "ball", "--jobs", "0", "--horizon", "10"), "jobs must be at least 1"),
+        (("audit", "--only", "bush"), "only must be a part of a name"),
+        (("audit", "--runs", "10"), "runs must be at least 400"),
+        (("plan",), "pass either --domain or --domain-json"),
+        (("plan", "--domain", "ball:3", "--horizon", "soon"), "horizon must be a whole number"),
     ],
 )
 def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
@@ -142,3 +153,31 @@ def test_a_command_starts_without_what_few_commands_need():
     """Figures, statistics and noise take longer to import than most commands take to run."""
     look = "import sys, sottovoce.cli; print({'matplotlib', 'scipy.stats', 'opendp'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", look], capture_output=True, text=True).stdout == "set()\n"
+
+
+# ---------------------------------------------------------------------- folders, made before anything is simulated
+
+WRITING = [
+    ("run", "slate", "--horizon", "300", "--simulated-noise"),
+    ("audit", "--runs", "20"),
+    ("compare", "slate", "--horizon", "100", "--seeds", "1"),
+    ("reproduce",),
+]
+
+
+@every("words", WRITING)
+def test_a_folder_that_cannot_be_is_refused_before_anything_runs(words, command, tmp_path):
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        code, _, err = command(*words, "--out", str(out))
+        assert code == 2
+        assert "out must be a folder" in err
+    assert os.listdir(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="a folder that not even root can write to")
+@every("words", WRITING)
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(words, command):
+    code, _, err = command(*words, "--out", "/proc/self/results")
+    assert code == 1
+    assert "/proc/self/results" in err

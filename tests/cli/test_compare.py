@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from sampling import every
 from sottovoce.lab import Sweep
 from sottovoce.lab.summary import summarise
 from sottovoce.lab.sweeps import sweeping
@@ -66,25 +65,6 @@ def test_the_table_holds_the_results_and_the_folder_holds_everything(command, tm
     code, _, err = command(*again[2:-2], "--horizon", "300", "--out", "here")
     assert code == 2
     assert "holds another sweep" in err
-
-
-@every(
-    ("arguments", "words"),
-    [
-        (("cube",), "problem must be one of"),
-        (("ball:corners=3",), "problem ball has no setting 'corners'; it has dimension"),
-        (("ball", "--algorithms", "magic"), "algorithm must be one of default"),
-        (("ball", "--epsilon", "small"), "epsilon must be numbers"),
-        (("ball", "--seeds", "0"), "seeds must be at least 1"),
-        (("ball", "--jobs", "0", "--horizon", "10"), "jobs must be at least 1"),
-        ((), "PROBLEM"),
-    ],
-)
-def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
-    code, _, err = command(*arguments)
-    assert code == 2
-    assert words in err
-    assert err.count("\n") == 1
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path):

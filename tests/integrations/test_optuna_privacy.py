@@ -77,52 +77,28 @@ def stored(study):
     return [([getattr(one, name) for name in names], sorted(one.user_attrs), one.value is None) for one in study.trials]
 
 
-def meddle_by_name(trial, loss):
-    trial.suggest_float("low" if loss < 0.5 else "high", 0.0, 1.0)
-
-
-def meddle_by_kind(trial, loss):
-    trial.suggest_categorical("kind", ["low", "high"] if loss < 0.5 else ["high", "low"])
-
-
-def meddle_by_whole_numbers(trial, loss):
-    trial.suggest_int("whole", 0, 5 + int(10 * loss))
-
-
-def meddle_by_attribute(trial, loss):
-    trial.set_user_attr("loss", loss)
-
-
-def meddle_by_value(trial, loss):
-    trial.report(loss, 0)
-
-
-def meddle_by_pruning(trial, loss):
-    trial.should_prune()
-
-
-def meddle_by_constraint(trial, loss):
-    trial.set_constraint("loss", loss)
-
-
-MEDDLING = [one for name, one in list(globals().items()) if name.startswith("meddle_by")]
-HOLDING = {
-    "the trial itself": (lambda trial: trial, lambda shown: shown),
-    "among others": (lambda trial: {"trials": [trial]}, lambda shown: shown["trials"][0]),
+MEDDLING = {
+    "a name": lambda trial, loss: trial.suggest_float("low" if loss < 0.5 else "high", 0.0, 1.0),
+    "a kind": lambda trial, loss: trial.suggest_categorical("kind", ["low", "high"][:: 1 if loss < 0.5 else -1]),
+    "a whole number": lambda trial, loss: trial.suggest_int("whole", 0, 5 + int(10 * loss)),
+    "an attribute": lambda trial, loss: trial.set_user_attr("loss", loss),
+    "a value": lambda trial, loss: trial.report(loss, 0),
+    "pruning": lambda trial, loss: trial.should_prune(),
+    "a constraint": lambda trial, loss: trial.set_constraint("loss", loss),
 }
 
 
-def meddled(meddle, keep, find, loss):
+def meddled(meddle, loss):
     """Return what is stored of a study whose first person lost something, and `serve` wanted it kept."""
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=3))
 
     def suggest(trial):
         trial.suggest_float("x", 0.0, 1.0)
         trial.set_user_attr("note", "before anybody came")
-        return keep(trial)
+        return {"trials": [trial]}
 
     def serve(shown):
-        trial = find(shown)
+        (trial,) = shown["trials"]
         assert trial.suggest_float("x", 0.0, 1.0) == trial.params["x"]  # what is there can be asked for again
         meddle(trial, loss)
         return loss
@@ -134,11 +110,10 @@ def meddled(meddle, keep, find, loss):
     return stored(study)
 
 
-@every("holding", HOLDING)
 @every("meddle", MEDDLING)
-def test_a_trial_takes_nothing_once_people_are_served(meddle, holding):
+def test_a_trial_takes_nothing_once_people_are_served(meddle):
     """However it came to `serve`: what is stored is the same, whatever the first person lost."""
-    assert meddled(meddle, *HOLDING[holding], 0.123) == meddled(meddle, *HOLDING[holding], 0.987)
+    assert meddled(MEDDLING[meddle], 0.123) == meddled(MEDDLING[meddle], 0.987)
 
 
 # ---------------------------------------------------------------------- trials of others

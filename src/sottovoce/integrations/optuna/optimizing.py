@@ -24,7 +24,6 @@ def private_optimize(
     events_per_trial: int,
     trials: int,
     callbacks: Iterable[Callable[[optuna.Study, FrozenTrial], None]] | None = None,
-    show_progress_bar: bool = False,
     accept_prior: str | None = None,
 ) -> PrivateOutcome:
     """Optimise an Optuna study by people's losses, each of which stays private.
@@ -57,8 +56,6 @@ def private_optimize(
         person's loss, and would be stored without noise.
     callbacks
         Called after each trial as `callback(study, trial)`, with what was released. `study.stop()` works.
-    show_progress_bar
-        As Optuna's.
     accept_prior
         "not private" goes on with a study that has trials whose values protect nobody: without noise, with simulated
         noise, or of unknown origin. It is refused otherwise where noise is real, since samplers choose by them.
@@ -91,9 +88,7 @@ def private_optimize(
     per_trial = whole("events_per_trial", events_per_trial)
     run = _Run(serve, evaluations, suggest, per_trial)
     try:
-        study.optimize(
-            run.objective, n_trials=whole("trials", trials), callbacks=callbacks, show_progress_bar=show_progress_bar
-        )
+        study.optimize(run.objective, n_trials=whole("trials", trials), callbacks=callbacks)
     except Exception:
         if run.failure is None:
             raise
