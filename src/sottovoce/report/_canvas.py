@@ -11,7 +11,7 @@ import re
 import textwrap
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
@@ -19,10 +19,8 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from sottovoce.report._palette import GREY as _GREY
-from sottovoce.report.numbers import short
 
 GREY = _GREY.light
 BELOW = "#e4e4e4"  # lines behind the curves
@@ -32,9 +30,9 @@ _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}hre
 _settings = threading.Lock()  # matplotlib's are those of the whole process
 
 
-def canvas(width: float, height: float, *, dpi: int = 150, layout: Any = "constrained", **options: Any) -> Figure:
+def canvas(width: float, height: float, *, dpi: int = 150, layout: Any = "constrained") -> Figure:
     """Return an empty figure, drawn in memory: no window, and nothing shared with the caller's own figures."""
-    figure = Figure(figsize=(width, height), dpi=dpi, layout=layout, **options)
+    figure = Figure(figsize=(width, height), dpi=dpi, layout=layout)
     FigureCanvasAgg(figure)
     return figure
 
@@ -125,24 +123,14 @@ def _rounded(drawn: str) -> str:
     return re.sub(r"\s*\b([MLCQVHz])\s*", r"\1", drawn).strip()
 
 
-def plain(axes: Axes, *, which: Literal["major", "both"] = "major") -> None:
-    """Leave out what is not needed: two sides of the frame, and all but faint lines across."""
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", which=which, color=BELOW, linewidth=0.8)
-    axes.set_axisbelow(True)
-
-
 def headed(axes: Axes, title: str, caption: str, letters: int = 104) -> None:
     """Write a headline above axes and, below that, a caption; leave out what is not needed of the frame."""
     lines = [part for line in caption.split("\n") for part in textwrap.wrap(line, letters)]
     axes.set_title(title, loc="left", fontsize=15, fontweight="bold", pad=10 + 14 * len(lines))
     axes.text(0, 1.02, "\n".join(lines), transform=axes.transAxes, fontsize=9.5, color=GREY, verticalalignment="bottom")
-    plain(axes)
-
-
-def short_ticks() -> FuncFormatter:
-    """Return a formatter that writes 250000 as 250k, as all pages do."""
-    return FuncFormatter(lambda value, _: short(value))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color=BELOW, linewidth=0.8)
+    axes.set_axisbelow(True)
 
 
 def apart(centres: Sequence[float], tall: Sequence[float], top: float) -> list[float]:
