@@ -182,13 +182,6 @@ def test_what_is_asked_while_a_phase_waits_is_not_read_and_the_phase_goes_on(kin
         assert following.wants_loss.all()
 
 
-def test_a_phase_has_exactly_its_events_however_many_blocks_it_is_drawn_in():
-    learner = made(sv.lab.baselines.ZCDPElimination, sv.domains.Simplex(4), privacy=sv.ZCDP(1e-6), horizon=200_000)
-    pulls = learner.ask_round().x.sum(axis=0)
-    assert pulls.sum() > 4_096
-    np.testing.assert_array_equal(pulls, pulls[0])
-
-
 # ---------------------------------------------------------------------- DP-IMED and DP-KLUCB
 
 
@@ -335,28 +328,3 @@ def test_noise_widens_what_is_drawn_from():
         np.testing.assert_allclose(mean, 0.0, atol=1e-9)
         spreads.append(np.trace(spread))
     assert spreads[1] > 10 * spreads[0]
-
-
-@every("epsilon", [1.0, 0.1])
-def test_vertices_leave_and_the_best_one_stays(epsilon):
-    domain = sv.domains.Hypersimplex(5, 2)
-    cost, vertices = np.array([0.1, 0.4, 0.2, 0.6, 0.5]), vertices_of(domain)
-    for seed in range(3):
-        learner = sv.lab.baselines.PhasedElimination(
-            domain,
-            horizon=200_000,
-            loss_range=(0.0, 1.5),
-            privacy=sv.PureDP(epsilon),
-            seed=seed,
-            noise=sv.SimulatedNoise(seed),
-        )
-        coins, left = np.random.default_rng(seed), []
-        while learner.remaining:
-            actions = learner.ask_round()
-            active = learner._policy.first.explorer.knowledge().belief.known.active
-            left.append(len(active))
-            assert any((vertices[one] == [1, 0, 1, 0, 0]).all() for one in active)
-            learner.tell(actions.ids, (coins.random(len(actions)) < actions.x @ cost).astype(float))
-        assert left == sorted(left, reverse=True)
-        assert left[0] == 10
-        assert left[-1] <= (2 if epsilon == 1.0 else 6)

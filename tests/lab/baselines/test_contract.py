@@ -7,7 +7,6 @@ import contextlib
 import copy
 import importlib
 import inspect
-import pickle
 import pkgutil
 import re
 from pathlib import Path
@@ -91,17 +90,6 @@ def test_losses_are_clipped_and_a_forgotten_one_counts_as_the_middle_of_the_rang
         forgot.forget(forgot.ask_round().ids)
     np.testing.assert_array_equal(inside.point, outside.point)
     np.testing.assert_array_equal(told.point, forgot.point)
-
-
-@of_each
-def test_copies_go_on_alike(fresh):
-    learner = fresh()
-    actions = learner.ask(7)
-    learner.tell(actions.ids, losses_of(actions))
-    others = [copy.copy(learner), copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))]
-    rest = play(learner)
-    for other in others:
-        np.testing.assert_array_equal(play(other), rest)
 
 
 @pytest.mark.parametrize("name", sampled(["thompson-sampling", "dp-klucb"], [0]))

@@ -125,18 +125,6 @@ class TestVerdicts:
         for claim in judge(()):
             assert {(row.verdict, row.why) for row in claim.rows} == {(UNSEEN, "no runs were finished")}
 
-    def test_a_hair_above_is_called_wrong_less_often_than_the_level_says(self):
-        """At a power that is exactly the claimed one, one test in 40 fails; 12 of 100 has probability below 1e-5."""
-        wrong = 0
-        for trial in range(100):
-            rng = np.random.default_rng(trial)
-
-            def regret(algorithm, T, n, e, rng=rng):
-                return 0.01 * T**0.75 * math.exp(0.1 * rng.standard_normal())
-
-            wrong += power(invented(regret, spread=0.0)).verdict == FAILS
-        assert wrong < 12
-
 
 class TestEvidence:
     def test_slopes_are_fitted_where_it_learns(self):
@@ -163,9 +151,6 @@ class TestEvidence:
         assert row.verdict == HOLDS
         assert row.why.endswith("theirs, does not learn there")
 
-    def test_regret_that_is_not_positive_is_not_judged(self):
-        assert power(invented(lambda *_: -1.0)).verdict == UNSEEN
-
     def test_only_the_quantity_of_the_axis_varies(self):
         results = invented(lambda algorithm, T, n, e: T + 1e6 * n + 1e9 / e, spread=0.0)
         base = SCALE.base
@@ -180,12 +165,6 @@ class TestEvidence:
     def test_runs_on_another_set_count_for_oracle_calls_alone(self):
         found = along(invented(true_claims), "paper-no-noise", "dimension", SCALE.base)
         assert found.values == (4.0, 8.0, 16.0)
-
-    def test_failed_runs_are_left_out(self):
-        results = [
-            Result(one.cell, "failed", error="why") if one.cell.seed == 0 else one for one in invented(true_claims)
-        ]
-        assert along(results, "default", "horizon", SCALE.base).seeds == (1, 2, 3)
 
     def test_horizons_with_few_seeds_are_left_out(self):
         longer = dataclasses.replace(SCALE, longest=(10_000_000,), longest_seeds=2, seeds=6)

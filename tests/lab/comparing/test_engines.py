@@ -18,10 +18,11 @@ import pytest
 import standins
 import threadpoolctl
 
-from sottovoce import lab
+from sottovoce import _threads, lab
 from sottovoce._threads import single_threaded
 from sottovoce.errors import SweepStopped
 from sottovoce.lab import Cell, Sweep, run_cell
+from tracing import Tracer, lines_of
 
 CELLS = tuple(
     Cell(problem, *algorithm, 400, 0)
@@ -246,34 +247,12 @@ def test_an_interrupt_at_any_line_of_the_limit_keeps_nobody_out():
         with single_threaded():
             pass
 
-    lines = interrupted(inside, None)
+    lines = len(lines_of(inside, where=_threads.__file__))
     assert lines > 10
     for number in range(1, lines + 1):
-        with suppress(KeyboardInterrupt):  # after another one there may be fewer lines
-            interrupted(inside, number)
+        with suppress(KeyboardInterrupt), Tracer(number, where=_threads.__file__):  # after one there may be fewer lines
+            inside()
         again = threading.Thread(target=inside, daemon=True)
         again.start()
         again.join(600)
         assert not again.is_alive(), f"the lock is held after an interrupt before line {number}"
-
-
-def interrupted(call, number):
-    """Count the lines of the limit that a call executes; raise before one of them."""
-    count = 0
-
-    def trace(frame, event, argument):
-        nonlocal count
-        if not frame.f_code.co_filename.endswith("_threads.py"):
-            return None
-        if event == "line":
-            count += 1
-            if count == number:
-                raise KeyboardInterrupt
-        return trace
-
-    sys.settrace(trace)
-    try:
-        call()
-    finally:
-        sys.settrace(None)
-    return count

@@ -6,11 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-import sottovoce as sv
 from sampling import every
 from sottovoce.domains.balls.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.lab.problems import Pricing
-from sottovoce.lab.problems.pricing import Baskets
 
 
 def highest_prices(library):
@@ -53,41 +51,6 @@ def test_a_single_segments_best_prices_solve_the_secular_equation(preference):
     multiplier = brentq(lambda m: np.linalg.norm(row(m)) - 0.3, 0.0, 1e3, xtol=1e-14) if binding else 0.0
     assert binding == (preference == 0.3)
     np.testing.assert_allclose(library.best(problem.domain, weights), row(multiplier), atol=1e-4)
-
-
-def test_the_square_goes_on_along_its_tangent_outside():
-    """Far outside, losses grow linearly, no faster than the stated constant: the worst way is against the slope."""
-    library = Pricing().environment.library
-    for kind in range(8):
-        way = -library.slopes[kind] / np.linalg.norm(library.slopes[kind])
-        row = slice(6 * library.segments[kind], 6 * library.segments[kind] + 6)
-        values = []
-        for step in (10.0, 20.0, 30.0):
-            point = np.zeros(24)
-            point[row] = step * way
-            values.append(library.losses(point, np.array([kind]))[0])
-        bend = library.volume.max() * 0.4**2
-        slope = np.linalg.norm(library.slopes[kind]) + 2 * np.sqrt(bend * (library.volume * way**2).sum())
-        assert np.diff(values) / 10 == pytest.approx([slope / library.scale] * 2)
-        assert slope / library.scale <= library.lipschitz
-
-
-def test_the_range_is_reached_by_a_customer_whose_best_row_is_in_the_ball():
-    ball = sv.domains.NuclearBall(1, 1, 0.5)
-    library = Baskets(ball, np.array([0]), np.array([[2.4]]), np.array([1.0]))
-    assert library.losses(np.array([0.2]), np.array([0])) == pytest.approx([0.0], abs=1e-12)
-    assert library.losses(np.array([-0.5]), np.array([0])) == pytest.approx([1.0])
-
-
-def test_the_ideal_has_rank_two_and_the_best_prices_follow_it():
-    problem = Pricing()
-    ideal = problem.environment.ideal
-    assert np.linalg.matrix_rank(ideal) == 2
-    assert np.abs(ideal).max() == pytest.approx(problem.environment.preference)
-    best = problem.environment.comparator(50_000).point.reshape(ideal.shape)
-    assert np.linalg.norm(best, "nuc") == pytest.approx(problem.domain.radius)
-    strong = np.abs(best) > 0.02
-    assert (np.sign(best) == np.sign(ideal))[strong].mean() > 0.9
 
 
 @every(

@@ -49,17 +49,6 @@ def test_the_range_is_that_of_the_fastest_and_the_slowest_path():
     assert slowest == pytest.approx(1.0)
 
 
-def test_losses_go_on_along_tangents_below_0_and_above_1():
-    _, library = diamond()
-    around = np.array([1.0, -1.0, -1.0, 1.0, 2.0])  # a circulation
-    path = np.array([1.0, 0.0, 1.0, 0.0, 0.0])
-    kinds = np.arange(6)
-    values = [library.losses(path + step * around, kinds) for step in (1.2, 1.7, 2.2)]
-    np.testing.assert_allclose(values[2] - values[1], values[1] - values[0], atol=1e-12)
-    below = [library.losses(path - step * around, kinds) for step in (1.2, 1.7, 2.2)]
-    np.testing.assert_allclose(below[2] - below[1], below[1] - below[0], atol=1e-12)
-
-
 @every("seed", range(4))
 def test_the_best_split_solves_the_quadratic_program_when_times_are_linear_in_the_load(seed):
     domain, library = diamond(steepness=1, congestion=2.0, demand=1.5)
@@ -85,15 +74,6 @@ def test_the_default_splits_the_traffic():
     best = Routing().environment.comparator(20_000)
     assert best.certificate <= 2e-7
     assert ((best.point > 0.1) & (best.point < 0.9)).sum() >= 5
-
-
-def test_rush_hour_is_slower():
-    problem = Routing()
-    library = problem.environment.library
-    times = library.losses(problem.domain.center, np.arange(len(library)))
-    load = library.background.mean(axis=1)
-    assert np.corrcoef(times, load)[0, 1] > 0.8
-    assert np.quantile(load, 0.95) > 2 * np.quantile(load, 0.05)
 
 
 @every(
