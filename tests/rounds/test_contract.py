@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sottovoce.errors import AlreadyTold, HorizonReached, InvalidLoss, RoundClosed, UnknownAction
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
+from sottovoce.rounds.stores.sql import _leasing
 from sottovoce.rounds.stores.sql.books import add_stream, create_book, prepare
 from sottovoce.rounds.stores.sql.database import open_database
 from sottovoce.rounds.stores.sql.store import SqlStore
@@ -211,3 +212,21 @@ def test_a_random_history_is_as_the_promise_says(place: str, history: Calls, pat
     policy = Sums()
     with book_in(place, policy, patience) as book:
         play(book, Model(policy, patience), history)
+
+
+def test_what_is_leased_ahead_for_a_stream_leaves_what_others_of_the_call_want(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_leasing, "_SOON", float("inf"))
+    monkeypatch.setattr(_leasing, "_OFTEN", 0)
+    for left in range(61, 75):
+        policy = Sums()
+        with book_in(f"sqlite:///{tmp_path}/{left}.db", policy, None) as book:
+            asked = divmod(HORIZON - left, 61)
+            play(
+                book,
+                Model(policy, None),
+                [("blocks", 0, 60)] * asked[0] + [("blocks", 1, asked[1] - 1)] * (asked[1] > 0),
+            )
+            book.ask_block(61, np.arange(61) % 3)
+            assert book.remaining == left - 61

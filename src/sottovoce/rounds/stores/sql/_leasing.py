@@ -174,6 +174,8 @@ class Leasing(People):
             if not counted:
                 raise people_erased()
         most = min(call.ahead, max(_FEW, (counters.horizon or _MOST * _OF_HORIZON) // _OF_HORIZON))
+        if counters.horizon is not None:  # what all streams of the call want comes before what is leased ahead for one
+            most = min(most, counters.horizon - counters.clock - sum(wanted.values()))
         for one in orders:
             one.ahead = most * one.want // sum(wanted.values())
             while one.want > 0:
@@ -207,7 +209,7 @@ class Leasing(People):
         count = min(one.want, round.size - start)
         if count == one.want:
             ahead = min(one.ahead, max(_FEW, round.size // _OF_ROUND))
-            count += max(0, min(ahead, round.size - start - count - 1, _left(counters) - count))
+            count += max(0, min(ahead, round.size - start - count - 1))
         lease = self._lease(call, one, round, start, count)
         there, one.reserved, one.reached = one.reached, start + count, max(one.reached, start + count)
         self._note_round(call, one, round, new)
@@ -272,8 +274,3 @@ class Leasing(People):
             if row
         ]
         return np.concatenate([NONE, *found])
-
-
-def _left(counters: BookCounters) -> int:
-    """How many events the horizon leaves."""
-    return 2**62 if counters.horizon is None else counters.horizon - counters.clock
