@@ -382,8 +382,7 @@ def test_a_root_that_is_released_and_not_paid_for(monkeypatch):
     right = BanditPolicy.compute
 
     def compute(self, one, slots):
-        self._play(one).last = False
-        return right(self, one, slots)
+        return right(self, one._replace(public={**one.public, "last": False}), slots)
 
     monkeypatch.setitem(MECHANISMS, "tree", replace(tree.TREE, open=with_root))
     monkeypatch.setattr(BanditPolicy, "compute", compute)

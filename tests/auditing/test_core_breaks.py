@@ -98,7 +98,7 @@ class PutOff(Exception):
 
 def putting_off(right):
     def release(self, streams, compute):
-        complete = vars(self).setdefault("_complete", {})  # when rounds were first found to be
+        complete = vars(self).setdefault("_found_complete", {})  # when rounds were first found to be
 
         def later(one, slots):
             if slots.max() >= 2**18 and complete.setdefault((one.stream, one.number), self.clock) == self.clock:

@@ -54,6 +54,8 @@ class SegmentScores:
         Of the decision that is best for it.
     simulation_only_one_for_all_loss : array of shape (segments,)
         Of the one decision that is best for all segments together.
+    arrays : tuple of str
+        Which of these are arrays.
 
     Examples
     --------
