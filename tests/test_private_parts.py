@@ -11,7 +11,12 @@ ALLOWED = {
     ("auditing/playing/transcripts.py", "_store"),  # audits see what is released
     ("domains/design.py", "_hull"),
     ("service/study_workers/answers.py", "_items"),  # of actions: in the order in which their losses are told
-    ("service/endpoints/studies.py", "_forecaster"),  # worlds are played while the study answers others
+    ("service/endpoints/_route.py", "_body"),  # of a request: where the framework looks for one that was read
+    *(("studies/verifying/_replay.py", name) for name in ("_chunk", "_play")),  # what rounds have played, drawn again
+    *(  # the handle of one evaluation, and the book that it is of
+        ("evaluations/evaluation.py", f"_{name}")
+        for name in "assign counts finish forget_in losses_told result take_in waiting".split()
+    ),
 }
 
 

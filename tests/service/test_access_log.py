@@ -39,6 +39,7 @@ def logged():
     config = logging_config()
     config["handlers"]["errors"]["stream"], config["handlers"]["access"]["stream"] = err, out
     logging.config.dictConfig(config)
+    logging.getLogger("uvicorn.access").propagate = True  # whatever a server in this process has made of it
     yield out, err
     for one, handlers, level, propagate in kept:
         one.handlers[:], one.propagate = handlers, propagate

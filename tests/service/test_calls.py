@@ -277,7 +277,7 @@ def test_a_set_changes_for_whoever_asks_next(spring):
     for wrong, words in (
         ({"domain": "simplex:4"}, "has no names"),
         ({"domain": "planted:4"}, "domain must be"),
-        ({"domain": "simplex:2", "labels": ["planted\ud800", "tea"]}, "labels must be texts"),
+        ({"domain": "simplex:2", "labels": ["planted\ud800", "tea"]}, "and texts, numbers"),
         ({"labels": ["planted", "tea"]}, "labels come with the domain"),
         ({"features": [[1.0]]}, "nothing to change: pass domain"),
     ):

@@ -56,7 +56,7 @@ def test_a_domain_from_a_file_brings_its_names(found, place):
     [
         ("tea,coffee", "labels must be 6 of Hypersimplex(6, 2), got 2"),
         ("tea,coffee,cocoa,milk,juice,tea", "labels must all be different, and 'tea' is number 0 and 5"),
-        ("tea,coffee,,milk,juice,water", "not empty; number 2 is ''"),
+        ("tea,coffee,,milk,juice,water", "number 2 is ''"),
         ("nowhere.txt", "there is no file nowhere.txt"),
         (".", "labels: . cannot be read"),
         ("bytes.txt", "is not a text in UTF-8"),

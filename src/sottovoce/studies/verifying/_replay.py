@@ -187,10 +187,10 @@ class StreamReplay:
             public, at = self._public(one), mine.current
             begins = one.position == at.end
             due = at.earlier + public["after" if begins else "learned"]
+            if due == at.earlier:
+                due = 0  # those of an epoch before, perhaps
             if one is self._rounds[-1]:
                 due = max(due, record["learned"])
-            elif due == at.earlier:
-                due = 0  # those of an epoch before, perhaps
             self._learn(one, due)
             tolerance = self._tolerance(at)
             policy.play_sets(public["set"])
