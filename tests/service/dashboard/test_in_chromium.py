@@ -129,10 +129,11 @@ def test_a_running_study_is_followed_without_reload(visitor, site):
 
 
 def test_the_list_is_followed_and_stays_as_it_was_sorted(visitor, site):
-    heads = visitor.find_elements(By.CSS_SELECTOR, "#studies-table thead th button")
-    rounds = next(head for head in heads if head.text == "Rounds")
-    rounds.click()
-    rounds.click()  # the most first
+    heads = "return Array.from(document.querySelectorAll('#studies-table thead th button'))"
+    rounds = f"{heads}.find(one => one.textContent.includes('Rounds'))"
+    waited(visitor, lambda: visitor.execute_script(rounds))  # a script puts buttons there
+    visitor.execute_script(f"{rounds}.click()".removeprefix("return "))
+    visitor.execute_script(f"{rounds}.click()".removeprefix("return "))  # the most first
     names = "return Array.from(document.querySelectorAll('#studies-table tbody th a'), one => one.textContent)"
     first = visitor.execute_script(names)[0]
     assert first == "spring"
