@@ -91,7 +91,7 @@ def test_range_and_lipschitz_constant_are_not_far_too_large(environment):
     losses = losses_of(environment, 0, 5000)
     points = feasible_points(environment.domain, np.random.default_rng(3), 40)
     low, high = environment.loss_range
-    assert np.ptp([losses(point) for point in points]) >= 0.5 * (high - low)
+    assert np.ptp([losses(point) for point in points]) >= 0.4 * (high - low)
     steepest = 0.0
     for x, y in itertools.pairwise(points):
         if (length := 1e-3 * np.linalg.norm(y - x)) > 0:

@@ -119,7 +119,8 @@ def check_all(url, said, exact=True):
         study.tell(np.array(told), losses_of(told))  # all of them once more: they are on record
         status = study.status()
         assert (status.told, status.forgotten, status.asked) == (before.told, before.forgotten, before.asked)
-        assert status.told + status.forgotten == len(handed_out)
+        # What a worker had leased ahead and handed out to nobody counts as forgotten.
+        assert len(set(told)) <= status.told <= len(handed_out) <= status.told + status.forgotten
         found = study.verify()
     assert found.ok, str(found)
     return status

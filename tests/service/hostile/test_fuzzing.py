@@ -80,7 +80,7 @@ def test_what_the_document_describes_is_what_happens(service, document):
                 continue
             seen |= {(operation.label, status) for status in statuses}
     for call in ("ask", "tell", "status"):  # both what is taken and what is refused was reached
-        assert {status // 100 for label, status in seen if label.endswith(f"/{call}")} == {2, 4}
+        assert {status // 100 for label, status in seen if label.endswith(f"/{call}")} == {2, 4}, call
 
 
 VALID = {

@@ -331,11 +331,11 @@ class MemoryStore(Leases):
         """Close what full rounds lack, `patience` events after their last slot was handed out."""
         self.check()
         self._note_full()
-        full = [(one, one.full_at) for one in self._open if one.full_at is not None and one.left > 0]
-        if patience is None or not full:
+        if patience is None:
             return set()
         since = self.clock - patience
-        ids = [self._waiting_of(one) for one, full_at in full if full_at <= since]
+        # By its slots: `left` may be too low.
+        ids = [self._waiting_of(one) for one in self._open if one.full_at is not None and one.full_at <= since]
         return self.forget(np.concatenate(ids))[1] if ids else set()
 
     def until_due(self, patience: int | None) -> int | None:
