@@ -314,7 +314,7 @@ class StreamReplay:
         planned = getattr(plan.options, "directions", exploration.numbers)
         expect(planned == exploration.numbers, f"{what} has {exploration.numbers} directions, and its plan others")
         cut = one.key in self.book.dropped and one.size < size
-        expect(one.size == size or cut, f"{what} has {one.size} events, and its plan says {size}")
+        self._insist(one.size == size or cut, f"{what} has {one.size} events, and its plan says {size}")
         expect(public.get("exploration.size", size) == size, f"{what} has probes for another size")
 
     def _check_release(self, one: Any) -> None:
@@ -397,7 +397,7 @@ class StreamReplay:
                 words = f"{what} says {name}={public[name]}, which cannot be: it follows that it is {own}"
                 expect(public[name] == own, words)
             expect(one.position == before + passed, f"{what} is not number {opened} of its epoch")
-            expect(0 < size <= left, f"{what} has probes that do not follow from where it began")
+            self._insist(0 < size <= left, f"{what} has probes that do not follow from where it began")
             possible = least <= public["learned"] <= min(opened, len(self._told[before]))
             expect(possible, f"{what} says that it began after {public['learned']} rounds, which cannot be")
             least = max(least, public["learned"]) if possible else least
