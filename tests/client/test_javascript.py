@@ -212,13 +212,13 @@ def test_a_changed_set_is_the_services_and_every_action_is_told_by_the_items_of_
 
 def test_whose_an_action_is_goes_to_the_service_alone(page, stand_in, key):
     source = """
-    await study.ask({ person: "ada" });
-    return (await study.ask({ people: ["ada", "grace"], size: 2 })).length;
+    await study.ask({ person: "ada lovelace" });
+    return (await study.ask({ people: ["ada lovelace", "grace"], size: 2 })).length;
     """
     assert page(CONNECT + source, {"key": key, "options": RAW}) == 2
     one, two = map(json.loads, stand_in.bodies("ask"))
-    assert (one["person"], two["people"]) == ("ada", ["ada", "grace"])
-    assert not any("ada" in str(address) + str(heads) for _, address, heads, _ in stand_in.requests)
+    assert (one["person"], two["people"]) == ("ada lovelace", ["ada lovelace", "grace"])
+    assert not any("lovelace" in str(address) + str(heads) for _, address, heads, _ in stand_in.requests)
 
 
 def test_under_local_privacy_only_reports_leave(page, stand_in, local, key):
