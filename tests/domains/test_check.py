@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sampling import every
-from sottovoce.domains import Ball, Box, Custom, Domain, Simplex, check_domain
+from sottovoce.domains import Ball, Custom, Domain, Simplex, check_domain
 from sottovoce.errors import DomainError
 
 
@@ -165,25 +165,7 @@ def test_an_inner_radius_that_is_too_large_for_a_facet_off_the_axes():
     caught(Turned(), "no more than 1 of room")
 
 
-def test_custom_looks_at_construction_already():
-    """A light form: the sign, the shape, and answers outside the set."""
-    ring = Ball(2)
-
-    def outside(cost):
-        return ring.extreme_point(cost) * (3.0 if cost[0] > 0.5 else 1.0)
-
-    with pytest.raises(DomainError, match="does not minimise"):
-        Custom(outside, 2)
-    with pytest.raises(DomainError, match="not a function of the cost"):
-        Custom(_drifting(), 2)
-    wide = Ball(30)  # where no random cost sees that another answer is too far out
-    with pytest.raises(DomainError, match="does not minimise"):
-        Custom(lambda cost: wide.extreme_point(cost) * (1.2 if int(1e6 * cost[0]) % 2 else 1.0), 30)
-    check_domain(Custom(Box([0, 0], [1, 2]).extreme_point, 2))
-    check_domain(Custom(Simplex(3).extreme_point, 3))
-
-
-def _drifting():
+def drifting():
     """An oracle of a segment that is a little elsewhere when its first question comes back."""
     asked = []
 
@@ -193,6 +175,26 @@ def _drifting():
         return np.array([-np.sign(cost[0]), 1e-3 * again])
 
     return oracle
+
+
+RING, WIDE = Ball(2), Ball(30)  # in the wide one no random cost sees that another answer is too far out
+AT_ONCE = [
+    (lambda cost: np.zeros(3), 2, r"must return an array of shape \(2,\), got \(3,\)"),
+    (lambda cost: None, 2, "returned None"),
+    (lambda cost: ["left", "right"], 2, r"must return an array of shape \(2,\), got \['left'"),
+    (lambda cost: np.full(2, np.nan), 2, "must return finite"),
+    (lambda cost: np.sign(cost), 2, "if it maximises, give it the negative"),
+    (lambda cost: np.array([np.cos(cost[0]), 0.0]), 2, "does not minimise"),
+    (lambda cost: RING.extreme_point(cost) * (3.0 if cost[0] > 0.5 else 1.0), 2, "does not minimise"),
+    (lambda cost: WIDE.extreme_point(cost) * (1.2 if int(1e6 * cost[0]) % 2 else 1.0), 30, "does not minimise"),
+    (drifting(), 2, "not a function of the cost"),
+]
+
+
+@every("oracle, dimension, message", AT_ONCE)
+def test_custom_looks_at_construction_already(oracle, dimension, message):
+    with pytest.raises(DomainError, match=message):
+        Custom(oracle, dimension)
 
 
 def test_a_verdict_has_figures():

@@ -235,30 +235,22 @@ def test_spanning_trees_against_networkx_on_a_larger_graph_and_their_projection_
     assert found.point.sum() == pytest.approx(79)
 
 
-# ---------------------------------------------------------------------- functions of the user's own
-
-
-@every(
-    "oracle, message",
-    [
-        (lambda cost: np.zeros(3), r"must return an array of shape \(2,\), got \(3,\)"),
-        (lambda cost: None, "returned None"),
-        (lambda cost: ["left", "right"], r"must return an array of shape \(2,\), got \['left'"),
-        (lambda cost: np.full(2, np.nan), "must return finite"),
-        (lambda cost: np.sign(cost), "if it maximises, give it the negative"),
-        (lambda cost: np.array([np.cos(cost[0]), 0.0]), "does not minimise"),
-    ],
-)
-def test_custom_refuses_what_is_not_an_oracle(oracle, message):
-    with pytest.raises(DomainError, match=message):
-        Custom(oracle, 2)
-
-
 # ---------------------------------------------------------------------- what constructors refuse
 
 CYCLE = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "t")]
 LINE, LOOP = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 1)]
-NAN, INF = math.nan, math.inf
+NAN = math.nan
+NO_GRAPHS = [3, None, [1, 2], [(1, 2, 3)], np.ones(4), [([1], [2])], "ab"]
+ISOLATED = [nx.Graph, nx.MultiGraph]
+
+
+def alone(kind):
+    """A graph with a node that no edge joins: it counts too."""
+    graph = kind([(0, 1)])
+    graph.add_node(7)
+    return graph
+
+
 WRONG = [
     (lambda: Box([0.0, 2.0], [1.0, 1.0]), "empty: low 2 is above high 1 at coordinate 1"),
     (lambda: Box(0.0, 1.0), "dimension must be given"),
@@ -279,6 +271,17 @@ WRONG = [
     *((lambda weights=weights: Permutahedron(weights), "weights|string") for weights in ([[1.0, 2.0]], [1.0, NAN])),
     *((lambda weights=weights: Permutahedron(weights), "weights|string") for weights in (["a", 1.0], ["a"])),
     *((lambda bad=bad: ConvexHull(bad), "points must") for bad in ([1.0, 2.0], [], [[NAN, 1.0]], np.zeros((2, 2, 2)))),
+    # names
+    (lambda: Hypersimplex("tea", 1), "n must be a whole number or a list of names"),
+    (lambda: Hypersimplex(["tea"], 1), "at least 2"),
+    (lambda: Box(0.0, [1.0, 2.0], ["tea", "milk", "juice"]), "low|high"),
+    (lambda: Birkhoff(["ann", "bob"], ["early"]), "columns"),
+    (lambda: Birkhoff(2, labels=["ann", "bob", "eve"]), "two lists of names"),
+    (lambda: Product({"": Ball(2)}), "names of domains"),
+    (lambda: Laminar([{"tee"}], [1], ["tea"]), "'tee' is none"),
+    (lambda: Rounded(Ball(2)).labelled(["a", "b"]), "name what it is made of"),
+    (lambda: Ball(2).chosen_at([2]), "from 0 to 1"),
+    (lambda: Ball(2).chosen_at([1, 0]), "increasing"),
     # rankings
     (lambda: Birkhoff(1), "n must be at least 2"),
     (lambda: Matchings(2, 2, [(0, 0), (0, 2)]), r"pairs must be \(0 to 1, 0 to 1\), got \(0, 2\)"),
@@ -309,6 +312,8 @@ WRONG = [
     (lambda: SpanningTrees(nx.DiGraph([(0, 1)])), r"must be undirected, got DiGraph: use graph.to_undirected"),
     (lambda: SpanningTrees([(0, 0), (0, 1)]), "self-loop at node 0"),
     (lambda: SpanningTrees([("a", "b"), ("c", "d")]), "2 parts: no path joins 'a' and 'c'"),
+    *((lambda kind=kind: SpanningTrees(alone(kind)), "2 parts: no path joins 0 and 7") for kind in ISOLATED),
+    *((lambda bad=bad: SpanningTrees(bad), "graph must be a networkx graph, or edges as an") for bad in NO_GRAPHS),
     (lambda: Flows([(0, 1), (1, 1)], source=0, target=1), r"self-loop at node 1 \(edge 1\)"),
     (lambda: Flows(LINE, source=0, target=2, value=3, capacities=[2.5, 9]), "capacities allow from 0 to 2, got 3"),
     (lambda: Flows(LINE, source=0, target=2, value=0), "value must be greater than 0"),

@@ -145,26 +145,6 @@ def test_what_is_no_list_of_names_is_refused(names, error, words):
         sv.domains.Simplex(3, labels=names)
 
 
-@every(
-    ("make", "words"),
-    [
-        (lambda: sv.domains.Hypersimplex("tea", 1), "n must be a whole number or a list of names"),
-        (lambda: sv.domains.Hypersimplex(["tea"], 1), "at least 2"),
-        (lambda: sv.domains.Box(0.0, [1.0, 2.0], DRINKS), "low|high"),
-        (lambda: sv.domains.Birkhoff(["ann", "bob"], ["early"]), "columns"),
-        (lambda: sv.domains.Birkhoff(2, labels=["ann", "bob", "eve"]), "two lists of names"),
-        (lambda: sv.domains.Product({"": sv.domains.Ball(2)}), "names of domains"),
-        (lambda: sv.domains.matroids.Laminar([{"tee"}], [1], ["tea"]), "'tee' is none"),
-        (lambda: sv.domains.Rounded(sv.domains.Ball(2)).labelled(["a", "b"]), "name what it is made of"),
-        (lambda: sv.domains.Ball(2).chosen_at([2]), "from 0 to 1"),
-        (lambda: sv.domains.Ball(2).chosen_at([1, 0]), "increasing"),
-    ],
-)
-def test_errors_say_which_argument_is_wrong(make, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        make()
-
-
 def test_a_path_is_said_in_the_order_of_travel():
     """Against networkx: the ways of a street network, whatever the order of its edges."""
     networkx = pytest.importorskip("networkx")

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce.domains import Custom, Domain, Hypersimplex, check_domain
 from sottovoce.errors import DomainError
@@ -70,9 +71,7 @@ def test_answers_within_a_millionth_of_the_extent_pass_and_others_say_what_to_se
 @every("plan", ["auto", "worst-case", "paper"])
 @every("settings", [{}, {"losses": "linear"}, {"integral": True}])
 def test_a_subclass_with_one_method_is_played(plan, settings):
-    optimizer = sv.PrivateBandit(
-        Subclass(2), horizon=200, loss_range=(0, 1), privacy=sv.PureDP(1.0), plan=plan, seed=1, **settings
-    )
+    optimizer = bandit(Subclass(2), 200, plan=plan, **settings)
     actions = optimizer.ask(20)
     optimizer.tell(actions.ids, np.full(20, 0.5))
     assert optimizer.recommend().x.shape == (ITEMS,)
@@ -115,8 +114,7 @@ def test_a_run_counts_the_calls_of_the_oracle():
 
     domain = Custom(oracle, 6)
     environment = sv.lab.NoisyLinear(domain, seed=1)
-    settings = {"horizon": 500, "loss_range": environment.loss_range, "privacy": sv.PureDP(1.0), "seed": 1}
-    optimizer = sv.PrivateBandit(domain, plan="worst-case", **settings)
+    optimizer = bandit(domain, 500, loss_range=environment.loss_range, plan="worst-case")
     made = len(asked)
     run = sv.lab.simulate(optimizer, environment)
     assert 0 < run.details.oracle_calls <= len(asked) - made  # and the slate's own are not counted

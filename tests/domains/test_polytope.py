@@ -63,45 +63,30 @@ def test_answers_are_vertices_even_where_a_face_is_cheapest(seed):
         assert np.linalg.matrix_rank(everything[slack < 1e-9]) == n
 
 
-def test_equations_bounds_and_sparse_rows_make_the_same_simplex():
-    simplex = Simplex(4)
-    for polytope in (
-        Polytope(A_eq=np.ones((1, 4)), b_eq=[1.0], bounds=(0, None)),
-        Polytope(A_eq=sparse.csr_matrix(np.ones((1, 4))), b_eq=[1.0], bounds=[(0, 1)] * 4),
-        Polytope(-np.eye(4), np.zeros(4), np.full((2, 4), 3.0), [3.0, 3.0]),
-        Polytope(np.vstack((np.ones(4), -np.ones(4), -np.eye(4))), [1.0, -1.0, 0.0, 0.0, 0.0, 0.0]),
-    ):
-        assert polytope.affine_dimension == 3
-        np.testing.assert_allclose(polytope.center, simplex.center, atol=1e-5)
-        assert polytope.inner_radius == pytest.approx(simplex.inner_radius, rel=1e-5)
-        vectors = np.random.default_rng(0).standard_normal((3, 4))
-        np.testing.assert_allclose(polytope.tangent(vectors), simplex.tangent(vectors), atol=1e-12)
+LINES = np.vstack((np.kron(np.eye(3), np.ones(3)), np.kron(np.ones(3), np.eye(3))))  # of a 3 by 3 matrix
+KNOWN = [  # the first four are equations, bounds and sparse rows of one simplex
+    (Polytope(A_eq=np.ones((1, 4)), b_eq=[1.0], bounds=(0, None)), Simplex(4)),
+    (Polytope(A_eq=sparse.csr_matrix(np.ones((1, 4))), b_eq=[1.0], bounds=[(0, 1)] * 4), Simplex(4)),
+    (Polytope(-np.eye(4), np.zeros(4), np.full((2, 4), 3.0), [3.0, 3.0]), Simplex(4)),
+    (Polytope(np.vstack((np.ones(4), -np.ones(4), -np.eye(4))), [1.0, -1.0, 0.0, 0.0, 0.0, 0.0]), Simplex(4)),
+    (Polytope(A_eq=np.ones((1, 6)), b_eq=[2.0], bounds=(0, 1)), Hypersimplex(6, 2)),
+    (Polytope(bounds=[(0, 1e-3), (-5, 5), (100, 200)]), Box([0, -5, 100], [1e-3, 5, 200])),
+    (Polytope(bounds=[(0, 1), (2, 2), (-1, 3)]), Box([0, 2, -1], [1, 2, 3])),
+    (Polytope(A_eq=LINES, b_eq=np.ones(6), bounds=(0, None)), Birkhoff(3)),
+]
 
 
-@every(
-    "polytope, known",
-    [
-        (Polytope(A_eq=np.ones((1, 6)), b_eq=[2.0], bounds=(0, 1)), Hypersimplex(6, 2)),
-        (Polytope(bounds=[(0, 1e-3), (-5, 5), (100, 200)]), Box([0, -5, 100], [1e-3, 5, 200])),
-        (Polytope(bounds=[(0, 1), (2, 2), (-1, 3)]), Box([0, 2, -1], [1, 2, 3])),
-        (
-            Polytope(
-                A_eq=np.vstack((np.kron(np.eye(3), np.ones(3)), np.kron(np.ones(3), np.eye(3)))),
-                b_eq=np.ones(6),
-                bounds=(0, None),
-            ),
-            Birkhoff(3),
-        ),
-    ],
-)
+@every("polytope, known", KNOWN)
 def test_geometry_of_known_sets(polytope, known):
     assert polytope.affine_dimension == known.affine_dimension
     assert polytope.inner_radius == pytest.approx(known.inner_radius, rel=1e-5)
     assert polytope.inner_radius <= known.inner_radius
     # The largest ball need not be unique; the one chosen is near the middle.
     assert polytope.outer_radius <= 1.05 * known.outer_radius
-    for x in np.random.default_rng(0).uniform(0, 1, (20, known.dimension)):
-        x = known.center + 0.7 * known.tangent(x - 0.5)
+    assert not isinstance(known, Simplex) or np.allclose(polytope.center, known.center, atol=1e-5)
+    vectors = np.random.default_rng(0).uniform(0, 1, (20, known.dimension)) - 0.5
+    np.testing.assert_allclose(polytope.tangent(vectors), known.tangent(vectors), atol=1e-12)
+    for x in known.center + 0.7 * known.tangent(vectors):
         assert polytope.contains(x) == known.contains(x)
 
 

@@ -1,4 +1,4 @@
-"""Round position: the design is optimal, its certificates hold, and the map goes both ways."""
+"""Round position: designs are optimal, searched or by formula; certificates hold, and the map goes both ways."""
 
 import itertools
 
@@ -6,9 +6,25 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from optimizers import bandit
 from sampling import every
-from sottovoce.domains import Ball, Birkhoff, Box, ConvexHull, Hypersimplex, Rounded, Simplex
+from sottovoce.domains import (
+    Ball,
+    Birkhoff,
+    Box,
+    ConvexHull,
+    Hypersimplex,
+    MatroidBases,
+    NuclearBall,
+    Permutahedron,
+    Product,
+    Rounded,
+    Simplex,
+    SpanningTrees,
+    design,
+)
 from sottovoce.domains.design import d_optimal_design, optimal_weights
+from sottovoce.domains.matroids import Partition
 
 
 def grid_paths(side):
@@ -47,19 +63,19 @@ NEEDLE = Box([0, -5, 100], [1e-3, 5, 200])
 )
 def test_the_design_is_optimal_over_all_vertices(domain, vertices):
     """Kiefer and Wolfowitz: optimal exactly if no leverage exceeds d; here over every vertex there is."""
-    design = d_optimal_design(domain)
-    assert design.dimension == domain.affine_dimension
-    leverages = design.leverage(vertices)
-    assert leverages.max() <= design.dimension * (1 + 1e-3)
-    assert design.worst_leverage == pytest.approx(leverages.max(), rel=1e-3)
-    assert design.ratio == design.worst_leverage / design.dimension
+    found = d_optimal_design(domain)
+    assert found.dimension == domain.affine_dimension
+    leverages = found.leverage(vertices)
+    assert leverages.max() <= found.dimension * (1 + 1e-3)
+    assert found.worst_leverage == pytest.approx(leverages.max(), rel=1e-3)
+    assert found.ratio == found.worst_leverage / found.dimension
     known = {tuple(np.round(vertex, 9)) for vertex in vertices}
-    assert all(tuple(np.round(vertex, 9)) in known for vertex in design.vertices)
-    np.testing.assert_allclose(design.weights @ design.vertices, design.mean, atol=1e-12 * np.abs(vertices).max())
-    centred = design.vertices - design.mean
-    covariance = (centred.T * design.weights) @ centred
-    np.testing.assert_allclose(design.factor @ design.factor.T, covariance, atol=1e-9 * np.abs(covariance).max())
-    np.testing.assert_allclose(design.whitening @ covariance @ design.whitening.T, np.eye(design.dimension), atol=1e-7)
+    assert all(tuple(np.round(vertex, 9)) in known for vertex in found.vertices)
+    np.testing.assert_allclose(found.weights @ found.vertices, found.mean, atol=1e-12 * np.abs(vertices).max())
+    centred = found.vertices - found.mean
+    covariance = (centred.T * found.weights) @ centred
+    np.testing.assert_allclose(found.factor @ found.factor.T, covariance, atol=1e-9 * np.abs(covariance).max())
+    np.testing.assert_allclose(found.whitening @ covariance @ found.whitening.T, np.eye(found.dimension), atol=1e-7)
 
 
 def test_weights_for_rows_with_a_known_design():
@@ -117,3 +133,87 @@ def test_the_map_goes_both_ways_and_keeps_values(domain):
     drawn = rounded.round(rounded.center, rng, size=30)
     for z in drawn:
         assert domain.contains(rounded.to_original(z), 1e-9 * domain.outer_radius)
+
+
+# ---------------------------------------------------------------------- symmetric sets, by formula
+
+SYMMETRIC = {
+    "simplex": Simplex(40),
+    "k of n": Hypersimplex(40, 7),
+    "ranking": Permutahedron([*range(34), 40, 40]),
+    "assignment": Birkhoff(7),
+    "box": Box(np.zeros(40), [*np.linspace(1, 3, 36), 0, 0, 0, 0]),
+    "ball": Ball(36, 2.0),
+    "nuclear": NuclearBall(6, 7, 2.0),
+    "product": Product([Simplex(20), Hypersimplex(21, 4)]),
+    "groups": MatroidBases(Partition(np.arange(44) // 11, [3, 1, 11, 0])),
+    "more groups": MatroidBases(Partition(np.arange(48) // 12, [3, 1, 5, 12])),
+}
+FORMULA = {name: domain for name, domain in SYMMETRIC.items() if domain.affine_dimension > 30}
+
+
+def vertices(domain, count, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.array([domain.extreme_point(rng.standard_normal(domain.dimension)) for _ in range(count)])
+
+
+@every("name", SYMMETRIC)
+def test_an_orbit_is_the_covariance_of_cheapest_vertices(name):
+    """Each entry of the empirical covariance, whitened, is within 7 deviations: a false alarm in 10^8 such tests."""
+    domain, count = SYMMETRIC[name], 4_000
+    axes, deviations = domain.orbit()
+    np.testing.assert_allclose(axes @ axes.T, np.eye(len(axes)), atol=1e-12)
+    assert len(axes) == domain.affine_dimension
+    white = (vertices(domain, count) - domain.center) @ axes.T / deviations
+    assert np.abs(white.mean(axis=0)).max() < 7 / np.sqrt(count)
+    products = white[:, :, None] * white[:, None, :]
+    slack = 7 * products.std(axis=0) / np.sqrt(count) + 1e-9
+    assert (np.abs(products.mean(axis=0) - np.eye(len(axes))) < slack).all()
+
+
+@pytest.mark.parametrize("name", FORMULA)
+def test_a_design_by_formula_is_optimal_and_searches_nothing(name, monkeypatch):
+    monkeypatch.setattr(design, "_search", lambda domain: pytest.fail("it was searched"))
+    domain = FORMULA[name]
+    found = d_optimal_design(domain)
+    assert found.by_formula
+    assert found.calls == 0
+    np.testing.assert_allclose(found.leverage(vertices(domain, 50)), domain.affine_dimension, rtol=1e-9)
+    assert found.worst_leverage == domain.affine_dimension
+
+
+@every("name", FORMULA)
+def test_rounded_position_by_formula_contradicts_nothing(name):
+    rounded = Rounded(FORMULA[name])
+    d, found = rounded.dimension, vertices(rounded.domain, 30)
+    images = rounded.from_original(found)
+    np.testing.assert_allclose(np.linalg.norm(images, axis=1), np.sqrt(d))
+    np.testing.assert_allclose(rounded.to_original(images), found, atol=1e-9)
+    assert rounded.outer_radius == pytest.approx(np.sqrt(d))
+    assert rounded.inner_radius >= 1 / np.sqrt(d) * (1 - 1e-6)
+    for direction in np.random.default_rng(3).standard_normal((10, d)):  # no supporting plane is nearer
+        direction /= np.linalg.norm(direction)
+        assert direction @ rounded.extreme_point(-direction) >= rounded.inner_radius * (1 - 1e-9)
+
+
+@every("domain", [Hypersimplex(300, 20), Simplex(400)])
+def test_worst_case_plans_of_many_coordinates_play_vertices(domain):
+    made = bandit(domain, 20_000, losses="linear", integral=True, plan="worst-case", rate=0.5)
+    assert made.plan.exploration == "designs"
+    for _ in range(3):
+        actions = made.ask_round(500)
+        assert {one.size for one in actions.indices} == {int(actions.x[0].sum())}
+        made.tell(actions.ids, np.full(len(actions), 0.5))
+    assert domain.contains(made.ask().x)
+
+
+def test_a_search_ends_when_its_work_is_spent(monkeypatch):
+    domain = SpanningTrees([(i, j) for i in range(7) for j in range(i)])
+    free = d_optimal_design(domain)
+    monkeypatch.setattr(design, "_WORK", 1e6)
+    rushed = design._search(domain)
+    assert rushed.calls < free.calls
+    np.testing.assert_allclose(rushed.weights.sum(), 1)
+    local = (rushed.vertices - rushed.mean) @ rushed.whitening.T
+    np.testing.assert_allclose((local.T * rushed.weights) @ local, np.eye(rushed.dimension), atol=1e-8)
+    assert rushed.worst_leverage >= rushed.dimension * (1 - 1e-9)
