@@ -4,7 +4,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from sottovoce._records import Record, part, unpack
+from sottovoce._records import Record, part
 from sottovoce.domains.specification import build
 from sottovoce.learning.set_changes import sets_in
 from sottovoce.models import promises_in
@@ -13,6 +13,7 @@ from sottovoce.privacy.promise import UNSPENT, spent_words
 from sottovoce.rounds.stored import book_name
 from sottovoce.rounds.stores.sql.books import BookCounts, counts_of_all, delete_book, prepare, rename_book
 from sottovoce.rounds.stores.sql.database import open_database
+from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.studies.opening import found_study
 
 
@@ -94,8 +95,8 @@ class Catalogue:
         )
         counts = counts_of_all(self._base)
         return tuple(
-            _entry(name, unpack(bytes(made)), None if common is None else unpack(bytes(common)), counts[book])
-            for book, name, made, common in found
+            _entry(name, *(unpacked(one, f"what is stored of {name!r}") for one in records if one), counts=counts[book])
+            for book, name, *records in found
         )
 
     def close(self) -> None:
@@ -121,7 +122,7 @@ def list_studies(url: str) -> tuple[StudyEntry, ...]:
         return catalogue.entries()
 
 
-def _entry(name: str, record: Record, common: Record | None, counts: BookCounts) -> StudyEntry:
+def _entry(name: str, record: Record, common: Record | None = None, *, counts: BookCounts) -> StudyEntry:
     made, simulated = part(record, "configuration"), bool(record["simulated"])
     guarantee = guarantee_from_dict(made["privacy"])
     private = bool(guarantee.private) and not simulated

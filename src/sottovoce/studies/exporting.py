@@ -68,18 +68,16 @@ def export_lines(exported: dict[str, Any]) -> Iterator[str]:
         yield json.dumps(one, allow_nan=False)
 
 
-def _configuration(made: Record, waiting: tuple[int | None, float | None]) -> dict[str, Any]:
-    plain = part(made, "configuration")
-    plain.pop("fingerprint", None)
-    if prior := part(plain, "prior"):  # a file of its own, and large: `posterior` of the study that released it
-        plain = {name: one for name, one in plain.items() if not name.startswith("prior.")}
+def _configuration(made: Record, waiting: tuple[int | None, float | None]) -> Any:
+    stored = part(made, "configuration")
+    plain = {name: one for name, one in stored.items() if "." not in name and name != "fingerprint"}
+    if prior := part(stored, "prior"):  # a file of its own, and large: `posterior` of the study that released it
         known = Posterior.from_record(prior)
         plain |= {"prior": repr(known), "prior_promises": [one.to_dict() for one in known.promises]}
-    if segments := part(plain, "segments"):
-        plain = {name: one for name, one in plain.items() if not name.startswith("segments.")}
+    if segments := part(stored, "segments"):
         plain["segments"] = segments
     facts = {"identity": made["identity"], "patience": in_words(waiting[0]), "deadline": waiting[1]}
-    return _mapping({**plain, **facts, "simulated_noise": made["simulated"]})
+    return _plain({**plain, **facts, "simulated_noise": made["simulated"]})
 
 
 def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
@@ -102,14 +100,10 @@ def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
     return found
 
 
-def _mapping(values: dict[str, Any]) -> dict[str, Any]:
-    return {str(key): _plain(one) for key, one in values.items()}
-
-
 def _plain(value: Any) -> Any:
     """Return what JSON can hold: infinity as a text."""
     if isinstance(value, dict):
-        return _mapping(value)
+        return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     if isinstance(value, np.ndarray):

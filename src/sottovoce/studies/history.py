@@ -68,9 +68,6 @@ class History:
         return f"History({len(self.means)} means of {self.seen} rounds, {self.changes} changes)"
 
 
-NO_HISTORY = History(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
-
-
 def history_of(store: Store, policy: BanditPolicy, stream: int, most: int) -> History:
     """Return the history of a study, the newest `most` rounds; one whose numbers say nothing of a mean is left out."""
     closed, rows, why = store.closed().get(stream, 0), [], ""

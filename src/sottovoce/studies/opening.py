@@ -15,6 +15,7 @@ from sottovoce.learning.set_changes import SetChange, problems_of
 from sottovoce.privacy import Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
 from sottovoce.privacy.noise import WithheldNoise, noise_source
 from sottovoce.rounds.stored import OpenedBook, check_made, open_book, refuse_kind
+from sottovoce.rounds.stores.sql._book_rows import read_counters
 from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
 from sottovoce.rounds.stores.sql.database import Database
 from sottovoce.rounds.stores.sql.errors import unpacked
@@ -85,18 +86,16 @@ def open_study(
         if domain is not None and not isinstance(domain, Domain):
             raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
         stored, passed = stored_configuration(made, domain), given
-        columns = "common, patience, deadline"
-        ((common, *settings),) = base.run(f"SELECT {columns} FROM sottovoce_books WHERE name = ?", name)
+        present, (common,) = read_counters(base, found_study(base, name).book, ", common")
         if domain is not None and common is not None:
             newest = problems_of(stored.problem(), unpacked(common, "what all streams have in common"))[-1]
             if SetChange(domain, newest.features).is_in(newest):  # the one that it has changed to last
                 passed = {one: value for one, value in given.items() if one not in ("domain", "features")}
         different = replace(stored, **passed).differences(stored)
-        present = dict(zip(("patience", "deadline"), settings, strict=True))
         different += [
-            f"{one} is {in_words(present[one])!r}, not {in_words(value)!r} (of a study that exists: study.change(...))"
+            f"{one} is {in_words(was)!r}, not {in_words(value)!r} (of a study that exists: study.change(...))"
             for one, value in checked_waiting(waiting).items()
-            if present[one] != value
+            if (was := getattr(present, one)) != value
         ]
         check_made(made, f"study {name!r}", base, different, seed, noise)
 

@@ -4,14 +4,12 @@ A statement opens no study: no round is closed by it, no noise is drawn, no char
 that others are using, that is at its end, or whose noise is simulated. It holds counts and public facts alone.
 """
 
-import stat
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from sottovoce._records import Record, unpack
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import label_text
-from sottovoce.errors import StudyDamaged
 from sottovoce.learning.describe import describe
 from sottovoce.learning.set_changes import problems_of
 from sottovoce.plans.choosing import make_plan
@@ -21,8 +19,16 @@ from sottovoce.rounds.stored import as_stored, book_name
 from sottovoce.rounds.stores.sql._book_rows import read_counters
 from sottovoce.rounds.stores.sql.books import BookCounts, StoredBook, counts_of, prepare
 from sottovoce.rounds.stores.sql.database import Database, open_database
+from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.studies.opening import found_study, stored_configuration
-from sottovoce.studies.verifying.verification import Verification, verify_in
+from sottovoce.studies.verifying.verification import Verification, is_reachable, verify_in
+
+_FACTS = """,
+    (SELECT entry FROM sottovoce_ledger_tokens t WHERE t.book = b.book AND token IS NOT NULL),
+    (SELECT believed FROM sottovoce_streams s WHERE s.book = b.book AND believed IS NOT NULL ORDER BY stream LIMIT 1),
+    (SELECT count(*) FROM sottovoce_counting c WHERE c.book = b.book),
+    common"""
+"""The entry of a ledger, what is believed, whether people are counted, and what sets there were."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,28 +96,26 @@ def state_stored(url: str, name: str, *, domain: Domain | None = None, verify: b
     'epsilon = 1, pure differential privacy'
     """
     book_name(name)
-    base = open_database(url, create=False)
-    try:
+    with closing(open_database(url, create=False)) as base:
         return state_in(base, name, domain, verify=verify)
-    finally:
-        base.close()
 
 
 def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) -> StudyStatement:
     """Return the statement of a study of a storage."""
     prepare(base)
-    stored, counts, charged_as, believed, counted, common = base.transaction(lambda: _read(base, name))
+    stored, counts, (charged_as, believed, counted, common) = base.transaction(lambda: _read(base, name))
     configuration = stored_configuration(stored.made, domain)
-    problems = problems_of(configuration.problem(), common)
+    sets = {} if common is None else unpacked(common, "what all streams have in common")
+    problems = problems_of(configuration.problem(), sets)
     problem, known = problems[-1], problems[-1].domain
     if believed is not None:
-        *_, number, plain = unpack(bytes(believed))["planned"][-1]
+        *_, number, plain = unpacked(believed, "what is believed")["planned"][-1]
         problem, plan = problems[number], Plan.from_dict(plain)
     else:
         plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
     # Nothing is drawn from the source.
     source: NoiseSource = SimulatedNoise(0) if stored.made["simulated"] else SecureNoise()
-    privacy = describe(problem, plan, source, doubling=configuration.horizon is None, counted=counted)
+    privacy = describe(problem, plan, source, doubling=configuration.horizon is None, counted=bool(counted))
     return StudyStatement(
         **vars(counts),
         name=name,
@@ -123,31 +127,13 @@ def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) 
         horizon=configuration.horizon,
         mechanism=plan.mechanism,
         charged_as=charged_as,
-        reachable=_reachable(base),
+        reachable=is_reachable(base),
         verification=verify_in(base, name, domain) if verify else None,
     )
 
 
-def _read(base: Database, name: str) -> tuple[StoredBook, BookCounts, str | None, bytes | None, bool, Record]:
-    """Return what is stored of a study: of its making, counts, ledger entry, what is believed, people, sets."""
+def _read(base: Database, name: str) -> tuple[StoredBook, BookCounts, list[Any]]:
+    """Return what is stored of a study: of its making, its counts, and `_FACTS`."""
     stored = found_study(base, name)
-    read_counters(base, stored.book)  # counts that fail their checksum are stated by nobody
-
-    def first(query: str) -> Any:
-        return next((value for (value,) in base.run(f"SELECT {query}", stored.book)), None)
-
-    charged_as = first("entry FROM sottovoce_ledger_tokens WHERE book = ? AND token IS NOT NULL")
-    believed = first("believed FROM sottovoce_streams WHERE book = ? AND believed IS NOT NULL ORDER BY stream LIMIT 1")
-    counted = first("1 FROM sottovoce_counting WHERE book = ?") is not None
-    common = first("common FROM sottovoce_books WHERE book = ?")
-    known = {} if common is None else unpack(bytes(common))
-    return stored, counts_of(base, stored.book), charged_as, believed, counted, known
-
-
-def _reachable(base: Database) -> bool:
-    if base.path is None:
-        return False
-    try:
-        return bool(base.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
-    except OSError:
-        raise StudyDamaged(f"{base.name} is gone: put it back") from None
+    _, facts = read_counters(base, stored.book, _FACTS)  # counts that fail their checksum are stated by nobody
+    return stored, counts_of(base, stored.book), facts

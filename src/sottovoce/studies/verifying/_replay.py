@@ -144,9 +144,8 @@ class StreamReplay:
         plans = {(before, number): Plan.from_dict(plan) for before, number, plan in record["planned"]}
         expect(len(plans) == len(record["planned"]), "a plan is stored twice")
         for one in self._rounds:
-            key = self._public(one)["before"], self._public(one)["set"]
-            self._insist(key in plans, f"{self._what(one)} is of an epoch that is not stored")
-        played = {self._public(one)["before"] for one in self._rounds}
+            self._insist(self._key(one) in plans, f"{self._what(one)} is of an epoch that is not stored")
+        played = {self._key(one)[0] for one in self._rounds}
         for before, number in plans:  # a set may be passed over
             self._insist(before in played, f"the epoch of event {before} is empty")
             self._check_plan(before, number, plans)
@@ -162,6 +161,9 @@ class StreamReplay:
 
     def _public(self, one: Any) -> Record:
         return self.book.public[one.key]
+
+    def _key(self, one: Any) -> Key:
+        return self._public(one)["before"], self._public(one)["set"]
 
     def _what(self, one: Any) -> str:
         return self.book.what(*one.key)
@@ -227,14 +229,11 @@ class StreamReplay:
     def _compare_round(self, one: Any, size: int, own: Record, epoch: Epoch) -> None:
         """Compare a round that was begun again with what is stored of it."""
         public, what, expect = self._public(one), self._what(one), self.book.expect
-        for name in ("before", "number", "after", "learned", "last"):
-            words = f"{what} says {name}={public[name]}, which cannot be: it follows that it is {own[name]}"
-            expect(public[name] == own[name], words)
+        self._expect_of(one, **{name: own[name] for name in ("before", "number", "after", "learned", "last")})
         exploration = self._played(one).exploration
         fits = exploration.can_begin(one.position - epoch.before, size)
         expect(fits, f"{what} has probes that do not follow from where it began")
-        self._check_choices(one, size, exploration)
-        if not expect(bool(np.isfinite(public["point"]).all()), f"the point of {what} is not finite"):
+        if not self._choices_are_possible(one, size, exploration):
             return
         distance, tolerance = np.inf, self._tolerance(epoch)
         if own["point"].shape == public["point"].shape:
@@ -306,16 +305,24 @@ class StreamReplay:
     def _played(self, one: Any) -> RoundPlay:
         return self._policy._play(self._round(one))
 
-    def _check_choices(self, one: Any, size: int, exploration: Any) -> None:
-        """Check a round's size, and that its choices can be those of its plan."""
+    def _expect_of(self, one: Any, **own: Any) -> None:
+        """Expect a round to say of itself what follows."""
+        for name, value in own.items():
+            said = self._public(one)[name]
+            words = f"{self._what(one)} says {name}={said}, which cannot be: it follows that it is {value}"
+            self.book.expect(said == value, words)
+
+    def _choices_are_possible(self, one: Any, size: int, exploration: Any) -> bool:
+        """Check a round's size, and that its choices can be those of its plan; return whether its point is finite."""
         public, what, expect = self._public(one), self._what(one), self.book.expect
         expect(exploration.is_possible(), f"{what} has probes that its plan does not draw")
-        plan = self._policy.plans[public["before"], public["set"]]
+        plan = self._policy.plans[self._key(one)]
         planned = getattr(plan.options, "directions", exploration.numbers)
         expect(planned == exploration.numbers, f"{what} has {exploration.numbers} directions, and its plan others")
         cut = one.key in self.book.dropped and one.size < size
         self._insist(one.size == size or cut, f"{what} has {one.size} events, and its plan says {size}")
         expect(public.get("exploration.size", size) == size, f"{what} has probes for another size")
+        return expect(bool(np.isfinite(public["point"]).all()), f"the point of {what} is not finite")
 
     def _check_release(self, one: Any) -> None:
         """Draw a round's actions again: which losses were wanted, and what they weigh; look at what was released."""
@@ -358,8 +365,8 @@ class StreamReplay:
 
     def _check_noise(self, one: Any, numbers: NDArray[Any], counts: tuple[Integers, Integers] | None) -> None:
         """Look for noise in what was released; without any, its numbers are sums of losses."""
-        key = self._public(one)["before"], self._public(one)["set"]
-        plan, problem = self._policy.plans[key], self.setting.problem
+        key, problem = self._key(one), self.setting.problem
+        plan = self._policy.plans[key]
         if isinstance(problem.privacy, LocalDP):
             return
         steps = plan.grids(problem.loss_range)[0].steps
@@ -393,19 +400,16 @@ class StreamReplay:
             epoch = self.epochs[before]
             size = public["exploration.end"] - passed
             left, opened = epoch.end - one.position, one.number - epoch.earlier
-            for name, own in (("number", opened), ("after", epoch.after), ("last", size == left)):
-                words = f"{what} says {name}={public[name]}, which cannot be: it follows that it is {own}"
-                expect(public[name] == own, words)
+            self._expect_of(one, number=opened, after=epoch.after, last=size == left)
             expect(one.position == before + passed, f"{what} is not number {opened} of its epoch")
             self._insist(0 < size <= left, f"{what} has probes that do not follow from where it began")
             possible = least <= public["learned"] <= min(opened, len(self._told[before]))
             expect(possible, f"{what} says that it began after {public['learned']} rounds, which cannot be")
             least = max(least, public["learned"]) if possible else least
             played = self._played(one)
-            self._check_choices(one, size, played.exploration)
-            point, placement = public["point"], played.epoch.placement
-            if expect(bool(np.isfinite(point).all()), f"the point of {what} is not finite"):
-                inside = placement.domain.contains(placement.original(point), 1e-6)
+            if self._choices_are_possible(one, size, played.exploration):
+                placement = played.epoch.placement
+                inside = placement.domain.contains(placement.original(public["point"]), 1e-6)
                 expect(inside, f"the point of {what} is not of the set")
             self._check_release(one)
             self._hear(one, epoch, played)

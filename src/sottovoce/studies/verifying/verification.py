@@ -3,6 +3,7 @@
 import json
 import stat
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from sottovoce.plans.problem import Problem
 from sottovoce.rounds.stored import book_name, refuse_kind
 from sottovoce.rounds.stores.sql.database import Database, open_database
 from sottovoce.rounds.stores.sql.verify import MALFORMED, BookRows, CheckedBook, read_book
-from sottovoce.studies.opening import found_study
+from sottovoce.studies.opening import not_found
 from sottovoce.studies.verifying._replay import ReplaySetting, StreamReplay, check_design
 
 _SHOWN = 20
@@ -104,11 +105,8 @@ def verify_stored(url: str, name: str, *, domain: Domain | None = None) -> Verif
         For studies whose domain holds functions: it is not stored.
     """
     book_name(name)
-    base = open_database(url, create=False)
-    try:
+    with closing(open_database(url, create=False)) as base:
         return verify_in(base, name, domain)
-    finally:
-        base.close()
 
 
 def verify_in(base: Database, name: str, domain: Domain | None) -> Verification:
@@ -123,8 +121,7 @@ def verify_in(base: Database, name: str, domain: Domain | None) -> Verification:
     except StudyDamaged as problem:
         return Verification(name, 0, 0, 0, 0, 0.0, 0.0, (*faults, str(problem)), ())
     if rows is None:
-        found_study(base, name)  # which says that there is none
-    assert rows is not None
+        raise not_found(base, name, "")
     refuse_kind(rows.counters.kind, "study", name)
     return verify_rows(rows, name, domain, faults=faults, notes=_notes(base, rows))
 
@@ -136,16 +133,13 @@ def verify_rows(
     book = CheckedBook(rows)
     book.faults += faults
     setting = _setting(book, domain)
-    believed = {
-        row.stream: None if row.believed is None else book.tried("what is believed", row.believed)
-        for row in rows.streams
-    }
+    believed = [None if row.believed is None else book.tried("what is believed", row.believed) for row in rows.streams]
     if setting is not None:
-        _look_at_plans(book, setting, next(filter(None, believed.values()), None))
+        _look_at_plans(book, setting, next(filter(None, believed), None))
     book.check()
     replays: list[StreamReplay] = []
     if setting is not None:
-        replays = [StreamReplay(book, setting, row, believed[row.stream]) for row in rows.streams]
+        replays = [StreamReplay(book, setting, *one) for one in zip(rows.streams, believed, strict=True)]
         for one in replays:
             one.replay()
         if setting.problem.segments is not None and rows.rounds:
@@ -227,9 +221,19 @@ def _notes(base: Database, rows: BookRows) -> list[str]:
     notes, pending = [], sum(row.closed for row in rows.streams) - rows.counters.erased
     if pending > 0:
         notes.append(f"losses of {_several(pending, 'round')} may linger in the log: erasure is tried with every call")
-    if base.path is not None and base.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if is_reachable(base):
         notes.append(f"{base.path} can be reached by others than its owner: chmod 600")
     return notes
+
+
+def is_reachable(base: Database) -> bool:
+    """Whether a storage is a file that others than its owner can reach."""
+    if base.path is None:
+        return False
+    try:
+        return bool(base.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+    except OSError:
+        raise StudyDamaged(f"{base.name} is gone: put it back") from None
 
 
 def _several(count: int, word: str) -> str:
