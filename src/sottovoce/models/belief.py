@@ -2,8 +2,9 @@
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.published import MOST_COVARIANCES, Posterior
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 
+_Found = TypeVar("_Found")
 _DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
 
 
@@ -60,8 +62,7 @@ class Belief(ABC):
     _among: tuple[str, ...] = ("horizon", "least", "segments")  # settings that depend on other segments
     _earlier: Any = None  # what an earlier run has released
     _shared_prior: Prior | None = None  # what other segments say
-    _fits: Any = None  # computed of what is known,
-    _led: Any = None  # and the best decision for it
+    _found: tuple[Any, dict[Hashable, Any]] = None, {}  # what is known, and what was computed of it
 
     # ------------------------------------------------------------------ what a model says
 
@@ -164,10 +165,17 @@ class Belief(ABC):
     @property
     def leader(self) -> Floats:
         """The best decision, as far as is known."""
-        if self._led is None or self._led[0] is not self.known:
-            self._led = self.known, self.best_for(self.coefficients())
-        led: Floats = self._led[1]
-        return led
+        return self._computed("leader", lambda: self.best_for(self.coefficients()))
+
+    def _computed(self, what: Hashable, compute: Callable[[], _Found]) -> _Found:
+        """Return what follows from what is known, computed once."""
+        found = self._found
+        if found[0] is not self.known:
+            found = self._found = self.known, {}
+        if what not in found[1]:
+            found[1][what] = compute()
+        made: _Found = found[1][what]
+        return made
 
     @property
     def measurements(self) -> Any:
@@ -207,7 +215,7 @@ class Belief(ABC):
         settings
             What is known of the segment's place among them: see `ModelSettings.among`.
         """
-        self._fits = self._led = None  # first: what follows from the old one must not outlive it
+        self._found = None, {}  # first: what follows from the old one must not outlive it
         self._shared_prior, self.settings = prior, settings
 
     def prior_record(self) -> Record:
@@ -293,6 +301,7 @@ class GaussianBelief(Belief):
     """
 
     settings: ModelSettings
+    measurements: Measurements
 
     # ------------------------------------------------------------------ what a model says
 
@@ -355,12 +364,6 @@ class GaussianBelief(Belief):
         """Mean, covariance and deviations of slopes, level and what comes after; and more fields of `Posterior`."""
 
     # ------------------------------------------------------------------ what follows
-
-    @property
-    def measurements(self) -> Measurements:
-        """What it rests on, since all was forgotten last."""
-        found: Measurements = self.known.measurements
-        return found
 
     def coefficients(self) -> Floats:
         """Return the posterior mean of what mean losses are linear in."""

@@ -19,7 +19,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
@@ -47,14 +47,6 @@ _CURVED = 1.75  # of what the model's curvature adds to those numbers: how far o
 _SAME = 0.1  # distance at which two points count as one, for how sure a recommendation is
 
 
-class _Led(NamedTuple):
-    """The leader of what is known, and where its projection ended."""
-
-    known: RadialState
-    leader: Floats
-    warm: Projection | None
-
-
 class RadialBelief(RadialFits):
     """What is believed about convex losses.
 
@@ -79,8 +71,6 @@ class RadialBelief(RadialFits):
     """
 
     model = "radial"
-    _led: _Led | None
-    _slopes: tuple[RadialState, Slopes] | None = None
 
     def __init__(self, domain: Domain, settings: ModelSettings, *, earlier: Tried | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
@@ -93,12 +83,6 @@ class RadialBelief(RadialFits):
         return RadialState(measurements=empty, scores=scores, setting=(0, 0, 0), leader=start, levels=np.empty(0))
 
     # ------------------------------------------------------------------ one of many segments
-
-    def fresh_copy(self) -> Self:
-        """Return a belief of another segment: of the same set, and knowing nothing."""
-        other = super().fresh_copy()
-        other._slopes = None
-        return other
 
     @property
     def variance(self) -> float:
@@ -161,9 +145,9 @@ class RadialBelief(RadialFits):
         """
         if self.settings.segments or self.shape.many:
             return None
-        if self._slopes is None or self._slopes[0] is not self.known:
-            self._slopes = self.known, self._scales.weigh(self._prior, *self._summed(self.setting, self._data.seen))
-        return self._slopes[1]
+        return self._computed(
+            "slopes", lambda: self._scales.weigh(self._prior, *self._summed(self.setting, self._seen))
+        )
 
     # ------------------------------------------------------------------ decisions
 
@@ -183,19 +167,24 @@ class RadialBelief(RadialFits):
     @property
     def leader(self) -> Floats:
         """The best point for the posterior mean, within the radius that the model is trusted in."""
-        if self._led is None or self._led.known is not self.known:
-            known, horizon = self.known, self.settings.horizon
-            passed = int(self.measurements.ends[-1]) if len(self.measurements) else known.since
-            radius = self._radius(self.pace.events(self.settings, min(passed, horizon)))
-            best, warm = self.shape.nearest(self._targets(self.coefficients()))
-            self._led = _Led(known, self.shape.within(best, radius, known.leader), warm)
-        return self._led.leader
+        return self._led[0]
+
+    @property
+    def _led(self) -> tuple[Floats, Projection | None]:
+        """The leader, and where its projection ended."""
+        return self._computed("leader", self._lead)
+
+    def _lead(self) -> tuple[Floats, Projection | None]:
+        known, horizon = self.known, self.settings.horizon
+        passed = int(self.measurements.ends[-1]) if len(self.measurements) else known.since
+        radius = self._radius(self.pace.events(self.settings, min(passed, horizon)))
+        best, warm = self.shape.nearest(self._targets(self.coefficients()))
+        return self.shape.within(best, radius, known.leader), warm
 
     def _best_points(self, coefficients: Floats) -> Floats:
         """Return the best point for each row: all projections start at the leader's, whatever came in between."""
-        leader = self.leader
-        assert self._led is not None
-        best = [self.shape.nearest(row, self._led.warm, hasty=True)[0] for row in self._targets(coefficients)]
+        leader, warm = self._led
+        best = [self.shape.nearest(row, warm, hasty=True)[0] for row in self._targets(coefficients)]
         return np.array(best).reshape(-1, len(leader))
 
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
@@ -311,7 +300,7 @@ class RadialBelief(RadialFits):
         coins = np.random.default_rng(1)
         if self.slopes is None:
             return self.best_fit.sample(coins, draws)
-        return self._scales.sample(self._prior, *self._summed(self.setting, self._data.seen), coins, draws)
+        return self._scales.sample(self._prior, *self._summed(self.setting, self._seen), coins, draws)
 
     def _slope_around(self, decision: Floats, loss: float) -> float:
         """By how much released numbers exceed the loss of a decision, per distance from it."""

@@ -250,7 +250,6 @@ class ItemBelief(Belief):
     known: _Known
     _among = ("horizon", "first", "segments", "least")
     _earlier: tuple[Floats, Floats] | None
-    _fits: tuple[_Known, dict[int, _Prior]] | None
 
     def __init__(
         self,
@@ -343,12 +342,7 @@ class ItemBelief(Belief):
 
     def _prior(self, memory: int) -> _Prior:
         """Return what all items together say of each: w for each scale, and how likely that scale is."""
-        if self._fits is None or self._fits[0] is not self.known:
-            self._fits = self.known, {}
-        found = self._fits[1].get(memory)
-        if found is None:
-            found = self._fits[1][memory] = self._fitted(memory)
-        return found
+        return self._computed(memory, lambda: self._fitted(memory))
 
     def _fitted(self, memory: int) -> _Prior:
         precisions, pulls = self._data(memory)

@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from sottovoce._arrays import Floats
 from sottovoce._records import Record
@@ -32,7 +32,7 @@ from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, c
 from sottovoce.models.fit_check import Certainty
 from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, LossPrior, sums_of_offsets
 from sottovoce.models.known_names import KnownNames, widened
-from sottovoce.models.measurements import Measurements, Numbers, Tried, groups_of
+from sottovoce.models.measurements import Measurements, Numbers, Tried, numbered, stacked
 from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.scatter import NO_SCATTER, scatter_of, squared_mean, variance_of
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
@@ -58,13 +58,6 @@ class _LinearState(BeliefState):
     surprises: Floats  # mean squared surprise of the last rounds, oldest first
     alarm: float = 0.0  # how often the limit is doubled: once for every reset that is not yet forgiven
     scatter: Floats = field(default_factory=lambda: NO_SCATTER)  # what was released of the variance of losses
-
-
-class _Fits(NamedTuple):
-    """Posteriors that were computed of what is known."""
-
-    known: _LinearState
-    fits: dict[Memory, Fitted]
 
 
 class _Counted(NamedTuple):
@@ -107,7 +100,6 @@ class LinearBelief(GaussianBelief):
 
     model = "linear"
     known: _LinearState
-    _fits: _Fits | None
 
     def __init__(
         self,
@@ -129,8 +121,6 @@ class LinearBelief(GaussianBelief):
         self._earlier = None if earlier is None else earlier.written(many=self.many)
         self.known = self._nothing()
         self._counted: _Counted | None = None
-        self._gram: tuple[Any, Floats] | None = None
-        self._written: tuple[Any, Floats] | None = None
 
     def _nothing(self) -> _LinearState:
         empty = Measurements.empty(self.dimension, many=self.many)
@@ -191,16 +181,8 @@ class LinearBelief(GaussianBelief):
         summed, pulled = measurements.pooled(self._kept(memory) / self._wandering(memory, variances))
         if self.dimension >= _SPARSE:
             return sums_of_offsets(measurements.decisions, self.center, summed, pulled)
-        rows = self._measured
+        rows = self._computed("rows", lambda: self._offsets(measurements.decisions))  # once for all memories
         return (rows * summed[:, None]).T @ rows, rows.T @ pulled
-
-    @property
-    def _measured(self) -> Floats:
-        """What mean losses of the decisions of the measurements are linear in: once for all memories."""
-        decisions = self.measurements.decisions
-        if self._written is None or self._written[0] is not decisions:
-            self._written = decisions, self._offsets(decisions)
-        return self._written[1]
 
     def best_for(self, coefficients: Floats) -> Floats:
         """Return the best decision for slopes and a level."""
@@ -254,12 +236,7 @@ class LinearBelief(GaussianBelief):
         return self._fit(MEMORIES[self.memory_in_use])
 
     def _fit(self, memory: Memory) -> Fitted:
-        found = self._fits
-        if found is None or found.known is not self.known:
-            found = self._fits = _Fits(self.known, {})
-        if memory not in found.fits:
-            found.fits[memory] = self._fitted(memory, self._variances())
-        return found.fits[memory]
+        return self._computed(memory, lambda: self._fitted(memory, self._variances()))
 
     def _variances(self) -> Floats:
         """Variance of every number: fit with one for all, then take that of each decision."""
@@ -309,10 +286,12 @@ class LinearBelief(GaussianBelief):
         rows = measurements.decisions
         before = self._told_before if warm else None
         if before is not None:
-            rows = vstack([csr_array(rows), csr_array(before.decisions)], format="csr")
+            rows = stacked(rows, before.decisions)
             summed, pulled = np.append(summed, before.precisions), np.append(pulled, before.pulls)
-        gram = self._gram_of(rows) if rows is measurements.decisions else None
-        return ByMeasurements(self.prior, csr_array(rows), summed, pulled, gram)
+        gram, kept = None, csr_array(rows)
+        if rows is measurements.decisions:
+            gram = self._computed("gram", lambda: self.prior.gram(kept, kept))  # once for all memories
+        return ByMeasurements(self.prior, kept, summed, pulled, gram)
 
     def _of_coefficients(self, memory: Memory, variances: Floats, *, warm: bool = True) -> ByCoefficients:
         found = self._once(memory, variances)
@@ -321,12 +300,6 @@ class LinearBelief(GaussianBelief):
             precision = precision + (self._shared_prior.precision - self._plain_prior)
             pull = pull + self._shared_prior.pull
         return ByCoefficients(precision + found[0], pull + found[1])
-
-    def _gram_of(self, rows: Any) -> Floats:
-        """Prior covariance of decisions, once for all memories of the same measurements."""
-        if self._gram is None or self._gram[0] is not rows:
-            self._gram = rows, self.prior.gram(csr_array(rows), csr_array(rows))
-        return self._gram[1]
 
     def _kept(self, memory: Memory) -> Floats:
         """How much each released mean still counts."""
@@ -443,7 +416,7 @@ class LinearBelief(GaussianBelief):
 
     def _evidence(self, fits: Sequence[Fitted], memories: Sequence[Memory], numbers: Numbers) -> list[Outcome]:
         """Compare a round's numbers with what was predicted of them."""
-        rows, group = self._rows(numbers.probes), groups_of(numbers.probes)
+        rows, group = self._rows(numbers.probes), numbered(numbers.probes)
         predicted = [fit.predict(rows) for fit in fits]
         expected, covariances = (np.array(part) for part in zip(*predicted, strict=True))
         variances = self.number_variance(numbers.counts, self._raised(expected))

@@ -1,7 +1,7 @@
 """What was released of probes: all that a belief rests on, as one value that nothing changes later."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -68,16 +68,14 @@ class Tried:
 
     def with_more(self, other: "Tried") -> "Tried":
         """Return both together; a decision of both is kept once."""
-        rows: Any = sparse.vstack([sparse.csr_array(one.decisions) for one in (self, other)], format="csr")
-        places: dict[bytes, int] = {}
-        index: Integers = np.array([places.setdefault(key, len(places)) for key in keys_of(rows)], dtype=np.int64)
+        rows = stacked(self.decisions, other.decisions)
+        index = numbered(rows)
         summed = [
-            np.bincount(index, np.append(getattr(self, name), getattr(other, name)), minlength=len(places))
+            np.bincount(index, np.append(getattr(self, name), getattr(other, name)))
             for name in ("precisions", "pulls", "events")
         ]
-        joined = rows[np.unique(index, return_index=True)[1]]
-        both = isinstance(self.decisions, np.ndarray) and isinstance(other.decisions, np.ndarray)
-        return Tried(_written(joined, many=not both), *(one.astype(np.float64) for one in summed))
+        firsts = np.unique(index, return_index=True)[1]
+        return Tried(rows[firsts], *(one.astype(np.float64) for one in summed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +123,11 @@ class Measurements:
         return len(self.means)
 
     @property
+    def many(self) -> bool:
+        """Whether there are so many coordinates that decisions are kept sparse."""
+        return not isinstance(self.decisions, np.ndarray)
+
+    @property
     def rounds(self) -> int:
         """How many rounds it is of."""
         return len(np.unique(self.ends))
@@ -137,29 +140,18 @@ class Measurements:
         numbers
             What the round has released.
         """
-        places, index, fresh = dict(self._places), [], []
-        many = not isinstance(self.decisions, np.ndarray)
-        for row in numbers.probes:
-            key = _short_key(np.flatnonzero(row), row[row != 0]) if many else row.tobytes()
-            if key not in places:
-                places[key] = len(places)
-                fresh.append(row)
-            index.append(places[key])
+        rows, places = _written(numbers.probes, many=self.many), dict(self._places)
+        index = numbered(rows, places)
+        found, firsts = np.unique(index, return_index=True)
+        fresh = rows[firsts[found >= len(self._places)]]
         return Measurements(
-            self._joined(fresh),
-            np.append(self.index, np.array(index, dtype=np.int64)),
+            stacked(self.decisions, fresh) if fresh.shape[0] else self.decisions,
+            np.append(self.index, index),
             np.append(self.means, numbers.means),
             np.append(self.counts, numbers.counts),
             np.append(self.ends, np.full(len(index), float(numbers.end))),
             places,
         )
-
-    def _joined(self, fresh: list[Floats]) -> Any:
-        if not fresh:
-            return self.decisions
-        if isinstance(self.decisions, np.ndarray):
-            return np.vstack([self.decisions, *fresh])
-        return sparse.vstack([self.decisions, sparse.csr_array(np.array(fresh))], format="csr")
 
     @cached_property
     def alike(self) -> Floats:
@@ -180,10 +172,9 @@ class Measurements:
         like
             The others.
         """
-        many = not isinstance(like.decisions, np.ndarray)
-        if self.decisions.shape[1] == like.decisions.shape[1] and isinstance(self.decisions, np.ndarray) != many:
+        if self.decisions.shape[1] == like.decisions.shape[1] and self.many == like.many:
             return self
-        rows = _written(widened(self.decisions, like.decisions.shape[1]), many=many)
+        rows = _written(widened(self.decisions, like.decisions.shape[1]), many=like.many)
         return Measurements.from_record(replace(self, decisions=rows).record())
 
     def tried(self, weights: Floats, events: Floats) -> Tried:
@@ -211,30 +202,59 @@ class Measurements:
     def record(self) -> Record:
         """Return it as plain arrays."""
         plain = {"index": self.index, "means": self.means, "counts": self.counts, "ends": self.ends}
-        if isinstance(self.decisions, np.ndarray):
-            return plain | {"decisions": self.decisions}
-        return plain | sparse_record(self.decisions)
+        return plain | rows_record(self.decisions)
 
     @classmethod
     def from_record(cls, record: Record) -> Self:
         """Return what `record` returned."""
-        rows = np.array(record["decisions"]) if "decisions" in record else from_sparse_record(record)
-        keys = [row.tobytes() for row in rows] if isinstance(rows, np.ndarray) else keys_of(rows)
+        rows = rows_in(record)
         index, means, counts, ends = (np.array(record[name]) for name in ("index", "means", "counts", "ends"))
-        return cls(rows, index, means, counts, ends, {key: place for place, key in enumerate(keys)})
+        return cls(rows, index, means, counts, ends, {key: place for place, key in enumerate(_keys_of(rows))})
 
 
 def _written(rows: Any, *, many: bool) -> Any:
     """Return rows sparse if there are many coordinates, and written out if not."""
-    kept = sparse.csr_array(rows)
-    return kept if many else kept.toarray()
+    if many:
+        return sparse.csr_array(rows)
+    return np.ascontiguousarray(rows) if isinstance(rows, np.ndarray) else rows.toarray()
 
 
-def groups_of(rows: Floats) -> Integers:
-    """Return the same number for rows that are the same: by their bytes, for sorting them takes long."""
-    places: dict[bytes, int] = {}
-    keys = ((row + 0.0).tobytes() for row in rows)  # 0 and -0 are the same
-    return np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
+def stacked(one: Any, other: Any) -> Any:
+    """Return rows above others: sparse, if either are."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.vstack([one, other])
+    return sparse.vstack([sparse.csr_array(one), sparse.csr_array(other)], format="csr")
+
+
+def numbered(rows: Any, places: MutableMapping[bytes, int] | None = None) -> Integers:
+    """Return the same number for rows that are the same, dense or sparse; new ones are added to places.
+
+    Examples
+    --------
+    >>> numbered(np.array([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0]]))
+    array([0, 1, 0])
+    """
+    known = {} if places is None else places
+    return np.array([known.setdefault(key, len(known)) for key in _keys_of(rows)], dtype=np.int64)
+
+
+def _keys_of(rows: Any) -> list[bytes]:
+    """Return something for each row that is the same for equal ones alone: their bytes, for sorting takes long."""
+    if isinstance(rows, np.ndarray):
+        return [row.tobytes() for row in rows + 0.0]  # 0 and -0 are the same
+    columns, entries = rows.indices.astype(np.int64), rows.data.astype(np.float64)
+    ends = itertools.pairwise(rows.indptr.tolist())
+    return [columns[first:end].tobytes() + entries[first:end].tobytes() for first, end in ends]
+
+
+def rows_record(rows: Any) -> Record:
+    """Return decisions as plain arrays."""
+    return {"decisions": rows} if isinstance(rows, np.ndarray) else sparse_record(rows)
+
+
+def rows_in(record: Record) -> Any:
+    """Return the decisions that `rows_record` wrote down."""
+    return np.array(record["decisions"]) if "decisions" in record else from_sparse_record(record)
 
 
 def sparse_record(rows: Any) -> Record:
@@ -255,12 +275,3 @@ def from_sparse_record(record: Record) -> Any:
     rows = sparse.csr_array(tuple(np.array(record[name]) for name in ("entries", "columns", "starts")), shape=shape)
     rows.check_format()
     return rows
-
-
-def keys_of(rows: Any) -> list[bytes]:
-    """Return something for each sparse row that is the same for equal ones alone, and as short as its entries."""
-    return [_short_key(rows.indices[first:end], rows.data[first:end]) for first, end in itertools.pairwise(rows.indptr)]
-
-
-def _short_key(columns: Any, entries: Any) -> bytes:
-    return bytes(columns.astype(np.int64).tobytes() + entries.astype(np.float64).tobytes())

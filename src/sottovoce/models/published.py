@@ -20,7 +20,7 @@ from sottovoce.domains.naming import label_text, read_labels
 from sottovoce.domains.specification import labels_from, plain_labels
 from sottovoce.models.fit_check import FitCheck
 from sottovoce.models.known_names import KnownNames, columns_of_names
-from sottovoce.models.measurements import Tried, from_sparse_record, sparse_record
+from sottovoce.models.measurements import Tried, rows_in, rows_record
 from sottovoce.privacy.promise import Promise
 
 VERSION = 1
@@ -285,9 +285,7 @@ class Posterior(Printed):
             record |= {"labels": plain_labels(self.labels), "others": plain_labels(self.others)}
         record["promises"] = [one.to_dict() for one in self.promises]
         record["fit_check"] = self.fit_check.to_dict()
-        if isinstance(self.decisions, np.ndarray):
-            return record | {"decisions": self.decisions}
-        return record | sparse_record(self.decisions)
+        return record | rows_record(self.decisions)
 
     @classmethod
     def from_record(cls, record: Record) -> Self:
@@ -299,11 +297,10 @@ class Posterior(Printed):
             Plain values and arrays by name.
         """
         given = {one.name: record[one.name] for one in fields(cls) if one.name not in _ENCODED}
-        rows = record["decisions"] if "decisions" in record else from_sparse_record(record)
         one = cls(
             **{
                 **given,
-                "decisions": rows,
+                "decisions": rows_in(record),
                 "loss_range": (float(given["loss_range"][0]), float(given["loss_range"][1])),
                 "fit_check": FitCheck(**record["fit_check"]),
                 "labels": labels_from(record.get("labels")),

@@ -65,21 +65,11 @@ class _Seen(NamedTuple):
     ages: Floats
 
 
-class _Fits(NamedTuple):
-    """Posteriors that were computed of what is known."""
-
-    known: RadialState
-    seen: _Seen
-    gram: Floats | None
-    fits: dict[Choices, Fitted]
-
-
 class RadialFits(GaussianBelief):
     """Fits of the radial model to what was released, and what they predict."""
 
     known: RadialState
     shape: Shape
-    _fits: _Fits | None
 
     @property
     def setting(self) -> Choices:
@@ -170,18 +160,15 @@ class RadialFits(GaussianBelief):
 
     def fit(self, setting: Choices) -> Fitted:
         """Return the posterior under a `setting`."""
-        data = self._data
-        if setting not in data.fits:
-            data.fits[setting] = self._fitted(setting, data.seen, data.gram)
-        return data.fits[setting]
+        rows, gram = self._seen.rows, None
+        if self._large:
+            gram = self._computed("gram", lambda: self._prior.gram(rows, rows))  # once for all settings
+        return self._computed(setting, lambda: self._fitted(setting, self._seen, gram))
 
     @property
-    def _data(self) -> _Fits:
-        """What all fits to what is known have in common."""
-        if self._fits is None or self._fits.known is not self.known:
-            seen = self._gathered(earlier=True)
-            self._fits = _Fits(self.known, seen, self._prior.gram(seen.rows, seen.rows) if self._large else None, {})
-        return self._fits
+    def _seen(self) -> _Seen:
+        """What all fits to what is known rest on."""
+        return self._computed("seen", lambda: self._gathered(earlier=True))
 
     @property
     def _large(self) -> bool:
@@ -218,7 +205,7 @@ class RadialFits(GaussianBelief):
             fits = [self.fit(one) if seen is None else self._fitted(one, seen) for one in settings]
             expected, covariance = map(np.array, zip(*(fit.predict(rows) for fit in fits), strict=True))
         else:
-            expected, covariance = self._predicted(settings, rows, self._data.seen if seen is None else seen)
+            expected, covariance = self._predicted(settings, rows, self._seen if seen is None else seen)
         variances = self._variances(settings, far, numbers.counts)
         covariance.reshape(len(settings), -1)[:, :: len(rows) + 1] += variances
         private = None
