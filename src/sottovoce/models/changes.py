@@ -33,25 +33,39 @@ _LIMIT = 8.0  # mean squared surprise of a round, over what is usual, at which a
 _CALM = 0.05  # horizons that pass until a reset is forgiven: the limit is halved again
 
 
-def scored(scores: Floats, evidence: Sequence[float]) -> Floats:
+def scored(scores: Floats, evidence: Sequence[float] | Floats) -> Floats:
     """Return the evidence for each memory after one more round, the best at 0; older rounds fade."""
     summed = _FADE * scores + np.array(evidence)
     return np.asarray(np.maximum(summed - summed.max(), _FLOOR))
 
 
-def in_use(scores: Floats) -> int:
+def in_use(scores: Floats, ahead: Floats = _AHEAD) -> int:
     """Return which memory is in use: that which predicted best, if by a margin.
+
+    Parameters
+    ----------
+    scores
+        Evidence for each.
+    ahead
+        Nats by which each is ahead.
 
     Examples
     --------
     >>> in_use(np.zeros(4)), in_use(np.array([-4.0, 0.0, 0.0, 0.0])), in_use(np.array([-9.0, -9.0, 0.0, -9.0]))
     (0, 1, 2)
     """
-    return int(np.argmax(scores + _AHEAD[: len(scores)]))
+    return int(np.argmax(scores + ahead))
 
 
-def limit_of(surprises: Floats, alarm: float) -> float:
+def limit_of(surprises: Floats, alarm: float, first: float = _LIMIT) -> float:
     """Return the surprise beyond which all is forgotten, given the last ones: a wrong model surprises always.
+
+    Parameters
+    ----------
+    surprises, alarm
+        The last ones, and how often the limit is doubled.
+    first
+        Where nothing surprises more than it should, and nothing was forgotten.
 
     Examples
     --------
@@ -59,7 +73,7 @@ def limit_of(surprises: Floats, alarm: float) -> float:
     (8.0, 16.0, 40.0)
     """
     usual = median(surprises.tolist()) if len(surprises) else 1.0
-    return float(_LIMIT * 2**alarm * max(1.0, usual))
+    return float(first * 2**alarm * max(1.0, usual))
 
 
 def calmer(alarm: float, events: float, horizon: int) -> float:

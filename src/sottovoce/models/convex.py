@@ -264,7 +264,7 @@ class RadialBelief(RadialFits):
     def _residuals(self) -> tuple[Floats, Floats, Floats]:
         """As if the model were exact, and losses as noisy as they can be."""
         measurements, rows = self.measurements, self.features(self.measurements.decisions)
-        variances = self.settings.variances[2] / measurements.counts + (self.settings.noise / measurements.counts) ** 2
+        variances = self.settings.number_variance(self.settings.variances[2], measurements.counts)
         return variances, *self._solved(rows, *measurements.pooled(1 / variances)).predict(rows)
 
     def _from_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Floats]:

@@ -27,7 +27,7 @@ Constants were chosen by simulation, on other seeds than are reported. Tests: te
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -38,6 +38,7 @@ from scipy.special import ndtri
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 from sottovoce.models.belief import Belief, BeliefState
+from sottovoce.models.changes import ENOUGH, USUAL, calmer, in_use, limit_of, scored
 from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.known_names import KnownNames, widened
 from sottovoce.models.pace import Pace
@@ -46,12 +47,11 @@ from sottovoce.models.sufficient_statistics import SufficientStatistics
 
 _SCALES = 2.0 ** -np.arange(1.0, 11.0)  # of items' own deviations, in B
 _REACHES = (math.inf, 0.1, 0.03)  # how far back memories reach, in horizons
-_LEAD = (4.5, -1.0, -1.0)  # nats by which each is ahead: one round with too short a memory explores everything anew
+_LEAD = np.array([4.5, -1.0, -1.0])  # nats by which each is ahead: too short a memory explores all anew
 _PRIOR_LEAD = 2.0  # of what an earlier run knew, over knowing nothing
 _RIDGE = 16.0  # precision of w, in 1/B^2
-_FADE, _FLOOR = 0.9, -40.0  # of the evidence for a memory
 _OUTLIER, _FAR = 12.0, 30.0  # what a squared surprise counts at most: as a surprise; as evidence
-_LIMIT, _CALM, _USUAL, _ENOUGH = 6.0, 0.05, 20, 6
+_LIMIT = 6.0  # of surprises, at first
 _GROW, _CAP, _LONG = 0.1, 0.02, 0.04  # of a round: shares of what was seen, and of the horizon
 _SHORTEST = 64  # events of a round
 _AHEAD = 0.03  # share of the events to come that teach of one item
@@ -326,10 +326,9 @@ class ItemBelief(Belief):
     @property
     def _memory(self) -> int:
         """Which memory is in use: that which predicted best, if by a margin."""
-        lead = np.array(_LEAD)
-        if self._earlier is not None:
-            lead = np.append(lead, lead[0] - _PRIOR_LEAD)  # as far back as the first, without what was known earlier
-        return int(np.argmax(self.known.scores + lead))
+        # What was known earlier is in the first; the last reaches as far back without it.
+        lead = _LEAD if self._earlier is None else np.append(_LEAD, _LEAD[0] - _PRIOR_LEAD)
+        return in_use(self.known.scores, lead)
 
     def _reaches(self) -> tuple[float, ...]:
         return _REACHES if self._earlier is None else (*_REACHES, math.inf)
@@ -446,7 +445,7 @@ class ItemBelief(Belief):
             return [self.leader] * count
         left = settings.horizon - passed - size
         events = _AHEAD * (max(left, _GROW * passed) if settings.segments else left) + 1e-9
-        usual = max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6)
+        usual = self._usual
         later = usual / events + (settings.noise / events) ** 2
         new = self._newcomers
         if len(new):
@@ -539,21 +538,18 @@ class ItemBelief(Belief):
             squares = np.array([(means - one[items]) ** 2 / (two[items] + variances) for one, two in fits])
             spreads = np.array([two[items] + variances for _, two in fits])
             shock = float(np.minimum(squares[memory], _OUTLIER).mean())
-            usual = float(np.median(known.surprises)) if len(known.surprises) else 1.0
-            limit = _LIMIT * 2**known.alarm * max(1.0, usual)
-            alarm = max(0.0, known.alarm - events / (_CALM * settings.horizon))
+            limit, alarm = limit_of(known.surprises, known.alarm, _LIMIT), calmer(known.alarm, events, settings.horizon)
             remembers = known.measurements.rounds or self._shared_prior is None  # or nothing of it is its own
-            if shock > limit and len(items) >= min(_ENOUGH, settings.chosen) and remembers:
+            if shock > limit and len(items) >= min(ENOUGH, settings.chosen) and remembers:
                 self._forget(numbers.end, known.resets + 1, alarm=alarm + 1, mean=mean, enough=known.enough)
                 return
             evidence = -0.5 * (np.log(spreads) + np.minimum(squares, _FAR)).sum(axis=1)
-            scores = _FADE * known.scores + evidence
             share = private / spreads[memory]
             known = replace(
                 known,
                 alarm=alarm,
-                scores=np.maximum(scores - scores.max(), _FLOOR),
-                surprises=np.append(known.surprises, shock)[-_USUAL:],
+                scores=scored(known.scores, evidence),
+                surprises=np.append(known.surprises, shock)[-USUAL:],
                 squares=known.squares + float(squares[memory].sum()),
                 numbers=known.numbers + len(items),
                 tails=known.tails + (float((3 * share**2).sum()) if settings.heavy else 0.0),
@@ -585,7 +581,12 @@ class ItemBelief(Belief):
     @property
     def variance(self) -> float:
         """Variance of one item's loss, as far as is known."""
-        return max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6) * self.settings.width**2
+        return self._usual * self.settings.width**2
+
+    @property
+    def _usual(self) -> float:
+        """The same of its value."""
+        return max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6)
 
     def coefficients(self) -> Floats:
         """Return the expected value of each item of the set."""
@@ -604,22 +605,26 @@ class ItemBelief(Belief):
 
     def _all_losses(self) -> tuple[Floats, Floats]:
         """Return mean and standard deviation of each item's loss, over all scales and levels that may be."""
-        weights = self._prior(self._memory).weights
-        found = [(one.means, 1 / one.precisions + (one.common**2).sum(axis=1)) for one in self._by_scale()]
-        means, variances = (np.array(part) for part in zip(*found, strict=True))
-        mean = weights @ means
-        return self._losses(mean), self.settings.width * np.sqrt(weights @ (variances + (means - mean) ** 2))
+        mean, deviations = self._over_scales(
+            (one.means, 1 / one.precisions + (one.common**2).sum(axis=1)) for one in self._by_scale()
+        )
+        return self._losses(mean), deviations
 
     def _deviation(self, decision: Floats) -> float:
         """Return the standard deviation of a decision's loss: what is unsure of all its items adds up."""
         x = np.zeros(self.dimension)
         x[self._in_set] = decision
-        weights = self._prior(self._memory).weights
-        found = [
+        _, deviation = self._over_scales(
             (one.means @ x, x**2 @ (1 / one.precisions) + ((x @ one.common) ** 2).sum()) for one in self._by_scale()
-        ]
-        means, variances = np.array(found).T
-        return float(self.settings.width * np.sqrt(weights @ (variances + (means - weights @ means) ** 2)))
+        )
+        return float(deviation)
+
+    def _over_scales(self, moments: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Return the mean of values, and the deviation of their losses, by mean and variance under each scale."""
+        weights = self._prior(self._memory).weights
+        means, variances = (np.array(part) for part in zip(*moments, strict=True))
+        mean = weights @ means
+        return mean, self.settings.width * np.sqrt(weights @ (variances + (means - mean) ** 2))
 
     def _covariance(self) -> Floats:
         """Return the covariance of all items' losses, and of a level, which has none."""

@@ -222,8 +222,7 @@ class LinearBelief(GaussianBelief):
 
     def number_variance(self, counts: Floats, raised: Floats | float = 1.0) -> Floats:
         """Variance of released means of so many losses (`counts`), that of a loss `raised` so many times."""
-        variance = np.minimum(self.variance * raised, self.settings.variances[2])
-        return np.asarray(variance / counts + (self.settings.noise / counts) ** 2)
+        return self.settings.number_variance(np.minimum(self.variance * raised, self.settings.variances[2]), counts)
 
     @property
     def fits(self) -> list[Fitted]:
@@ -321,9 +320,6 @@ class LinearBelief(GaussianBelief):
         written = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return np.column_stack([written - self.center, np.ones(len(written))])
 
-    def _inputs(self, decisions: Any) -> Any:
-        return self._rows(self._wide(decisions))
-
     def _rows(self, rows: Any) -> Any:
         return csr_array(rows) if self._by_measurements else self._offsets(rows)
 
@@ -395,7 +391,7 @@ class LinearBelief(GaussianBelief):
                 scores=scored(known.scores, [one.likelihood for one in outcomes]),
                 surprises=np.append(known.surprises, surprise)[-USUAL:],
             )
-        surprised = surprise > self.limit and len(numbers.means) >= ENOUGH
+        surprised = surprise > limit_of(self.known.surprises, self.known.alarm) and len(numbers.means) >= ENOUGH
         if surprised or self.told_so > known.resets:
             # This round, too: some of its events were before the change, and it is large.
             self.known = replace(
@@ -408,11 +404,6 @@ class LinearBelief(GaussianBelief):
             )
         else:
             self.known = replace(known, measurements=known.measurements.add(centred))
-
-    @property
-    def limit(self) -> float:
-        """Mean squared surprise of a round beyond which all is forgotten: a wrong model surprises always."""
-        return limit_of(self.known.surprises, self.known.alarm)
 
     def _evidence(self, fits: Sequence[Fitted], memories: Sequence[Memory], numbers: Numbers) -> list[Outcome]:
         """Compare a round's numbers with what was predicted of them."""
@@ -450,7 +441,7 @@ class LinearBelief(GaussianBelief):
         gaps = np.maximum(0.0, np.einsum("ij,ij->i", costs, decision - best))
         same = float((np.abs(best - decision).max(axis=1) < 1e-9).mean())
         shortfall = float(gaps.mean()), float(np.quantile(gaps, 0.95))
-        mean, variance = self.best_fit.predict(self._inputs(decision[None, :]))
+        mean, variance = self.best_fit.predict(self._rows(self._wide(decision[None, :])))
         loss = float(self.settings.middle + mean[0])
         return Certainty(same, shortfall, loss, math.sqrt(max(0.0, float(variance[0, 0]))))
 

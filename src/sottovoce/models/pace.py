@@ -1,8 +1,11 @@
 """What a belief is told beforehand, and how long its rounds are."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+
+from sottovoce._arrays import Floats
 
 _AMPLE = 22.0  # events of a number, over the deviation of its noise in B: 32/epsilon, if that is Laplace's
 _AT_FIRST = 2.0  # what the least events of a number are divided by, for the first numbers of several segments
@@ -63,6 +66,18 @@ class ModelSettings:
             return self.posterior_scale
         own: float = (self.horizon / _OWN) ** (1 / _ROOT)
         return self.posterior_scale * min(1.0, max(_LEAST_SCALE, own))
+
+    def number_variance(self, variance: Any, counts: Floats) -> Floats:
+        """Variance of released means of so many losses, each of such a variance.
+
+        Parameters
+        ----------
+        variance
+            Of one loss at one decision, or a column of them.
+        counts
+            Events behind each number.
+        """
+        return np.asarray(variance / counts + (self.noise / counts) ** 2)
 
     def among(self, segments: int, asked: int, share: float, variance: float) -> "ModelSettings":
         """Return what holds for one of several segments.

@@ -109,14 +109,13 @@ class RadialFits(GaussianBelief):
 
     def noise_variance(self, setting: Choices, counts: Floats) -> Floats:
         """Variance of released means of `counts` losses under a `setting`, but for what the model errs by."""
-        return self._variance(setting[1]) / counts + (self.settings.noise / counts) ** 2
+        return self.settings.number_variance(self._variance(setting[1]), counts)
 
     def _variances(self, settings: Sequence[Choices], far: Floats, counts: Floats, known: Any = math.nan) -> Floats:
         """Variance of released means under each setting, in rows: theirs (unless it is known), and model error."""
         error, own, _ = np.array(settings).T
         errors = np.array(MISFITS)[error][:, None] * self.settings.width * far
-        variances = np.array([self._variance(one) for one in own.tolist()])[:, None]
-        usual = variances / counts + (self.settings.noise / counts) ** 2
+        usual = self.settings.number_variance(np.array([[self._variance(one)] for one in own.tolist()]), counts)
         return np.asarray(np.where(np.isnan(known), usual, known) + errors**2)
 
     # ------------------------------------------------------------------ what was released
