@@ -82,7 +82,7 @@ class TestUnbiased:
         explorer = frames_on(placement, 2, size, play, middle=1.0)
         costs, levels = np.linspace(-1.0, 2.0, n) + coins.standard_normal((size, n)), np.linspace(0.9, 1.1, size)
         point, rows = half_way(placement), []
-        played = placement.original(explorer._sphere.inside(point))
+        played = placement.original(explorer.sphere.inside(point))
         for _ in range(ROUNDS):
             exploration, draws = drawn(explorer, point, coins, blocks)
             offsets = np.concatenate([draw.actions for draw in draws]) - played
@@ -99,7 +99,7 @@ class TestUnbiased:
         root = coins.standard_normal((n, n))
         matrix, explorer = root @ root.T, frames_on(placement, 2, 12, play)
         point, rows = half_way(placement), []
-        played = placement.original(explorer._sphere.inside(point))
+        played = placement.original(explorer.sphere.inside(point))
         for _ in range(ROUNDS):
             exploration, draws = drawn(explorer, point, coins, (4, 8))
             x = np.concatenate([draw.actions for draw in draws])

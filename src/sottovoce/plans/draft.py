@@ -56,25 +56,11 @@ def largest_radius(problem: Problem, placement: Placement) -> float:
 # ------------------------------------------------------------------ what is lost
 
 
-def smoothing(problem: Problem, placement: Placement, radius: float) -> float:
-    """How far exploring moves what is played and compared with, in length: c * radius."""
-    working = placement.working
-    pulled = placement.reach / working.inner_radius if problem.play == "inside" else 0.0
-    own = 0.0 if problem.losses == "linear" else 1.0  # a linear loss is its own smoothing
-    return (own + pulled) * radius
-
-
 def loss_deviation(problem: Problem) -> float:
     """Deviation of a reported loss from the middle of the range: B/2 at most; more if it was privatised."""
     if isinstance(problem.privacy, LocalDP):
         return problem.width / 2 / math.tanh(problem.privacy.epsilon / problem.privacy.contributions / 2)
     return problem.width / 2
-
-
-def no_learning(problem: Problem, placement: Placement) -> float:
-    """What never learning can cost at most."""
-    far = problem.lipschitz_in(placement) * placement.reach
-    return problem.horizon * min(problem.width, far)
 
 
 def bet(multiplier: float) -> float:

@@ -24,7 +24,6 @@ Tests: tests/plans/test_frames.py.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -40,7 +39,7 @@ from sottovoce.plans.kind import Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sphere import PointDraft, Sphere
+from sottovoce.plans.sphere import AroundPoint, PointDraft
 from sottovoce.privacy import Mechanism
 
 
@@ -72,7 +71,7 @@ def haar_frame(domain: Domain, count: int, coins: np.random.Generator) -> Floats
 
 
 @dataclass(frozen=True)
-class Frames(Explorer):
+class Frames(AroundPoint):
     """Rounds of a fixed size that explore along frames.
 
     Parameters
@@ -109,45 +108,34 @@ class Frames(Explorer):
     def __post_init__(self) -> None:
         whole("directions", self.directions, most=self.placement.working.affine_dimension)
         whole("batch_size", self.batch_size)
-        assert self._sphere  # refuses a radius that does not fit
-
-    @cached_property
-    def _sphere(self) -> Sphere:
-        return Sphere(self.placement.working, self.radius, self.play)
+        assert self.sphere  # refuses a radius that does not fit
 
     @property
     def scale(self) -> float:
         """d/radius: what turns loss times direction into a gradient estimate."""
-        return self._sphere.scale
-
-    def round_size(self, passed: int) -> int:
-        """All rounds have the same size."""
-        return self.batch_size
+        return self.sphere.scale
 
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "FrameExploration":
         """Draw the round's frame."""
-        frame = haar_frame(self.placement.working, self.directions, coins)
-        return FrameExploration(self.placement, self._sphere, self._sphere.inside(point), frame, self.middle)
+        return FrameExploration(self, point, haar_frame(self.placement.working, self.directions, coins))
 
     def resume(self, point: Floats, record: Record) -> "FrameExploration":
         """Return the round that `record` was taken of."""
-        frame = np.asarray(record["frame"])
-        return FrameExploration(self.placement, self._sphere, self._sphere.inside(point), frame, self.middle)
+        return FrameExploration(self, point, np.asarray(record["frame"]))
 
 
 class FrameExploration(Exploration):
     """One round along one frame."""
 
-    def __init__(self, placement: Placement, sphere: Sphere, point: Floats, frame: Floats, middle: float) -> None:
+    def __init__(self, frames: Frames, point: Floats, frame: Floats) -> None:
         self.numbers, self.stride = len(frame), 2 * len(frame)
-        self._stage = placement
-        self._sphere, self._point, self._frame, self._middle = sphere, point, frame, middle
+        self._frames, self._point, self._frame = frames, frames.sphere.inside(point), frame
 
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
         """Return events: pairs, in shuffled order over the directions."""
         index, sign = self._shuffle(coins, size)[:size].T
-        both = self._sphere.radius * np.concatenate([self._frame, -self._frame]) + self._point
-        actions = self._stage.play(both, index + self.numbers * (sign < 0), coins)
+        both = self._frames.radius * np.concatenate([self._frame, -self._frame]) + self._point
+        actions = self._frames.placement.play(both, index + self.numbers * (sign < 0), coins)
         return Draw(actions, None, Probed(self.numbers, index, sign))
 
     def _shuffle(self, coins: np.random.Generator, least: int) -> Integers:
@@ -159,7 +147,7 @@ class FrameExploration(Exploration):
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return (d/radius) sum_j c_j q_j."""
-        return np.asarray(self._sphere.scale * (sums - self._middle * weights) @ self._frame)
+        return np.asarray(self._frames.scale * (sums - self._frames.middle * weights) @ self._frame)
 
     def record(self) -> Record:
         """Return the frame."""
@@ -168,7 +156,7 @@ class FrameExploration(Exploration):
     def is_possible(self) -> bool:
         """Whether the directions are orthonormal, and along the set."""
         frame = self._frame
-        flat = np.allclose(self._sphere.domain.tangent(frame), frame, atol=1e-8)
+        flat = np.allclose(self._frames.placement.working.tangent(frame), frame, atol=1e-8)
         return flat and np.allclose(frame @ frame.T, np.eye(len(frame)), atol=1e-8)
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:

@@ -221,18 +221,11 @@ class ItemOptions(Options, exploration="items"):
     posterior_scale: float
     steps: ClassVar[bool] = False
 
-    @property
-    def begins_with(self) -> tuple[str, ...]:
-        """Which of `features`, `prior` and `segments` such a plan can make use of."""
-        return ("features", "prior", "segments")
-
-    @property
-    def rests_on(self) -> str:
-        """What has to be true for it to do well."""
-        return (
-            "mean losses of items that do not depend on what is chosen beside them, and stay, drift slowly, or change "
-            "now and then; no bound if they do not"
-        )
+    begins_with = ("features", "prior", "segments")
+    rests_on = (
+        "mean losses of items that do not depend on what is chosen beside them, and stay, drift slowly, or change now "
+        "and then; no bound if they do not"
+    )
 
     def words(self) -> str:
         """How such a plan explores."""

@@ -38,14 +38,8 @@ class Options:
 
     @staticmethod
     def from_dict(exploration: str, data: dict[str, Any]) -> "Options":
-        """Return the options of a way of exploring; infinity may stand as None, where it is the default."""
-        kind = Options._kinds[choice("exploration", exploration, tuple(Options._kinds))]
-        unlimited = {one.name for one in fields(kind) if one.default == math.inf}
-        return kind(**{name: math.inf if name in unlimited and one is None else one for name, one in data.items()})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data that JSON can hold: None for infinity."""
-        return {name: None if one == math.inf else one for name, one in asdict(self).items()}
+        """Return the options of a way of exploring."""
+        return Options._kinds[choice("exploration", exploration, tuple(Options._kinds))](**data)
 
     @property
     def begins_with(self) -> tuple[str, ...]:
@@ -205,7 +199,7 @@ class Plan(Printed):
 
     @cached_property
     def _plain(self) -> dict[str, Any]:
-        plain = {**asdict(self), "exploration": self.exploration, "options": self.options.to_dict()}
+        plain = {**asdict(self), "exploration": self.exploration}
         plain |= {name: None for name in _BOUNDS if plain[name] == math.inf}
         return {**plain, "forecast": None if self.forecast is None else self.forecast.to_dict()}
 

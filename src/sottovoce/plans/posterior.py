@@ -215,7 +215,7 @@ class PosteriorDraft(ProbeDraft):
         problem, options = self.problem, self.options
         dimensions = min(problem.domain.rough_dimension, problem.effective_dimension)
         events = max(options.least_events, options.round_cap * problem.horizon / options.probes)
-        variance = _largest_variance(problem) + deviation**2 / events
+        variance = loss_deviation(problem) ** 2 + deviation**2 / events
         first = dimensions * options.least_events if deviation else dimensions
         return dimensions * math.sqrt(2 * variance * problem.horizon) + first * problem.width / 2
 
@@ -223,7 +223,7 @@ class PosteriorDraft(ProbeDraft):
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list[PosteriorDraft]]:
     """The one candidate: all by formula, with constants that were chosen by simulation."""
     noise = probe_noise_of(problem, mechanism)
-    linear = _is_linear(problem)
+    linear = problem.linear
     probes = chosen.get("probes") or _probes(problem, noise, linear=linear)
     least = chosen.get("least_events") or _least(problem, noise, probes, linear=linear)
     # How much of a number's variance is noise, in rounds of a fiftieth of the horizon: larger sums pay where it is.
@@ -239,10 +239,6 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
         posterior_scale *= min(1.0, (_FULL_CONVEX_SCALE / problem.domain.rough_dimension) ** (1 / 4))
     options = PosteriorOptions("linear" if linear else "radial", probes, least, growth, cap, posterior_scale)
     return [[PosteriorDraft(problem, problem.placement("plain"), options, probes * least, mechanism)]]
-
-
-def _is_linear(problem: Problem) -> bool:
-    return problem.losses == "linear" or problem.integral
 
 
 def _epsilon(problem: Problem, noise: ProbeNoise) -> float:
@@ -262,7 +258,7 @@ def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) ->
         least = (_LINEAR_LEAST if linear else _CONVEX_LEAST) / _epsilon(problem, noise)
         least = max(least, 1.0 if linear else 4.0)
     elif isinstance(problem.privacy, LocalDP):
-        least = _largest_variance(problem) / (_COARSE * problem.width) ** 2 / (1 if linear else 16)
+        least = loss_deviation(problem) ** 2 / (_COARSE * problem.width) ** 2 / (1 if linear else 16)
     else:
         least = _LINEAR_LEAST_FREE if linear else _CONVEX_LEAST_FREE
     return max(1, round(min(least, problem.horizon / (10 * probes))))
@@ -318,17 +314,10 @@ def _check_same_names(problem: Problem) -> None:
 
 def _variances(problem: Problem, model: str) -> tuple[float, float, float]:
     """Least, first and largest variance of one loss at one decision; of one report, where losses are privatised."""
-    most = _largest_variance(problem)
+    most = loss_deviation(problem) ** 2
     if isinstance(problem.privacy, LocalDP):
         return most / 2, most, most
     return (most / 1000, most / 2, most) if model == "linear" else (most / 256, most / 4, most)
-
-
-def _largest_variance(problem: Problem) -> float:
-    """The largest variance of one loss; of one report, where losses are privatised, which is known."""
-    if not isinstance(problem.privacy, LocalDP):
-        return (problem.width / 2) ** 2
-    return loss_deviation(problem) ** 2
 
 
 POSTERIOR = ExplorationKind(

@@ -95,7 +95,7 @@ class Problem(DecisionFacts):
         """Refuse feedback by item where decisions are no choices of items, or losses are privatised one by one."""
         if self.feedback != "items":
             return
-        if not (self.integral or self.losses == "linear"):
+        if not self.linear:
             raise ValueError(
                 "feedback='items' is for decisions that choose items: pass integral=True (or losses='linear'). A "
                 "convex loss of a point between decisions is no sum over items"
@@ -181,6 +181,11 @@ class Problem(DecisionFacts):
         """Where the integers of a person's losses by item live; where items have names, with room for wider sets."""
         room = 1 if self.domain.labels is None else _ROOM
         return ItemGrid(self.loss_grid(bits), self.domain.most_chosen, self.most, room)
+
+    @property
+    def linear(self) -> bool:
+        """Whether mean losses are linear in what is played: they are said to be, or vertices are."""
+        return self.losses == "linear" or self.integral
 
     @property
     def width(self) -> float:

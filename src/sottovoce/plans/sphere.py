@@ -37,10 +37,8 @@ from sottovoce.plans.draft import (
     ProbeNoise,
     batch_sizes,
     loss_deviation,
-    no_learning,
     positions,
     radii,
-    smoothing,
 )
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
@@ -140,8 +138,25 @@ class Sphere:
         return np.asarray(self.radius * directions + self.inside(point))
 
 
+class AroundPoint(Explorer):
+    """Rounds of a fixed size that explore at a radius around a point."""
+
+    radius: float
+    play: str
+    batch_size: int
+
+    @cached_property
+    def sphere(self) -> Sphere:
+        """The sphere that directions are drawn on."""
+        return Sphere(self.placement.working, self.radius, self.play)
+
+    def round_size(self, passed: int) -> int:
+        """All rounds have the same size."""
+        return self.batch_size
+
+
 @dataclass(frozen=True, eq=False)
-class Spheres(Explorer):
+class Spheres(AroundPoint):
     """Rounds of a fixed size with an independent direction for every event: Algorithm 1.
 
     A round is summed into one integer for each coordinate, sum of q U, with U = quantise(u) a public integer vector.
@@ -175,15 +190,6 @@ class Spheres(Explorer):
     step: float
     play: str = "inside"
     middle: float = 0.0
-
-    @cached_property
-    def sphere(self) -> Sphere:
-        """The sphere that directions are drawn on."""
-        return Sphere(self.placement.working, self.radius, self.play)
-
-    def round_size(self, passed: int) -> int:
-        """All rounds have the same size."""
-        return self.batch_size
 
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "SphereExploration":
         """Begin a round."""
@@ -276,13 +282,19 @@ class PointDraft(ProbeDraft):
         point_error
             How far computed points may be off.
         """
-        moved = smoothing(self.problem, self.placement, self.options.radius)
-        return self.problem.horizon * self.lipschitz * (point_error + moved)
+        return self.problem.horizon * self.lipschitz * (point_error + self._smoothing)
+
+    @property
+    def _smoothing(self) -> float:
+        """How far exploring moves what is played and compared with, in length: c * radius."""
+        pulled = self.placement.reach / self.placement.working.inner_radius if self.problem.play == "inside" else 0.0
+        own = 0.0 if self.problem.losses == "linear" else 1.0  # a linear loss is its own smoothing
+        return float((own + pulled) * self.options.radius)
 
     @property
     def _more(self) -> dict[str, Any]:
         return {
-            "no_learning": no_learning(self.problem, self.placement),
+            "no_learning": self.problem.horizon * min(self.problem.width, self.lipschitz * self.placement.reach),
             "notes": self.problem.cautions(self.placement),
         }
 

@@ -118,10 +118,7 @@ def worlds_of(problem: Problem, seed: int, count: int, contrast: float, scatter:
         How much better the best decision is than never learning, and the standard deviation of losses at one decision,
         as shares of the range (where items have losses, of what a decision's items can add up to).
     """
-    if problem.feedback == "items":
-        make = _items
-    else:
-        make = _linear if problem.losses == "linear" or problem.integral else _convex
+    make = _items if problem.feedback == "items" else _linear if problem.linear else _convex
     coins = (np.random.default_rng([seed, number]) for number in range(min(count, WORLDS)))
     return [make(problem, number, rng, contrast, scatter) for number, rng in enumerate(coins)]
 
