@@ -1,11 +1,9 @@
 """Audits of what ships. With real noise the outcome is random: each test states how often it fails by bad luck."""
 
-from dataclasses import dataclass, replace
-from typing import Any
-
 import pytest
 
 import sottovoce as sv
+from planted import with_less_noise
 from sampling import sampled
 from sottovoce.auditing import Configuration, MechanismAlone, audit, shipped
 from sottovoce.plans import EXPLORATIONS
@@ -62,26 +60,12 @@ def test_the_real_optimizer_with_real_noise_keeps_approximate_privacy(configurat
     assert found.delta == 0.01
 
 
-@dataclass(frozen=True)
-class HardlyAny:
-    """A source whose noise has a hundredth of the scale that it was asked for."""
-
-    source: Any
-
-    @property
-    def simulated(self):
-        return self.source.simulated
-
-    def sampler(self, noise):
-        return self.source.sampler(replace(noise, scale=noise.scale / 100))
-
-
 ONE_OF_EACH = [next(one for one in QUICK if one.label == "frames, probe-sums"), GAUSSIAN[0]]
 
 
 @pytest.mark.parametrize("configuration", sampled(ONE_OF_EACH, 1, ids(ONE_OF_EACH)))
 def test_these_audits_would_see_that_noise_is_missing(configuration):
-    found = audit(lambda seed, noise: configuration(seed, HardlyAny(noise)), runs=400, confidence=SURE, noise_seed=0)
+    found = audit(with_less_noise(configuration, 0.01), runs=400, confidence=SURE, noise_seed=0)
     assert not found.passed
 
 

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from planted import misaligned
 from sampling import sampled
 from sottovoce import _sums
 from sottovoce._sums import Probed
-from sottovoce.auditing import Configuration, align, audit, check_noise
+from sottovoce.auditing import Configuration, EvaluationConfiguration, audit, check_noise
 from sottovoce.learning import policy
 from sottovoce.learning.policy import BanditPolicy
 from sottovoce.models import belief
@@ -55,12 +56,6 @@ def sphere(mechanism, privacy):
 
 def study(subject=TWO_NUMBERS):
     return replace(subject, stored=True, label="study")
-
-
-def misaligned(subject, most=24, **options):
-    found = align(subject, most=most, **options)
-    print(found)
-    return not found.passed
 
 
 def refuted(subject, runs=400, **options):
@@ -182,28 +177,17 @@ def test_noise_forgotten_in_one_round(monkeypatch, caught):
     assert caught(TWO_NUMBERS)
 
 
-def without_noise(monkeypatch, from_horizon):
-    """Epochs of this length, and longer ones, release their sums as they are."""
+def test_no_noise_after_the_first_epoch(monkeypatch):
     right = policy.draw_noise
 
     def draw_noise(self, sums, before):
         released = right(self, sums, before)
-        return sums.copy() if self.plan.horizon >= from_horizon else released
+        return sums.copy() if self.plan.horizon > 256 else released
 
     monkeypatch.setattr(policy, "draw_noise", draw_noise)
-
-
-def test_no_noise_after_the_first_epoch(monkeypatch):
-    without_noise(monkeypatch, 257)
     assert misaligned(EPOCHS, 4)
     if SOAK:  # runs of more than an epoch take long
         assert refuted(EPOCHS)
-
-
-def test_a_study_without_noise(monkeypatch):
-    without_noise(monkeypatch, 0)
-    for subject in (TWO_NUMBERS, BELIEVING):  # in one way of telling: trying all of them is most of the time
-        assert misaligned(study(subject), 2, schedules=["block"])
 
 
 # ---------------------------------------------------------------------------------------------- what else shows
@@ -285,28 +269,18 @@ def true_sums(monkeypatch):
     return kept
 
 
-@pytest.mark.parametrize("subject", [BELIEVING, CONVEX])
-def test_a_belief_in_the_true_sums(monkeypatch, subject):
-    """What is released has its noise, and later decisions are drawn from what has none."""
+@pytest.mark.parametrize("subject", [BELIEVING, CONVEX, study(BELIEVING)])
+def test_a_belief_in_the_true_numbers(monkeypatch, subject):
+    """What is released has its noise, and later decisions are drawn from what has none: sums, or squares alone."""
     kept, learned = true_sums(monkeypatch), PosteriorExploration.learn
     step = subject.plan.grids(subject.loss_range)[0].step
 
-    def learn(self, belief, sums, *rest):
-        learned(self, belief, kept[-1][: len(sums)] * step, *rest)
+    def learn(self, belief, sums, weights, squares):
+        truly = np.split(kept[-1] * step, [len(sums)])
+        learned(self, belief, *([sums, weights, truly[1]] if subject.stored else [truly[0], weights, squares]))
 
     monkeypatch.setattr(PosteriorExploration, "learn", learn)
     assert misaligned(subject)
-
-
-def test_a_belief_in_the_true_squares(monkeypatch):
-    kept, learned = true_sums(monkeypatch), PosteriorExploration.learn
-    step = BELIEVING.plan.grids(BELIEVING.loss_range)[0].step
-
-    def learn(self, belief, sums, weights, squares):
-        learned(self, belief, sums, weights, kept[-1][len(sums) :] * step)
-
-    monkeypatch.setattr(PosteriorExploration, "learn", learn)
-    assert misaligned(study(BELIEVING))
 
 
 @pytest.mark.parametrize("subject", [BELIEVING, CONVEX])
@@ -401,9 +375,10 @@ def _finely(self, losses):
     return np.rint((clipped - self.low) / self.width * 2**self.bits).astype(np.int64)
 
 
-def test_a_forgotten_loss_that_counts_for_more_than_any(monkeypatch):
+@pytest.mark.parametrize("subject", [TWO_NUMBERS, EvaluationConfiguration(sv.PureDP(1.0))])
+def test_a_missing_loss_that_is_farther_from_others_than_they_are_from_each_other(monkeypatch, subject):
     monkeypatch.setattr(LossGrid, "missing", property(lambda self: 3 * self.steps))
-    assert misaligned(TWO_NUMBERS)
+    assert misaligned(subject)
 
 
 @pytest.mark.parametrize("subject", [REUSE, TWO_NUMBERS, BELIEVING])

@@ -7,12 +7,12 @@ and budgets were chosen for that: with fewer runs, Laplace noise drawn twice and
 """
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
+from planted import with_less_noise
 from sampling import sampled
 from sottovoce.auditing import Configuration, MechanismAlone, audit
 from sottovoce.privacy import Noise, levels
@@ -33,37 +33,6 @@ def tree(privacy):
     """Four rounds, three of them released; the first is in two nodes."""
     choices = {"exploration": "sphere", "mechanism": "tree", "batch_size": 1}
     return Configuration(sv.domains.Box(0.0, 1.0, 1), privacy, 4, choices)
-
-
-@dataclass(frozen=True)
-class Shortened:
-    """A source whose noise has a smaller scale than it was asked for: what a wrong calibration comes to."""
-
-    source: object
-    factor: float
-
-    @property
-    def simulated(self):
-        return self.source.simulated
-
-    def sampler(self, noise):
-        return self.source.sampler(replace(noise, scale=noise.scale * self.factor))
-
-
-def with_less_noise(configuration, factor):
-    return lambda seed, noise: configuration(seed, Shortened(noise, factor))
-
-
-def with_release(configuration, tamper):
-    """The real optimizer, with something in front of its release mechanism."""
-
-    def make(seed, noise):
-        optimizer = configuration.optimizer(seed, noise)
-        epoch = optimizer._policy.current()
-        epoch.mechanism = tamper(epoch.mechanism)
-        return optimizer
-
-    return make
 
 
 def caught(subject, runs=4000):
@@ -135,28 +104,6 @@ def test_a_shared_generator():
     found = audit(lambda seed, noise: intact(seed, SharedGenerator(seed)), runs=400)
     assert found.epsilon_lower > 2.0
     assert (found.right, found.wrong) == (found.trials, 0)  # told apart every time
-
-
-class NoNoiseAtTheEnd:
-    """The last release of a run is bare."""
-
-    def __init__(self, mechanism):
-        self._mechanism = mechanism
-
-    @property
-    def round(self):
-        return self._mechanism.round
-
-    def release(self, sums):
-        noisy = self._mechanism.release(sums)
-        return noisy if self.round < 2 else sums.copy()
-
-
-def test_an_unnoised_last_round():
-    found = audit(with_release(frames(PURE), NoNoiseAtTheEnd), runs=400, noise_seed=SEED)
-    assert not found.passed
-    assert found.neighbours.startswith("round 2")
-    assert (found.right, found.wrong) == (found.trials, 0)
 
 
 class Short(MechanismAlone):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from planted import misaligned
 from sampling import sampled
-from sottovoce.auditing import EvaluationConfiguration, align, audit, evaluations_shipped, run_all
+from sottovoce.auditing import EvaluationConfiguration, audit, evaluations_shipped, run_all
 from sottovoce.auditing.subjects.evaluated import Evaluated
-from sottovoce.evaluations import PrivateEvaluations, _setting, private_evaluations
-from sottovoce.privacy import LossGrid, ProbeSums
+from sottovoce.evaluations import PrivateEvaluations, private_evaluations
 from sottovoce.stats.released_mean import ReleasedMean
 
 ONE = EvaluationConfiguration(sv.PureDP(1.0))
@@ -23,8 +23,7 @@ ALIGNED = [one for one in SHIPPED if one.alignable]
 
 @pytest.mark.parametrize("subject", sampled(ALIGNED, 2, [one.label for one in ALIGNED]))
 def test_intact_evaluations_align(subject):
-    found = align(subject, most=3 if subject.stored else 24)
-    assert found.passed, found.words
+    assert not misaligned(subject, 3 if subject.stored else 24)
 
 
 REAL = [one for one in SHIPPED if "zCDP" not in one.label and " events" not in one.label and not one.stored]
@@ -68,39 +67,6 @@ def test_squares_that_move_further_than_their_noise_was_made_for_are_seen(monkey
     assert misaligned(SQUARES)
 
 
-def misaligned(subject=ONE, **options):
-    return not align(subject, most=24, **options).passed
-
-
-class Shared:
-    """A sampler that hands out the same noise for ever."""
-
-    def __init__(self, sampler):
-        self._drawn = sampler.draw(1)
-
-    def draw(self, size):
-        return np.repeat(self._drawn, size)
-
-
-def test_noise_that_evaluations_share_is_seen(monkeypatch):
-    intact = _setting.EvaluationSetting.sampler
-    monkeypatch.setattr(_setting.EvaluationSetting, "sampler", lambda self: Shared(intact(self)))
-    assert misaligned()
-
-
-def test_a_number_without_noise_is_seen(monkeypatch):
-    monkeypatch.setattr(ProbeSums, "release", lambda self, sums: _keep(self, sums))
-    assert misaligned()
-    assert not audit(ONE, runs=400, noise_seed=3).passed
-
-
-def _keep(self, sums):
-    from sottovoce.privacy.mechanisms.mechanism import MechanismState
-
-    self._state = MechanismState(self.round + 1, np.array(sums), None)
-    return np.array(sums)  # the caller erases its own
-
-
 def test_losses_far_below_the_range_that_count_as_missing_are_seen(monkeypatch):
     """What is missing is then decided by what was lost, and with it when an evaluation closes."""
     intact = PrivateEvaluations._take_in
@@ -110,22 +76,7 @@ def test_losses_far_below_the_range_that_count_as_missing_are_seen(monkeypatch):
         return intact(self, number, np.ravel(ids)[kept], np.ravel(losses)[kept], late, None)
 
     monkeypatch.setattr(PrivateEvaluations, "_take_in", picky)
-    assert misaligned()
-
-
-def test_missing_losses_that_do_not_count_are_seen(monkeypatch):
-    """A mean over those who reported: who did is in the number, with no noise that was made for it."""
-    middle = property(lambda self: -self.steps)
-    monkeypatch.setattr(LossGrid, "missing", middle)  # as far from every loss as two losses are from each other
-    assert misaligned()
-
-
-def test_losses_that_are_not_clipped_are_seen(monkeypatch):
-    def unclipped(self, losses):
-        return np.rint((np.clip(losses, -3, 3) - self.low) / self.width * self.steps).astype(np.int64)
-
-    monkeypatch.setattr(LossGrid, "quantise", unclipped)
-    assert misaligned()
+    assert misaligned(ONE)
 
 
 def test_several_events_of_a_person_that_were_not_planned_for_are_seen():
@@ -182,4 +133,4 @@ def test_parameters_that_know_more_than_was_released_are_seen(monkeypatch):
 
     monkeypatch.setattr(Evaluated, "_tell", listening)
     monkeypatch.setattr(Evaluated, "_open", knowing)
-    assert misaligned()
+    assert misaligned(ONE)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from planted import misaligned
 from sampling import sampled
 from sottovoce._sums import Itemised
-from sottovoce.auditing import Configuration, align
+from sottovoce.auditing import Configuration
 from sottovoce.learning import policy
 from sottovoce.plans import sensitivity
 from sottovoce.privacy import ItemGrid, noise
@@ -33,10 +34,9 @@ def items(most=1.0, loss_range=(-1.0, 0.0), privacy=None, **more):
     )
 
 
-def misaligned(subject, most=4, schedules=("block", "single"), **options):
-    found = align(subject, most=most, schedules=list(schedules), **options)
-    print(found)
-    return not found.passed
+def wrong(subject, most=4, schedules=("block", "single")):
+    """What is found wrong, in words."""
+    return misaligned(subject, most, schedules=list(schedules))
 
 
 SUBJECTS = {
@@ -51,56 +51,40 @@ SUBJECTS = {
 
 @pytest.mark.parametrize("name", sampled(SUBJECTS, {"one click", "every item"}, SUBJECTS))
 def test_intact_programs_align(name):
-    assert not misaligned(SUBJECTS[name])
+    assert not wrong(SUBJECTS[name])
 
 
-def test_intact_studies_align():
+def test_intact_studies_and_other_ways_of_telling_align():
     for most in (1.0, None):
-        assert not misaligned(replace(items(most), stored=True), 2, ["block", "shuffled"])
-
-
-def test_other_ways_of_telling_align():
-    assert not misaligned(items(), 5, ["shuffled", "pieces", "threads", "gaps"])
+        assert not wrong(replace(items(most), stored=True), 2, ["block", "shuffled"])
+    assert not wrong(items(), 5, ["shuffled", "pieces", "threads", "gaps"])
 
 
 # ---------------------------------------------------------------------------------------------- breaks
 
 
-def recalibrated(monkeypatch, change):
-    monkeypatch.setattr(sensitivity, "_noise", lambda mechanism, *given: change(mechanism.noise(*given)))
-
-
 @pytest.mark.parametrize("name", sampled(SUBJECTS, {"one click", "zCDP"}, SUBJECTS))
 def test_a_sensitivity_that_is_k_times_too_small(monkeypatch, name):
-    recalibrated(monkeypatch, lambda found: noise.Noise(found.family, found.scale / 4))
-    assert misaligned(replace(SUBJECTS[name]))
+    def quarter(mechanism, *given):
+        found = mechanism.noise(*given)
+        return noise.Noise(found.family, found.scale / 4)
+
+    monkeypatch.setattr(sensitivity, "_noise", quarter)
+    assert wrong(replace(SUBJECTS[name]))
 
 
-def without_cut(monkeypatch, only_blocks):
+def without_cut(monkeypatch, where):
     right = ItemGrid._cut
-
-    def cut(self, integers):
-        return right(self, integers) if only_blocks and len(integers) == 1 else integers
-
-    monkeypatch.setattr(ItemGrid, "_cut", cut)
+    monkeypatch.setattr(ItemGrid, "_cut", lambda self, rows: rows if where(rows) else right(self, rows))
 
 
-def test_a_limit_that_is_left_out_in_blocks(monkeypatch):
-    without_cut(monkeypatch, only_blocks=True)
-    assert misaligned(SUBJECTS["one click"])
-    assert not misaligned(SUBJECTS["one click"], 2, ["single"])  # which is right, and was all that was looked at
-    assert not misaligned(SUBJECTS["every item"], 2)  # has none
-
-
-def test_a_limit_that_is_left_out_everywhere(monkeypatch):
-    without_cut(monkeypatch, only_blocks=False)
-    assert misaligned(SUBJECTS["one click"], 4, ["single"])
-
-
-def test_items_that_are_counted_twice(monkeypatch):
-    right = Itemised.sum
-    monkeypatch.setattr(Itemised, "sum", lambda self, losses: right(self, losses.copy()) + right(self, losses))
-    assert misaligned(SUBJECTS["one click"])
+def test_a_limit_that_is_left_out_in_blocks_or_everywhere(monkeypatch):
+    without_cut(monkeypatch, lambda rows: len(rows) != 1)
+    assert wrong(SUBJECTS["one click"])
+    assert not wrong(SUBJECTS["one click"], 2, ["single"])  # which is right, and was all that was looked at
+    assert not wrong(SUBJECTS["every item"], 2)  # has none
+    without_cut(monkeypatch, lambda rows: True)
+    assert wrong(SUBJECTS["one click"], 4, ["single"])
 
 
 def test_only_the_first_item_has_noise(monkeypatch):
@@ -111,7 +95,7 @@ def test_only_the_first_item_has_noise(monkeypatch):
         return np.where(np.arange(len(sums)) == 0, released, sums)
 
     monkeypatch.setattr(policy, "draw_noise", draw_noise)
-    assert misaligned(SUBJECTS["one click"])
+    assert wrong(SUBJECTS["one click"])
 
 
 def test_multipliers_that_are_not_paid_for(monkeypatch):
@@ -123,4 +107,4 @@ def test_multipliers_that_are_not_paid_for(monkeypatch):
         return sums
 
     monkeypatch.setattr(Itemised, "sum", heavier)
-    assert misaligned(SUBJECTS["one click"])
+    assert wrong(SUBJECTS["one click"])

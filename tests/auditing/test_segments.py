@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from planted import misaligned, silence
 from sampling import sampled
-from sottovoce.auditing import Configuration, align, run_all, shipped
-from sottovoce.auditing._sources import Silence
+from sottovoce.auditing import Configuration, run_all, shipped
 from sottovoce.auditing.playing.survey import neighbours, survey
 from sottovoce.learning import pooled_policy
-from sottovoce.learning.segment_policy import SegmentPolicy
 from sottovoce.models import HierarchicalPrior
 
 NAMES = ("posterior, segments", "posterior, 12 segments")
@@ -35,8 +34,7 @@ SOME = {"posterior, segments, patience of 1, probe-sums"}
 
 @pytest.mark.parametrize("subject", sampled(SHIPPED, SOME, [one.label for one in SHIPPED]))
 def test_intact_segments_align(subject):
-    found = align(subject, most=6)
-    assert found.passed, found.words
+    assert not misaligned(subject, 6)
 
 
 @pytest.mark.long
@@ -44,11 +42,9 @@ def test_a_person_in_two_segments_counts_as_two_contributions():
     """Segments take turns, so that odd rounds are of one and even rounds of the other."""
     found = survey(TWO, 0, local=False)
     assert any(len({number % 2 for number in one.rounds}) == 2 for one in neighbours(found, 2, 40))
-    assert align(TWO, most=24).passed
+    assert not misaligned(TWO)
     wider = replace(ONE, horizon=TWO.horizon, choices=TWO.choices)
-    wrong = align(wider, claimed=sv.PureDP(1.0, contributions=2), most=24)
-    assert not wrong.passed
-    assert "costs 2 of epsilon = 1" in wrong.words
+    assert "costs 2 of epsilon = 1" in misaligned(wider, claimed=sv.PureDP(1.0, contributions=2))
     statement = " ".join(str(wider(0, sv.SimulatedNoise(0)).privacy).split())
     assert "several segments" in statement
     assert "public" in statement
@@ -69,26 +65,12 @@ def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypa
 
     monkeypatch.setattr(sv.PrivateBandit, "tell", tell)
     monkeypatch.setattr(HierarchicalPrior, "prior", prior)
-    found = align(ONE, most=24, schedules=["single"])
-    assert not found.passed
-    assert "actions show more than what was released" in found.words
+    assert "actions show more than what was released" in misaligned(ONE, schedules=["single"])
 
 
 def test_a_segment_without_noise_of_its_own_is_caught(monkeypatch):
-    right = SegmentPolicy._epoch
-
-    def make(self, number, *rest):
-        source = self.source
-        self.source = Silence() if number == 1 else source
-        try:
-            return right(self, number, *rest)
-        finally:
-            self.source = source
-
-    monkeypatch.setattr(SegmentPolicy, "_epoch", make)
-    found = align(ONE, most=24)
-    assert not found.passed
-    assert "no noise of its own" in found.words
+    silence(monkeypatch, 1)
+    assert "no noise of its own" in misaligned(ONE)
 
 
 @pytest.mark.long
@@ -97,7 +79,7 @@ def test_segments_of_convex_losses_align():
     convex = Configuration(
         sv.domains.Ball(2), sv.PureDP(1.0), 12, choices, loss_range=(0.0, 2.0), segments=["a", "b"], label="convex"
     )
-    assert align(convex, most=6).passed
+    assert not misaligned(convex, 6)
 
 
 @pytest.fixture
@@ -118,22 +100,9 @@ def test_segments_that_share_rounds_align(crowd):
         actions = made.ask(segment=["segment 0", "segment 1"] * 6)
         made.tell(actions.ids, [1.0] * 12)
     assert made._policy.own, "what is aligned below has rounds of both kinds"
-    found = align(crowd, most=6)
-    assert found.passed, found.words
+    assert not misaligned(crowd, 6)
 
 
 def test_a_pool_without_noise_is_caught(crowd, monkeypatch):
-    right = SegmentPolicy._epoch
-
-    def make(self, number, *rest):
-        source = self.source
-        self.source = Silence() if number == pooled_policy.POOL else source
-        try:
-            return right(self, number, *rest)
-        finally:
-            self.source = source
-
-    monkeypatch.setattr(SegmentPolicy, "_epoch", make)
-    found = align(crowd, most=6)
-    assert not found.passed
-    assert "no noise of its own" in found.words
+    silence(monkeypatch, pooled_policy.POOL)
+    assert "no noise of its own" in misaligned(crowd, 6)

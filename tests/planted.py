@@ -1,0 +1,48 @@
+"""Breaks that are planted under an audit: what it finds wrong, and noise that is weaker than it was asked for."""
+
+from dataclasses import dataclass, replace
+
+from sottovoce.auditing import align
+from sottovoce.auditing._sources import Silence
+from sottovoce.learning.segment_policy import SegmentPolicy
+
+
+def misaligned(subject, most=24, **options):
+    """Return what an alignment finds wrong, in words; empty if nothing is."""
+    check = align(subject, most=most, **options)
+    print(check)
+    return "" if check.passed else check.words
+
+
+@dataclass(frozen=True)
+class Shortened:
+    """A source whose noise has a smaller scale than it was asked for: what a wrong calibration comes to."""
+
+    source: object
+    factor: float
+
+    @property
+    def simulated(self):
+        return self.source.simulated
+
+    def sampler(self, noise):
+        return self.source.sampler(replace(noise, scale=noise.scale * self.factor))
+
+
+def with_less_noise(configuration, factor):
+    return lambda seed, noise: configuration(seed, Shortened(noise, factor))
+
+
+def silence(monkeypatch, number):
+    """Let the stream of a segment, or the pool, have no noise."""
+    right = SegmentPolicy._epoch
+
+    def make(self, which, *rest):
+        source = self.source
+        self.source = Silence() if which == number else source
+        try:
+            return right(self, which, *rest)
+        finally:
+            self.source = source
+
+    monkeypatch.setattr(SegmentPolicy, "_epoch", make)
