@@ -1,4 +1,4 @@
-"""What enters the integer arithmetic is checked, always: a sensitivity is claimed for what goes in.
+"""Integer grids, and what enters their arithmetic: checked always, since a sensitivity is claimed for what goes in.
 
 The most negative 64-bit integer has no absolute value, NaN becomes an integer like any other, and numpy wraps silently.
 """
@@ -18,26 +18,31 @@ from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
-from sottovoce.privacy import DirectionGrid, ExactSum, LossGrid, ProbeSums
+from sottovoce.privacy import DirectionGrid, ExactSum, LossGrid, ProbeSums, grids_for
 from sottovoce.privacy.noise import LARGEST_SUM, add, within
 
 LEAST = np.iinfo(np.int64).min
 MOST = np.iinfo(np.int64).max
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
+RANGES = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 ANY_INTEGER = st.integers(-LARGEST_SUM, LARGEST_SUM) | st.integers(LEAST, MOST)
 
 
-class Silent:
-    """Draws no noise, and counts how often it was asked."""
-
-    drawn = 0
-
-    def draw(self, size):
-        self.drawn += size
-        return np.zeros(size, dtype=np.int64)
-
-
 # ---------------------------------------------------------------------- losses
+
+
+@given(RANGES, st.integers(1, 20), st.floats(0, 1))
+def test_rounding_errs_by_half_a_step(loss_range, bits, where):
+    grid = LossGrid(*loss_range, bits=bits)
+    loss = min(max(grid.low + where * grid.width, grid.low), grid.high)
+    back = grid.low + grid.step * grid.quantise([loss])[0]
+    assert abs(back - loss) <= grid.step * 0.5 + 1e-9 * max(1.0, abs(loss))
+
+
+@every("loss_range", [(1.0, 1.0), (2.0, 1.0), (0.0, float("inf")), (float("nan"), 1.0), (-1e308, 1e308)])
+def test_an_impossible_range_is_refused(loss_range):
+    with pytest.raises(ValueError, match="loss_range"):
+        LossGrid(*loss_range)
 
 
 @given(low=FLOATS, high=FLOATS, bits=st.integers(1, 40), losses=st.lists(FLOATS, min_size=1, max_size=5))
@@ -109,6 +114,13 @@ def test_unit_vectors_along_axes_and_diagonals_are_accepted(bits):
         DirectionGrid(bits=bits).quantise(np.concatenate([np.eye(dimension)[:1], -diagonal]))
 
 
+def test_stated_norms_are_close_to_the_truth():
+    """A bound that is far too wide would pass the test above, and waste privacy."""
+    grid = DirectionGrid(bits=18)
+    assert grid.largest_l1(100) <= 1.001 * 10 * 2**18
+    assert grid.largest_l2(100) <= 1.001 * 2**18
+
+
 @every("spoilt", [math.nan, math.inf, -math.inf, 1e300, 2.0, -1.001])
 def test_what_is_no_unit_vector_is_refused(spoilt):
     with pytest.raises(DomainError, match="tangent"):
@@ -144,18 +156,19 @@ def test_what_is_released_is_within_its_range(pairs):
 
 
 @every("wrong", [LEAST, MOST, LARGEST_SUM + 1, -LARGEST_SUM - 1])
-def test_no_mechanism_takes_a_number_outside_its_proof(wrong, make, mechanism):
-    made = make(8, 2, Silent())
-    with pytest.raises(OverflowError):
+def test_no_mechanism_takes_a_number_outside_its_proof_or_shows_it(wrong, make, mechanism, no_noise):
+    made = make(8, 2, no_noise())
+    with pytest.raises(OverflowError) as caught:
         made.add(np.array([0, wrong]))
+    assert not any(letter.isdigit() for letter in str(caught.value))
     assert made.round == 0
     assert np.array_equal(made.add(np.array([0, 1])), [0.0, 1.0])
 
 
 @every("sign", [1, -1])
-def test_no_mechanism_wraps_around(sign, make, mechanism):
+def test_no_mechanism_wraps_around(sign, make, mechanism, no_noise):
     """Vectors that each fit, and whose sums do not: the last is refused, and none comes out with the other sign."""
-    made, total = make(40, 1, Silent()), 0.0
+    made, total = make(40, 1, no_noise()), 0.0
     large, refused = sign * LARGEST_SUM, False
     for _ in range(38):
         try:
@@ -168,18 +181,15 @@ def test_no_mechanism_wraps_around(sign, make, mechanism):
     assert refused or mechanism == "fresh"  # whose sums are sums of floats
 
 
-@every("made", [ExactSum(1), ProbeSums(Silent())])
-def test_no_release_takes_a_number_outside_its_proof(made):
-    for wrong in (LEAST, MOST):
-        with pytest.raises(OverflowError):
-            made.release(np.array([wrong]))
-    assert made.round == 0
-    with pytest.raises((TypeError, ValueError)):
-        made.release(np.array([0.5]))
-
-
-def test_exact_sums_do_not_wrap_either():
+def test_no_release_takes_a_number_outside_its_proof_and_exact_sums_do_not_wrap_either(no_noise):
     exact = ExactSum(1)
+    for made in (exact, ProbeSums(no_noise())):
+        for wrong in (LEAST, MOST):
+            with pytest.raises(OverflowError):
+                made.release(np.array([wrong]))
+        assert made.round == 0
+        with pytest.raises((TypeError, ValueError)):
+            made.release(np.array([0.5]))
     exact.add(np.array([LARGEST_SUM]))
     with pytest.raises(OverflowError):
         exact.add(np.array([1]))
@@ -190,6 +200,17 @@ def test_only_64_bit_integers_are_summed():
     for wrong in (np.array([1.0]), np.array([1], dtype=np.uint64), np.array([1], dtype=np.int32)):
         with pytest.raises(TypeError):
             within(wrong)
+
+
+@given(st.integers(1, 2**45))
+def test_no_sum_can_overflow(events):
+    losses, directions = grids_for((0.0, 1.0), events)
+    assert events * losses.steps * (2**directions.bits + 1) < LARGEST_SUM
+
+
+def test_an_impossible_horizon_is_refused():
+    with pytest.raises(ValueError, match="horizon"):
+        grids_for((0.0, 1.0), 2**60)
 
 
 # -------------------------------------------------------------------- weights

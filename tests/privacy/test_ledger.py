@@ -1,4 +1,4 @@
-"""The ledger: never beyond its budget, whoever charges, whenever they die."""
+"""The ledger: never beyond its budget, whoever charges, whenever they die; of many lives one goes on for free."""
 
 import contextlib
 import json
@@ -13,6 +13,7 @@ from children import Child, at_once, forked_at_once, is_refused_after_a_fork
 from sampling import every
 from sottovoce.errors import LedgerConflict, LedgerExceeded
 from sottovoce.privacy import ZCDP, ApproxDP, Ledger, LocalDP, NoPrivacy, PureDP, compose
+from sottovoce.privacy.ledger import new_token
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -192,3 +193,54 @@ def test_nobody_decides_on_a_remainder_that_another_is_about_to_take(tmp_path, m
 
     assert sorted(forked_at_once(work)) == [[], [], [], [["charged", True]]]
     assert ledgers[0].spent == 0.6
+
+
+# ---------------------------------------------------------------------- lives: who goes on for free
+
+
+def test_a_name_with_a_holder_is_not_resumed_by_its_name(open_ledger):
+    ledger = open_ledger(PureDP(10.0))
+    ledger.charge("run", PureDP(1.0), token=new_token())
+    with pytest.raises(LedgerConflict):
+        ledger.charge("run", PureDP(1.0))
+
+
+def test_a_token_stands_for_its_guarantee_too(open_ledger):
+    ledger, token = open_ledger(PureDP(10.0)), new_token()
+    ledger.charge("run", PureDP(1.0), token=token)
+    assert ledger.carry_on("run", PureDP(2.0), token, new_token()) == "run (life 2)"
+    assert ledger.spent == 3.0
+
+
+def test_the_file_does_not_hold_tokens(tmp_path):
+    ledger, token = Ledger(PureDP(1.0), tmp_path / "ledger"), new_token()
+    ledger.charge("run", PureDP(1.0), token=token)
+    assert token.encode() not in (tmp_path / "ledger").read_bytes()
+
+
+def test_of_two_that_present_one_token_at_once_one_pays(tmp_path):
+    path, token = tmp_path / "ledger", new_token()
+    Ledger(PureDP(100.0), path).charge("run", PureDP(1.0), token=token)
+
+    def present(number, report):
+        ledger = Ledger(PureDP(100.0), path)
+        report("life", ledger.carry_on("run", PureDP(1.0), token, new_token()))
+
+    found = sorted(name for said in forked_at_once(present) for _, name in said)
+    assert found == ["run", "run (life 2)", "run (life 3)", "run (life 4)"]
+
+
+def test_a_kill_after_the_token_was_taken_costs_a_life_at_worst(tmp_path):
+    """Killed between the ledger's commit and saving the next token: the old one is used up. The safe side."""
+    path, token = tmp_path / "ledger", new_token()
+    ledger = Ledger(PureDP(10.0), path)
+    ledger.charge("run", PureDP(1.0), token=token)
+
+    def work(report):
+        Ledger(PureDP(10.0), path).carry_on("run", PureDP(1.0), token, new_token())
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    assert Child(work).finish() == ([], True)
+    assert ledger.spent == 1.0
+    assert ledger.carry_on("run", PureDP(1.0), token, new_token()) == "run (life 2)"
+    assert ledger.spent == 2.0

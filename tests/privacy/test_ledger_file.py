@@ -2,12 +2,12 @@
 
 import os
 import shutil
-import signal
 import stat
 import threading
 
 import pytest
 
+from children import Child
 from sottovoce.errors import LedgerConflict
 from sottovoce.privacy import Ledger, PureDP
 from sottovoce.privacy.ledger import new_token
@@ -137,22 +137,14 @@ def test_a_fork_waits_for_the_transactions_of_other_threads(path):
     workers = [threading.Thread(target=work) for _ in range(2)]
     for worker in workers:
         worker.start()
-    codes = []
     try:
         for i in range(6):
-            child = os.fork()
-            if child == 0:
-                try:
-                    signal.alarm(30)
-                    os._exit(0 if ledger.charge(f"child {i}", PureDP(1.0)) else 1)
-                finally:
-                    os._exit(2)
-            codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            charged = Child(lambda report, i=i: report("charged", ledger.charge(f"child {i}", PureDP(1.0))))
+            assert charged.finish() == ([["charged", True]], False)
     finally:
         stop.set()
         for worker in workers:
             worker.join()
-    assert codes == [0] * 6
     assert ledger.spent == 1 + 6
 
 
@@ -171,9 +163,7 @@ def test_a_fork_finds_no_transaction_half_way(path, monkeypatch):
     worker = threading.Thread(target=ledger.charge, args=("run", PureDP(1.0)))
     worker.start()
     inside.wait()
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if ledger.spent == 1.0 else 1)
+    child = Child(lambda report: report("spent", ledger.spent))
     forked.set()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert child.finish() == ([["spent", 1.0]], False)
     worker.join()

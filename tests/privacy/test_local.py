@@ -102,10 +102,13 @@ def test_a_channel_knows_its_legal_reports(channel):
 
 @every("bad", [math.nan, math.inf, -math.inf, "secret-777"])
 def test_what_is_no_number_is_refused_without_being_shown(bad):
-    with pytest.raises(InvalidLoss) as caught:
-        privatise(bad, CHANNELS[0])
-    assert str(bad) not in str(caught.value).replace("finite", "")
-    assert caught.value.__context__ is None  # nor behind it
+    for losses in (bad, [0.1234567, bad]):  # one stops all
+        with pytest.raises(InvalidLoss) as caught:
+            privatise(losses, CHANNELS[0])
+        said = str(caught.value).replace("finite", "")
+        assert str(bad) not in said
+        assert "0.1234567" not in said
+        assert caught.value.__context__ is None  # nor behind it
 
 
 @given(st.floats(1e-3, 10), st.integers(1, 1000))

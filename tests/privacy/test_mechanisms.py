@@ -189,21 +189,13 @@ def test_bad_vectors_are_refused_without_being_shown_and_change_nothing(mechanis
     assert stream.add(np.array([10, 20])) == pytest.approx([11, 22], abs=1)
 
 
-def test_what_was_added_may_be_overwritten_by_its_owner(mechanism, make, no_noise):
-    stream = make(8, 1, no_noise())
-    for _ in range(8):
-        vector = np.array([5000])
-        released = stream.add(vector)
-        vector[:] = 0
-    assert released == pytest.approx([40000], abs=10)
-
-
-def test_what_was_released_may_be_overwritten_by_its_owner(mechanism, make, no_noise):
+def test_what_was_added_and_what_was_released_may_be_overwritten_by_its_owner(mechanism, make, no_noise):
     stream = make(8, 1, no_noise())
     for t in range(1, 9):
-        released = stream.add(np.array([5000]))
+        vector = np.array([5000])
+        released = stream.add(vector)
         assert released == pytest.approx([5000 * t], abs=10)
-        released[:] = 0
+        vector[:] = released[:] = 0
 
 
 def test_a_failing_sampler_changes_nothing(mechanism, make, failing_noise):
@@ -216,14 +208,6 @@ def test_a_failing_sampler_changes_nothing(mechanism, make, failing_noise):
         assert stream.round == t - 1
         sampler.broken = False
         assert stream.add(np.array([5000])) == pytest.approx([5000 * t], abs=10)
-
-
-def test_a_sum_outside_its_proof_is_never_released_and_changes_nothing(mechanism, make, no_noise):
-    stream = make(8, 1, no_noise())
-    with pytest.raises(OverflowError) as caught:
-        stream.add(np.array([2**61 + 1]))
-    assert not any(letter.isdigit() for letter in str(caught.value))
-    assert stream.add(np.array([5000])) == pytest.approx([5000], abs=1)
 
 
 @every("name", [one.name for one in MECHANISMS.values() if one.mean_variance])

@@ -8,13 +8,13 @@ import inspect
 import itertools
 import os
 import pkgutil
-import signal
 import sys
 import threading
 
 import numpy as np
 
 import sottovoce
+from children import Child, at_once
 from sampling import every
 from sottovoce.auditing._sources import secure_pool
 from sottovoce.errors import ForkRefused
@@ -66,26 +66,17 @@ def before_every_step(act):
 
 def hammer(draw, *, threads=8, each=20):
     """Draw in many threads at once, each losing its turn as often as can be; return all that was drawn."""
-    drawn = [[] for _ in range(threads)]
-    start = threading.Barrier(threads)
 
-    def work(mine):
+    def work(number):
         sys.settrace(before_every_step(os.sched_yield))
-        start.wait()
-        for _ in range(each):
-            mine.extend(draw())
+        return [value for _ in range(each) for value in draw()]
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        workers = [threading.Thread(target=work, args=(mine,)) for mine in drawn]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
+        return list(itertools.chain(*at_once(work, threads)))
     finally:
         sys.setswitchinterval(interval)
-    return list(itertools.chain(*drawn))
 
 
 def repeated(values):
@@ -121,12 +112,8 @@ class Interrupt(BaseException):
 
 
 def elsewhere(call):
-    """Return what a call in a thread of its own returns. It never returns if an exception has left a lock closed."""
-    returned = []
-    thread = threading.Thread(target=lambda: returned.append(call()))
-    thread.start()
-    thread.join()
-    return returned[0]
+    """Return what a call in a thread of its own returns; it is stuck if an exception has left a lock closed."""
+    return at_once(lambda _: call(), 1)[0]
 
 
 def interrupted(draw, at):
@@ -191,22 +178,10 @@ def test_a_draw_within_a_draw_gets_noise_of_its_own():
     assert repeated(values) == 0
 
 
-def in_child(work, seconds=600):
-    """Return what a forked child writes; it dies if it hangs."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            signal.alarm(seconds)
-            os.write(writer, repr(work()).encode())
-            os._exit(0)
-        finally:
-            os._exit(1)
-    os.close(writer)
-    with os.fdopen(reader) as pipe:
-        written = pipe.read()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    return eval(written)  # a list of numbers, or the name of an error
+def in_child(work):
+    """Return what `work` returns in a forked child."""
+    ((_, returned),) = Child(lambda report: report("returned", work())).finish()[0]
+    return returned
 
 
 def refusal_or(draw):

@@ -38,7 +38,7 @@ def released(losses, probes, rounds, sampler, monkeypatch):
     return np.concatenate(seen)
 
 
-@pytest.mark.parametrize("contributions", [1, 2, 5])
+@every("contributions", [1, 2, 5])
 def test_a_person_moves_no_more_numbers_than_events_and_none_by_more_than_the_range(
     monkeypatch, fixed_noise, contributions
 ):

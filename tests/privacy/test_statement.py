@@ -1,5 +1,8 @@
 """What a privacy officer reads: the right adversary for the right promise."""
 
+import warnings
+
+import numpy as np
 import pytest
 
 from sampling import every
@@ -67,11 +70,28 @@ def test_promises_that_protect_nobody_or_teach_nothing_are_cautioned_against(gua
     assert [one[: len(words)] for one in found] == [words] if words else found == ()
 
 
-@every("make", [PureDP, ZCDP, LocalDP, lambda epsilon: ApproxDP(epsilon, 1e-6)])
-@every("budget", [0, -1.0, float("nan"), float("inf")])
-def test_a_budget_is_positive_and_finite(make, budget):
-    with pytest.raises(ValueError, match=r"(epsilon|rho) must be"):
-        make(budget)
+@every("make", [PureDP, ZCDP, LocalDP, lambda value: ApproxDP(value, 1e-6), lambda value: ApproxDP(1.0, value)])
+def test_a_budget_is_a_positive_and_finite_number(make):
+    for value in (0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=r"(epsilon|rho|delta) must be"):
+            make(value)
+    for value in ("1", True, False, np.True_, b"1", None, 1j, [1.0]):
+        with pytest.raises(TypeError, match="must be a number"):
+            make(value)
+
+
+def test_contributions_are_whole_and_a_delta_that_allows_publishing_people_is_refused():
+    for contributions in (True, "2", 1.5, 0):
+        with pytest.raises((TypeError, ValueError), match="contributions must be"):
+            PureDP(1.0, contributions)
+    for delta in (0.5, 0.011, 0.999):
+        with pytest.raises(
+            ValueError, match=r"delta must be at most 0.01, got .*publishing everything of one person in"
+        ):
+            ApproxDP(1.0, delta)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ApproxDP(1.0, 0.01).delta == 0.01
 
 
 def test_an_unknown_promise_is_refused():

@@ -30,11 +30,6 @@ class RecordedNoise:
         return drawn
 
 
-class NoNoise:
-    def draw(self, size):
-        return np.zeros(size, dtype=np.int64)
-
-
 class PaperTree:
     """Algorithms TreeBasedAgg-Initialization, TreeBasedAgg and PrivateSum, transcribed line by line.
 
@@ -115,8 +110,8 @@ def test_delta_below_what_the_grid_can_tell_is_refused():
 
 
 @every("root", [False, True])
-def test_no_sum_is_released_beyond_the_last(root):
-    tree = TreeAggregator(3, 1, NoNoise(), root=root)
+def test_no_sum_is_released_beyond_the_last(root, no_noise):
+    tree = TreeAggregator(3, 1, no_noise(), root=root)
     for _ in range(2 + root):
         tree.add(np.array([1]))
     with pytest.raises(RuntimeError, match="all were released"):

@@ -16,7 +16,7 @@ f - low is at most high - low, and their quotient at most 1, after rounding as b
 Overflow: a sum over `events` events is at most events * 2^loss_bits * (2^direction_bits + 1) in every coordinate, and
 `grids_for` chooses the bits so that this stays below 2^61.
 
-Tests: tests/privacy/test_grid.py.
+Tests: tests/privacy/test_integer_guards.py.
 """
 
 import math

@@ -22,7 +22,7 @@ Why the record holds: see _ledger_file.py. Two processes never decide on the sam
 instruction leaves a charge that is there in full or not at all. If it was killed between the commit and its first
 release, the budget was charged for nothing: an error on the safe side.
 
-Tests: tests/privacy/test_ledger.py (many processes, killed at random), tests/privacy/test_lives.py (every walk-around).
+Tests: tests/privacy/test_ledger.py (many processes, killed at random; lives).
 """
 
 import hashlib
