@@ -2,18 +2,15 @@
 
 import contextlib
 import itertools
-import pickle
 import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import sottovoce as sv
 from children import at_once
 from sampling import every
-from sottovoce.errors import AlreadyTold, DomainError, HorizonReached, InvalidLoss, RoundClosed, UnknownAction
+from sottovoce.errors import AlreadyTold, DomainError, HorizonReached, InvalidLoss, UnknownAction
 
 SIMPLEX = sv.domains.Simplex(4)
 
@@ -47,39 +44,6 @@ def finish(optimizer):
 
 
 REFERENCE = finish(bandit())
-
-
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
-def test_any_order_and_any_split_of_losses_gives_the_same_rounds(sizes, random):
-    """Ask a round, tell it shuffled and in pieces: the trajectory is that of the plain loop."""
-    optimizer = bandit()
-    played = []
-    while optimizer.remaining:
-        actions = optimizer.ask_round()
-        played.append(actions.x)
-        ids = actions.ids.tolist()
-        random.shuffle(ids)
-        while ids:
-            size = random.choice(sizes)
-            optimizer.tell(np.array(ids[:size]), losses_of(ids[:size]))
-            ids = ids[size:]
-    assert np.array_equal(np.concatenate(played), REFERENCE)
-
-
-def test_a_block_crosses_rounds_plays_the_newest_known_point_and_rounds_are_released_in_order():
-    optimizer, other = bandit(), bandit()
-    actions = optimizer.ask(size=25)
-    assert actions.ids.tolist() == list(range(25))
-    assert np.allclose(optimizer.point, SIMPLEX.center)  # nothing was told, so nothing is known
-    optimizer.tell(actions.ids[10:], losses_of(actions.ids[10:]))
-    assert optimizer.round == 0
-    optimizer.tell(actions.ids[:10], losses_of(actions.ids[:10]))
-    assert optimizer.round == 2  # the third round has five actions to go
-    block = other.ask(size=25)
-    other.tell(block.ids, losses_of(block.ids))
-    assert np.array_equal(finish(optimizer), finish(other))
-    assert not np.allclose(optimizer.point, SIMPLEX.center)
 
 
 def test_every_event_of_every_horizon_is_played_and_none_beyond_it():
@@ -135,20 +99,6 @@ def test_what_is_refused_shows_nothing_and_changes_nothing():
     assert np.array_equal(np.concatenate([actions.x, finish(optimizer)]), REFERENCE)
 
 
-def test_a_released_round_keeps_no_losses():
-    optimizer = bandit()
-    actions = optimizer.ask_round()
-    integer = optimizer._policy.grid.quantiser()(0.7512345)
-    written = integer.to_bytes(8, "little")
-    optimizer.tell(actions.ids[:9], np.full(9, 0.7512345))
-    assert pickle.dumps(optimizer._store).count(written) >= 9  # as integers, until the round is complete
-    optimizer.tell(actions.ids[9:], [0.7512345])
-    assert optimizer.round == 1
-    assert written not in pickle.dumps(optimizer._store)
-    shown = (optimizer, optimizer._store, optimizer._store.releases(0, 0), optimizer._policy.streams[0])
-    assert not any("7512" in repr(one) or str(integer) in repr(one) for one in shown)
-
-
 def test_long_rounds_are_held_in_chunks():
     """Of an open round, an integer is kept for every loss, and not every decision: here, 160 MB with their weights."""
     optimizer = bandit(sv.domains.Simplex(400), horizon=50_000, batch_size=25_000)
@@ -160,32 +110,6 @@ def test_long_rounds_are_held_in_chunks():
     tracemalloc.stop()
     assert most < 80e6
     assert optimizer.round == 1
-
-
-def test_losses_out_of_range_are_clipped_without_a_word(recwarn, caplog, capsys):
-    clipped, plain = bandit(), bandit()
-    for optimizer, low, high in ((clipped, -7.0, 1e300), (plain, 0.0, 1.0)):
-        for _ in range(5):
-            actions = optimizer.ask_round()
-            optimizer.tell(actions.ids, np.where(actions.ids % 3 == 0, high, low))
-    assert np.array_equal(clipped.ask().x, plain.ask().x)
-    assert repr(clipped) == repr(plain)
-    assert not recwarn.list
-    assert not caplog.records
-    assert capsys.readouterr() == ("", "")
-
-
-def test_forgotten_losses_count_as_the_middle_of_the_range():
-    forgetful, plain = bandit(), bandit()
-    for optimizer in (forgetful, plain):
-        actions = optimizer.ask_round()
-        optimizer.tell(actions.ids[2:], losses_of(actions.ids[2:]))
-    forgetful.forget([0, 1])
-    for ids, losses in ((1, 0.5), ([1, 2], [0.5, 0.5])):
-        with pytest.raises(RoundClosed, match="id 1 was closed without its loss"):
-            forgetful.tell(ids, losses)
-    plain.tell([0, 1], [0.5, 0.5])
-    assert np.array_equal(finish(forgetful), finish(plain))
 
 
 def test_a_failing_oracle_leaves_no_half_asked_block():
@@ -230,7 +154,6 @@ def test_many_threads_lose_nothing():
     ("options", "message"),
     [
         ({"horizon": 0}, "horizon must be at least 1, got 0"),
-        ({"horizon": -5}, "horizon must be at least 1, got -5"),
         ({"loss_range": (1.0, 0.0)}, "loss_range must be"),
         ({"loss_range": 3}, "loss_range must be a pair"),
         ({"play": "outside"}, "play must be one of"),
@@ -238,36 +161,14 @@ def test_many_threads_lose_nothing():
         ({"seed": -1}, "seed must be at least 0"),
         ({"radius": 10.0}, "radius must be at most the domain's inner radius"),
         ({"batch_size": 101}, "batch_size must be"),
+        ({"patience": "long"}, "patience must be 'auto'"),
+        ({"privacy": 1.0}, r"privacy must be a guarantee such as sv.PureDP"),
+        ({"domain": sv.domains.Box(np.zeros(2), np.zeros(2))}, "single point"),
     ],
 )
 def test_bad_configurations_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError, DomainError), match=message):
         bandit(**options)
-
-
-def test_a_guarantee_must_be_one_and_a_set_of_one_point_leaves_nothing_to_decide():
-    with pytest.raises(TypeError, match=r"privacy must be a guarantee such as sv.PureDP"):
-        bandit(privacy=1.0)
-    with pytest.raises(DomainError, match="single point"):
-        bandit(sv.domains.Box(np.zeros(2), np.zeros(2)))
-
-
-def test_losses_that_nobody_wants_are_dropped_unread_even_after_their_round():
-    """One at a time, in order: the last wanted loss closes a round, and the unwanted ones behind it still come in."""
-    given = {"horizon": 2000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "losses": "linear", "seed": 1}
-    optimizer = sv.PrivateBandit(sv.domains.Hypersimplex(6, 2), integral=True, exploration="designs", **given)
-    actions = optimizer.ask(1500)
-    assert optimizer.round == 0
-    for action in actions:
-        optimizer.tell(action.id, 0.5 if action.wants_loss else "anything")
-    assert optimizer.round > 2
-    wanted, unwanted = actions.ids[actions.wants_loss], actions.ids[~actions.wants_loss]
-    optimizer.tell(unwanted, np.full(len(unwanted), np.nan))  # again, as a block
-    optimizer.forget(unwanted[:5])
-    with pytest.raises(AlreadyTold):
-        optimizer.tell(int(wanted[0]), 0.5)
-    with pytest.raises(AlreadyTold):
-        optimizer.tell(actions.ids[:400], np.full(400, 0.5))
 
 
 def test_an_action_in_place_of_its_id_is_refused_with_advice():

@@ -2,19 +2,14 @@
 
 import copy
 import pickle
-import re
-import tracemalloc
-from pathlib import Path
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
 from sampling import every
 
 DRINKS = ("tea", "coffee", "cocoa", "milk", "juice", "water")
 MENU = sv.domains.Hypersimplex(DRINKS, k=2)
-ROOT = Path(__file__).parents[2]
 
 
 def bandit(domain=MENU, **options):
@@ -24,16 +19,6 @@ def bandit(domain=MENU, **options):
 
 def named(x):
     return [DRINKS[i] for i in np.flatnonzero(x)]
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
-def test_the_first_example_of_a_page_chooses_five_things_by_name(page, capsys):
-    block = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    found = {}
-    exec(block[1], found)
-    assert "print(action.chosen)" in block[1]
-    assert len(set(found["action"].chosen) & set(found["drinks"])) == len(found["action"].chosen) == 5
-    assert capsys.readouterr().out == f"{found['action'].chosen}\n"
 
 
 @every("plan", ["auto", "worst-case"])
@@ -65,18 +50,6 @@ def test_what_one_event_is_told_is_its_own(domain):
     said[same[0]].clear()
     assert len(said[same[1]]) == 2
     assert len(actions.chosen[same[0]]) == 2
-
-
-def test_many_coordinates_are_not_written_out_to_be_named():
-    count = 100_000
-    optimizer = bandit(sv.domains.Hypersimplex([f"item {i}" for i in range(count)], k=20), horizon=1_000_000)
-    actions = optimizer.ask(256)
-    tracemalloc.start()
-    said = actions.chosen
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 8 * count  # one decision, written out
-    assert [[int(name.split()[1]) for name in one] for one in said] == [one.tolist() for one in actions.indices]
 
 
 @every("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from watching import watch_releases
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.errors import UnknownAction
 from sottovoce.learning.patience import default_patience
 
@@ -23,40 +21,6 @@ def losses_of(ids):
 
 def tell(optimizer, ids):
     optimizer.tell(np.asarray(ids), losses_of(ids))
-
-
-@every("how", ["one", "block", "round"])
-@every("patience", [0, 1, 7, 10, 25])
-def test_a_full_round_waits_for_so_many_positions(how, patience):
-    """It closes at the start of the first call of ask for which as many were asked since the call that filled it."""
-    optimizer = bandit(patience=patience)
-    asked = len(optimizer.ask_round())
-    full_at = asked
-    while optimizer.round == 0:
-        due = asked >= full_at + patience
-        if how == "one":
-            optimizer.ask()
-            asked += 1
-        else:
-            asked += len(optimizer.ask(4) if how == "block" else optimizer.ask_round(3))
-        assert (optimizer.round == 1) == due
-    assert full_at + patience <= asked <= full_at + patience + 2 * 4
-
-
-def test_what_is_missing_counts_as_the_middle_exactly_as_forgotten():
-    impatient, forgetful = bandit(patience=5), bandit(patience=None)
-    for optimizer in (impatient, forgetful):
-        actions = optimizer.ask(25)
-        tell(optimizer, np.delete(actions.ids[:20], [3, 11]))
-    tell(impatient, impatient.ask(5).ids)  # rounds 0 and 1 were full with position 25
-    tell(forgetful, forgetful.ask(5).ids)
-    tell(impatient, range(20, 25))
-    tell(forgetful, range(20, 25))
-    assert (impatient.round, forgetful.round) == (0, 0)
-    forgetful.forget([3, 11])
-    x = [optimizer.ask(40).x for optimizer in (impatient, forgetful)]
-    assert impatient.round == forgetful.round == 3
-    assert np.array_equal(*x)
 
 
 def test_forget_skips_what_is_told_and_says_how_many_it_closed():
@@ -100,30 +64,3 @@ def test_the_default_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one():
     for _ in range(40):
         tell(unknown, unknown.ask(500).ids)
     assert unknown.patience == default_patience(20_000)
-
-
-@every(
-    "patience, message",
-    [(-1, "patience must be at least 0"), ("long", "patience must be 'auto'"), (2.5, "patience must be a whole")],
-)
-def test_other_patience_is_refused(patience, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        bandit(patience=patience)
-
-
-def test_the_auditors_see_every_release_of_every_epoch():
-    """Before anything else uses it, once for each round that is released, numbers with their noise."""
-    for options in ({}, {"mechanism": "tree"}, {"mechanism": "fresh"}, {"privacy": sv.LocalDP(1.0)}):
-        optimizer = bandit(horizon=None, **options)
-        seen = []
-        watch_releases(optimizer, lambda one, numbers, seen=seen: seen.append((one.number, numbers)))
-        while optimizer.round < 60:
-            actions = optimizer.ask(10)
-            if "privacy" in options:
-                optimizer.tell(actions.ids, report=np.ones(len(actions), dtype=int))
-            else:
-                tell(optimizer, actions.ids)
-        numbers = [number for number, _ in seen]
-        assert numbers == sorted(set(numbers))
-        assert set(range(optimizer.round)) - set(numbers) == {25}  # the last round of the first epoch is not released
-        assert all(value.dtype == np.float64 for _, value in seen)

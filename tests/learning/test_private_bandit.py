@@ -2,13 +2,12 @@
 
 import copy
 import pickle
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from watching import cut_after, watch_releases
+from watching import watch_releases
 
 import sottovoce as sv
 from children import is_refused_after_a_fork
@@ -182,14 +181,6 @@ def _nodes(domain, where, loss):
     return nodes
 
 
-@every("domain", DOMAINS)
-@every("plan", ["paper", "auto"])
-def test_inside_play_never_leaves_the_set(domain, plan):
-    """With noise that throws the point into every corner."""
-    actions, _ = play(make(domain, plan=plan, privacy=sv.PureDP(0.01)), linear)
-    assert all(domain.contains(action, tolerance=1e-9) for action in actions)
-
-
 def test_public_coins_and_noise_never_share_a_stream():
     """Equal seeds: the uniform numbers behind directions and noise are unrelated."""
     source = SimulatedNoise(5)
@@ -198,35 +189,6 @@ def test_public_coins_and_noise_never_share_a_stream():
     coins = make(seed=5)._policy.coins
     for each in (coins(0, 0), coins(0, 0, 0), coins(1, 0), coins(0, 1, 2)):
         assert not np.intersect1d(noise_stream, each.bit_generator.random_raw(1000)).size
-
-
-@pytest.mark.parametrize(
-    "options", [{"plan": "paper"}, {"plan": "worst-case"}, {"plan": "worst-case", **LINEAR}], ids=str
-)
-@pytest.mark.parametrize("where", ["release", "estimate", "step"])
-def test_an_interrupted_release_never_draws_noise_twice(options, where, monkeypatch):
-    """Ctrl-C after the noise was drawn, or while it is learned from: the run goes on with what was drawn."""
-    optimizer = make(**options)
-    learner, draws = optimizer._policy.current().learner, []
-    mechanism = optimizer._policy.current().mechanism
-    sampler = mechanism._sampler
-    monkeypatch.setattr(mechanism, "_sampler", SimpleNamespace(draw=lambda size: draws.append(1) or sampler.draw(size)))
-    block = optimizer.ask_round()
-    exploration = type(optimizer._policy.streams[0].rounds[0].exploration)
-    owner, name = {
-        "release": (optimizer._policy, "compute"),
-        "step": (learner.step, "after"),
-        "estimate": (learner.total, "_gradient") if hasattr(learner.total, "_gradient") else (exploration, "estimate"),
-    }[where]
-    with monkeypatch.context() as patch:
-        patch.setattr(owner, name, cut_after(getattr(owner, name)))
-        with pytest.raises(KeyboardInterrupt):
-            optimizer.tell(block.ids, linear(block.ids, block.x)) or optimizer.ask()
-    assert (len(draws), optimizer.round) == (1, where != "release")
-    play(optimizer, linear)  # asking on tries again
-    assert optimizer.remaining == 0
-    assert learner.observed == len(draws)  # the last round is never released
-    assert optimizer.round == learner.observed + 1 == optimizer.plan.rounds
 
 
 class TestOneCopyOnly:

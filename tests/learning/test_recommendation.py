@@ -55,19 +55,6 @@ def test_before_anything_is_released_it_says_that_nothing_is_known(kind):
 
 
 @every("kind", ["posterior", "posterior, convex", "designs", "frames"])
-def test_losses_of_open_rounds_do_not_change_it(kind):
-    answers = []
-    for loss in (0.0, 1.0):
-        optimizer = make(kind, noise=sv.SimulatedNoise(5), privacy=sv.PureDP(20.0))
-        play(optimizer, 1000)
-        actions = optimizer.ask_round()  # the rest of a round, of which one loss stays out
-        optimizer.tell(actions.ids[:-1], np.full(len(actions) - 1, loss))
-        answers.append(optimizer.recommend())
-    assert answers[0].rounds > 0
-    assert answers[0].to_dict() == answers[1].to_dict()
-
-
-@every("kind", ["posterior", "posterior, convex", "designs", "frames"])
 def test_asking_for_it_changes_nothing(kind):
     looked, other = make(kind), make(kind)
     for _ in range(3):

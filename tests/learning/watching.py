@@ -17,13 +17,3 @@ def watch_releases(optimizer, see, *, all_rows=False):
         return found
 
     optimizer._policy.compute = watched
-
-
-def cut_after(work):
-    """Return the same, interrupted once it is done."""
-
-    def interrupted(*arguments):
-        work(*arguments)
-        raise KeyboardInterrupt
-
-    return interrupted

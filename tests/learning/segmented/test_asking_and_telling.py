@@ -44,12 +44,16 @@ def test_whom_it_is_for_has_to_be_said_and_be_known():
             call()
     with pytest.raises(UnknownSegment, match="did you mean 'phone'"):
         optimizer.ask(segment="fone")
-    with pytest.raises(UnknownSegment):
-        optimizer.ask(segment=["phone", "fone"])
+    for ask in (optimizer.ask, optimizer.ask_round):
+        with pytest.raises(UnknownSegment):
+            ask(segment=["phone", "fone"])
+        with pytest.raises(ValueError, match=r"empty|size must be"):
+            ask(segment=[])
     with pytest.raises(ValueError, match="size=3"):
         optimizer.ask(3, segment=["phone", "desktop"])
     assert optimizer.sizes == {}
     assert optimizer.remaining == 2000
+    assert len(optimizer.ask_round(most=1, segment=["phone", "desktop"])) == 1
     alone = family(segments=None)
     for call in (alone.ask, alone.ask_round, alone.recommend):
         for segment in ("phone", ["phone"], []):
@@ -71,25 +75,29 @@ def test_segments_that_were_not_named_are_opened_until_there_are_so_many():
     assert len(optimizer.sizes) == 3
 
 
-def test_the_same_by_single_actions_and_by_blocks():
-    """How they are asked for changes nothing: the same coins, the same decisions, the same rounds."""
-    coins = np.random.default_rng(4)
-    came = [PEOPLE[one] for one in coins.integers(3, size=600)]
-    one, other = family(probes=2), family(probes=2)
-    for name in came:
-        action = one.ask(segment=name)
-        one.tell(action.id, float(action.x[0]))
-        actions = other.ask(1, segment=name)
-        other.tell(actions.ids, actions.x[:, 0])
-        assert action.id == actions.ids[0]
-        assert np.array_equal(action.x, actions.x[0])
-    assert one.round == other.round > 20
-    assert one.sizes == other.sizes
-
-
 @every("plan", ["worst-case", "paper"])
 def test_plans_without_a_model_refuse_segments(plan):
     with pytest.raises(ValueError, match="segments is of no use to this plan"):
         sv.PrivateBandit(
             SLATE, horizon=1000, loss_range=(0, 1), privacy=sv.PureDP(1.0), losses="linear", plan=plan, segments=PEOPLE
         )
+
+
+def test_a_list_gives_the_first_actions_of_each_in_the_order_of_the_events_until_a_round_is_asked_to_its_end():
+    made = {"segments": ["a", "b", "c"], "horizon": 400, "least_events": None, "probes": None}
+    optimizer, coins, newest = family(sv.domains.Hypersimplex(6, 2), **made), np.random.default_rng(0), {}
+    while optimizer.remaining:
+        names = coins.choice(["a", "b", "c"], size=40, p=[0.6, 0.3, 0.1]).tolist()
+        before, rounds = optimizer.sizes, optimizer.round
+        actions = optimizer.ask_round(segment=names)
+        asked = names[: len(actions.ids)]
+        assert optimizer.sizes == {name: before.get(name, 0) + asked.count(name) for name in {*before, *asked}}
+        for one, name in zip(actions.ids.tolist(), asked, strict=True):
+            assert newest.get(name, -1) < one
+            newest[name] = one
+        assert sum(not one.not_asked for one in optimizer.outstanding().waiting) <= 1  # rounds that end with it
+        optimizer.tell(actions.ids, np.full(len(asked), 0.5))
+        assert optimizer.round <= rounds + 1
+    assert optimizer.round > 10
+    with pytest.raises(sv.errors.HorizonReached):
+        optimizer.ask_round(segment=["a"])

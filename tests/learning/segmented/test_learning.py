@@ -21,8 +21,9 @@ def grown(costs, events=12_000, **options):
     return optimizer
 
 
-def test_every_segment_gets_its_own_best_decision():
-    optimizer = grown(APART)
+@every("feedback", [{}, {"integral": True, "feedback": "items"}])
+def test_every_segment_gets_its_own_best_decision(feedback):
+    optimizer = grown(APART, **feedback)
     found = optimizer.recommend()
     assert {name: found[name].chosen for name in PEOPLE} == BEST
     assert found.helps
@@ -62,11 +63,7 @@ def test_looking_changes_nothing_that_is_played(options):
     for looks in (False, True):
         optimizer = family(horizon=2000, least_events=None, probes=None, **options)
         for turn in range(8):
-            if "feedback" in options:
-                actions = optimizer.ask(200, segment=[PEOPLE[place % 3] for place in range(200)])
-                optimizer.tell(actions.ids, np.array([APART["phone"][one] for one in actions.indices]))
-            else:
-                play(optimizer, APART, 200, seed=turn)
+            play(optimizer, APART, 200, seed=turn)
             if looks:
                 optimizer.recommend()
                 optimizer.posterior(segment="phone")

@@ -23,7 +23,11 @@ def play(optimizer, costs, events, seed=0, block=50):
         came = [names[one] for one in coins.integers(len(names), size=block)]
         actions = optimizer.ask(segment=came)
         means = np.array([costs[name] @ x for name, x in zip(came, actions.x, strict=True)])
-        optimizer.tell(actions.ids, (coins.random(block) < means).astype(float))
+        if optimizer.plan.exploration == "items":
+            rows = np.array([costs[name][places] for name, places in zip(came, actions.indices, strict=True)])
+            optimizer.tell(actions.ids, (coins.random(rows.shape) < rows).astype(float))
+        else:
+            optimizer.tell(actions.ids, (coins.random(block) < means).astype(float))
         regret += sum(mean - best[name] for name, mean in zip(came, means.tolist(), strict=True))
         who += came
     return regret / events, who
