@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import UnknownAction
 from sottovoce.learning.patience import default_patience
 
@@ -21,6 +22,22 @@ def losses_of(ids):
 
 def tell(optimizer, ids):
     optimizer.tell(np.asarray(ids), losses_of(ids))
+
+
+@every("how", ["one", "block", "round"])
+@every("patience", [0, 1, 7, 10, 25])
+def test_a_full_round_waits_for_so_many_positions(how, patience):
+    """It closes at the start of the first call of ask for which as many were asked since the call that filled it."""
+    optimizer = bandit(patience=patience)
+    asked = len(optimizer.ask_round())
+    full_at = asked
+    while optimizer.round == 0:
+        due = asked >= full_at + patience
+        before = optimizer.remaining
+        optimizer.ask() if how == "one" else optimizer.ask(4) if how == "block" else optimizer.ask_round(3)
+        asked += before - optimizer.remaining
+        assert (optimizer.round == 1) == due
+    assert full_at + patience <= asked <= full_at + patience + 2 * 4
 
 
 def test_forget_skips_what_is_told_and_says_how_many_it_closed():
