@@ -10,7 +10,7 @@ import pytest
 from sampling import sampled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))  # tests cannot import one another
-from cut_files import FileTrial
+from cutting import FileTrial
 from onlooker import Onlooker
 
 import sottovoce as sv

@@ -1,7 +1,6 @@
 """Books in a database, opened again and again."""
 
 import contextlib
-import os
 import sqlite3
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +16,6 @@ from .policies import BareBook, Sums
 
 HORIZON = 400
 STREAMS = 3
-SOAK = os.environ.get("SOTTOVOCE_SOAK", "0") not in ("", "0")
 
 
 def open_book(

@@ -13,18 +13,20 @@ import signal
 import sys
 import threading
 import time
+import zlib
 from pathlib import Path
 
 from players import KINDS, Account
-from study_tools import place
+from study_tools import SOAK, place
 
 from sottovoce.errors import StorageError
-from tracing import PACKAGE, Tracer
+from tracing import PACKAGE, Tracer, lines_of
 
 DRIVERS = tuple(str(Path(importlib.util.find_spec(name).origin).parent) for name in ("psycopg", "sqlite3"))
 DATABASE = str(Path(PACKAGE, "rounds", "stores", "sql"))
 GLUE = (contextlib.__file__, threading.__file__)
 PLACES = (PACKAGE, *DRIVERS, *GLUE)
+MOST = 240 if SOAK else 24  # lines of a call that are tried
 PATIENT = 600.0  # seconds after which a call that does not return is stuck
 
 
@@ -38,18 +40,16 @@ def places_in(lines):
     return found
 
 
-def chosen(places, most=None, offset=0, near=(DATABASE,)):
-    """Return the places to try: all lines, each the first, the second and the last time that it is executed.
+def chosen(places, most, offset, near):
+    """Return the places to try: lines, each the first, the second and the last time that it is executed.
 
-    A line of what glues all others together (the beginning and the end of a context) is another one each time. With
-    `most`, so many of them: half from all, spread evenly from `offset` on, and half from these and what is `near`.
+    A line of what glues all others together (the beginning and the end of a context) is another one each time. So
+    many as `most` of them: half from all, spread evenly from `offset` on, and half from these and what is `near`.
     """
     last = {(file, line): which for file, line, which in places}
     kept = [one for one in places if one[0] in GLUE or one[2] in (0, 1, last[one[:2]])]
-    if most is None:
-        return kept
     close = [one for one in kept if one[0] in GLUE or one[0].startswith(tuple(near))]
-    return _spread(kept, most // 2, offset) + _spread(close, most - most // 2, offset)
+    return list(dict.fromkeys(_spread(kept, most // 2, offset) + _spread(close, most - most // 2, offset)))
 
 
 def _spread(places, most, offset):
@@ -136,6 +136,60 @@ def elsewhere(do):
     if problem is not None:
         raise problem
     return value
+
+
+class FileTrial:
+    """Interrupts, one after the other, of calls of one player.
+
+    Parameters
+    ----------
+    player
+        Has `calls()`, by name what prepares a call and returns it; `go_on()`, which uses the same object and checks all
+        that was done; `revive()`, which begins with another object; and `url`, a storage, with `files` beside it.
+    near
+        Where the files of the package are that matter most.
+    most
+        How many lines of a call are tried.
+    """
+
+    def __init__(self, player, onlooker, near, most=MOST):
+        self.player, self._onlooker, self._near, self._most = player, onlooker, tuple(map(str, near)), most
+        self.held, self.count = [], 0
+
+    def cut_everywhere(self, kind):
+        """Cut a call short at its lines, each time anew; nothing must be held after any of them."""
+        self.player.calls()[kind]()()  # the first time some things are loaded
+        self._recover()
+        lines = lines_of(self.player.calls()[kind](), where=PLACES)
+        self._recover()
+        for where in chosen(places_in(lines), self._most, zlib.crc32(kind.encode()), self._near):
+            self.cut(kind, functools.partial(attempt, place=where), in_words(where))
+        self.verdict()
+
+    def verdict(self):
+        """Nothing must have been held."""
+        assert not self.held, f"{len(self.held)} of {self.count} interrupts left a lock held:\n" + "\n".join(self.held)
+
+    def cut(self, kind, attempt, where):
+        """Carry out a call by what cuts it short; look from another process, go on, and note what was held."""
+        kept = [attempt(self.player.calls()[kind]())]
+        self.count += kept != [None]
+        found = self._onlooker.held(self.player.url, self.player.files)
+        if found:
+            self.held.append(f"{kind}, at {where}: {', '.join(found)}")
+            kept.clear()
+            gc.collect()  # the next one shall find nothing that this one has left
+            self.player.revive()
+        else:
+            try:
+                self._recover()
+            except AssertionError as problem:
+                raise AssertionError(f"{kind}, at {where}: {problem}") from problem
+        kept.clear()
+
+    def _recover(self):
+        elsewhere(self.player.go_on)
+        self.player.go_on()
 
 
 # ---------------------------------------------------------------------- subjects

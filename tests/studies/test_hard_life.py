@@ -25,7 +25,7 @@ from sottovoce.rounds.stores.sql import postgresql
 from sottovoce.rounds.stores.sql._files import FileReplaced
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
 
-TIMES = {"sqlite": 60 if SOAK else 2, "postgresql": 20 if SOAK else 1}
+TIMES = {"sqlite": 20 if SOAK else 2, "postgresql": 10 if SOAK else 1}
 pytestmark = pytest.mark.timeout(1800 if SOAK else 900)
 
 
@@ -84,7 +84,7 @@ def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_
         monkeypatch.setattr("sottovoce.rounds.stores.sql.database.BUSY_SECONDS", 300.0)
     sv.Study.open(url, name="study", **sums()).close()
     account, worked, stops = Account(url), 0, 0
-    for turn in range(0, 60, 1 if SOAK else (14 if url.startswith("sqlite") else 29)):
+    for turn in range(0, 60, 3 if SOAK else (14 if url.startswith("sqlite") else 29)):
         for late in (False, True):
             sleeper = Child(stopping(turn, late, stubborn(url, turn, calls=5)))
             stopped = sleeper.stops()  # or it has come to its end
@@ -229,7 +229,7 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
     """Its folder is copied while it is stopped; later the old copy is put in its place."""
     url = f"{own_server.url}/postgres"
     study = opened(url, repeat="ignore", **sums())
-    acknowledged, rounds = [], range(4 if SOAK else 1)
+    acknowledged, rounds = [], range(2 if SOAK else 1)
     for _ in rounds:
         for how in (signal.SIGINT, signal.SIGQUIT):
             ids = study.ask(17).ids.tolist()

@@ -12,7 +12,7 @@ from sampling import sampled
 from sottovoce._records import pack, unpack
 from sottovoce.studies.verifying.verification import verify_stored
 
-SEEDS = range(120 if SOAK else 2)
+SEEDS = range(20 if SOAK else 2)
 LOOKS = (15, 45) if SOAK else (8, 20)
 
 

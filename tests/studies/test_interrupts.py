@@ -1,16 +1,14 @@
 """Every call on a storage, cut short at every line: nothing is held, the handle goes on, no loss is lost or in twice.
 
-After each interrupt another process looks whether a lock is held, while the exception is kept. By default some lines of
-every call are tried, in turn; with SOTTOVOCE_SOAK=1 every line of the package and of what glues it together, every line
-of the drivers, and many more signals.
+After each interrupt another process looks whether a lock is held, while the exception is kept. Some lines of every call
+are tried, of the package, the drivers and what glues them together; with SOTTOVOCE_SOAK=1 many more, and many signals.
 """
 
 import functools
 import random
 
 import pytest
-from cut_files import FileTrial
-from cutting import DATABASE, Player, signalled
+from cutting import DATABASE, FileTrial, Player, signalled
 from onlooker import Onlooker
 from players import KINDS
 from study_tools import SOAK
@@ -18,11 +16,11 @@ from study_tools import SOAK
 from sampling import sampled
 
 pytestmark = [
-    pytest.mark.timeout(7200 if SOAK else 600),
+    pytest.mark.timeout(1800 if SOAK else 600),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # what is cut while it is collected
 ]
-MOST = None if SOAK else 8  # lines of a call that are tried
-SIGNALS = 2000 if SOAK else 12
+MOST = 200 if SOAK else 8  # lines of a call that are tried
+SIGNALS = 300 if SOAK else 12
 
 
 @pytest.fixture(scope="module")

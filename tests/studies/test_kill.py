@@ -24,7 +24,7 @@ MADE = {  # whose rounds release plain sums of their losses, and are short
     "segments": ("segments", {"probes": 2, "least_events": 2}),
     "evaluations": ("evaluations", {"events": (5, 8, 30)}),
 }
-AGAIN = range(15 if SOAK else 1)  # a fresh one each: what is checked after a kill grows with what was done before
+AGAIN = range(4 if SOAK else 1)  # a fresh one each: what is checked after a kill grows with what was done before
 REACH = {"statement": 100, "commit": 30, "erasure": 5, "line": 9000, "time": 2000}
 pytestmark = pytest.mark.timeout(900)
 
@@ -145,7 +145,7 @@ def test_what_is_out_of_time_is_given_up_once_whenever_a_process_is_killed(limit
                 study.tell(ids[:3], [0.5] * 3)
 
     dead = 0
-    for after in range(0, 140, 1 if SOAK else 14):
+    for after in range(0, 140, 2 if SOAK else 14):
         dead += Child(doomed(work, "statement", after, late)).finish()[1]
         with sv.Study.open(url, name="study") as study:
             status, found = study.status(), study.verify()

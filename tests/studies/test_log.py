@@ -66,7 +66,7 @@ def test_nothing_is_lost_by_a_checkpoint_whoever_makes_it(mode, opened, sqlite_u
 
 def test_nothing_is_lost_by_processes_that_work_while_others_empty_the_log(sqlite_url):
     """Rounds of twelve close all the time, and each empties the log; an outsider does so as well."""
-    calls = 400 if SOAK else 12
+    calls = 150 if SOAK else 12
 
     def work(report, seed):
         rng = random.Random(seed)

@@ -14,7 +14,7 @@ from study_tools import SOAK, Look, believing, losses_of, path_of, raw, sums, wa
 import sottovoce as sv
 from sottovoce.errors import StorageError, StudyDamaged
 
-TRIES = 150 if SOAK else 24
+TRIES = 100 if SOAK else 24
 
 
 def state(url):

@@ -20,7 +20,6 @@ from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 
 _NOTHING_SECRET = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once, and not used: making it takes long
-SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 PATIENT = Retries(attempts=1000, first=0.05, longest=2.0)  # a service that is killed comes back, in its time
 
 _RUN = """
