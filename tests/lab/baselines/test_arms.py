@@ -7,7 +7,7 @@ import dp_accounting
 import numpy as np
 import pytest
 from scipy import optimize
-from watching import watch_releases
+from watching import Chosen, watch_releases
 
 import sottovoce as sv
 from sampling import every
@@ -25,23 +25,6 @@ from sottovoce.privacy import LossGrid
 
 RANGE = (-1.0, 3.0)
 PHASED = [kind for kind in sv.lab.baselines.BASELINES.values() if kind.private and hasattr(kind, "policy")]
-
-
-class Chosen:
-    """A source that hands out chosen numbers in the place of noise, and remembers its scale."""
-
-    simulated = True
-
-    def __init__(self, numbers):
-        self._numbers, self._drawn = numbers, 0
-
-    def sampler(self, noise):
-        self.noise = noise
-        return self
-
-    def draw(self, size):
-        self._drawn += size
-        return self._numbers[self._drawn - size : self._drawn].copy()
 
 
 def made(kind, domain, horizon=3_000, privacy=None, noise=None):

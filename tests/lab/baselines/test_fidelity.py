@@ -1,11 +1,15 @@
-"""Each algorithm, event by event, against a literal transcription of its definition."""
+"""Garber and Kretzu, Smith and Thakurta: event by event as they are defined, with the noise that they claim."""
 
 import math
 
+import dp_accounting
 import numpy as np
 import pytest
+from watching import Chosen
 
 import sottovoce as sv
+from sampling import every
+from sottovoce.privacy import DirectionGrid, LossGrid, levels
 
 LOW, HIGH = -1.0, 3.0
 MIDDLE = 1.0  # of the range
@@ -42,20 +46,11 @@ def test_garber_kretzu_plays_the_leader_of_two_blocks_ago():
 
 
 def test_smith_thakurta_plays_the_leader_of_all_events():
-    horizon, domain = 100, sv.domains.Ball(3)
-    learner = sv.lab.baselines.SmithThakurta(
-        domain,
-        horizon=horizon,
-        loss_range=(LOW, HIGH),
-        privacy=sv.PureDP(1e6),  # next to no noise
-        lipschitz=1.0,
-        seed=2,
-        noise=sv.SimulatedNoise(2),
-    )
+    learner = smith_thakurta(sv.PureDP(1e6), 100, sv.SimulatedNoise(2), lipschitz=1.0)  # next to no noise
     plan = learner.plan
-    assert (plan.rounds, plan.delay, plan.mechanism, plan.method) == (horizon, 0, "tree", "auto")
+    assert (plan.rounds, plan.delay, plan.mechanism, plan.method) == (100, 0, "tree", "auto")
     total = np.zeros(3)
-    for _ in range(horizon):
+    for _ in range(100):
         action = learner.ask()
         point = project_ball(-plan.step * total, 1.0) if total.any() else np.zeros(3)
         np.testing.assert_allclose(learner.point, point, atol=1e-3)
@@ -63,3 +58,67 @@ def test_smith_thakurta_plays_the_leader_of_all_events():
         loss = loss_of(action.x)
         learner.tell(action.id, loss)
         total = total + 3 / plan.radius * (loss - MIDDLE) * direction
+
+
+# ---------------------------------------------------------------------- noise
+
+
+def smith_thakurta(privacy, horizon, noise, lipschitz=None):
+    return sv.lab.baselines.SmithThakurta(
+        sv.domains.Ball(3),
+        horizon=horizon,
+        loss_range=(LOW, HIGH),
+        privacy=privacy,
+        lipschitz=lipschitz,
+        seed=2,
+        noise=noise,
+    )
+
+
+def sensitivities(learner):
+    """How far replacing one loss can move its event's integer vector, found by trying: l1 and l2."""
+    plan = learner.plan
+    grid, directions = LossGrid(LOW, HIGH, bits=plan.bits), DirectionGrid(bits=plan.bits)
+    dimension = learner.domain.dimension
+    coins = np.random.default_rng(0)
+    units = np.vstack([coins.standard_normal((2_000, dimension)), np.ones((1, dimension)), np.eye(dimension)])
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    sensitivity = (grid.quantise(HIGH) - grid.quantise(LOW)) * directions.quantise(units)
+    return np.abs(sensitivity).sum(axis=1).max(), np.linalg.norm(sensitivity, axis=1).max()
+
+
+def test_the_scales_of_smith_thakurta():
+    """Pure privacy: epsilon = levels x l1/scale; dp-accounting composes the nodes to it, of both noises."""
+    reached = math.ceil(math.log2(1_000))
+    for privacy, family, event, norm in (
+        (sv.PureDP(0.7), "laplace", dp_accounting.LaplaceDpEvent, 0),
+        (sv.ApproxDP(1.0, 1e-6), "gaussian", dp_accounting.GaussianDpEvent, 1),
+    ):
+        source = Chosen()
+        learner = smith_thakurta(privacy, 1_000, source)
+        assert source.noise == learner.privacy.noise == learner.plan.noise
+        assert (source.noise.family, levels(1_000)) == (family, reached)
+        accountant = dp_accounting.pld.PLDAccountant(value_discretization_interval=1e-4)
+        accountant.compose(event(source.noise.scale / sensitivities(learner)[norm]), reached)
+        assert accountant.get_epsilon(1e-6 if norm else 1e-10) == pytest.approx(privacy.epsilon, rel=2e-3)
+
+
+@every("events", [1, 2, 3, 7, 8, 21, 39])
+def test_noise_enters_the_point_once_for_each_node(events):
+    horizon = 40
+    numbers = np.random.default_rng(3).integers(-(2**20), 2**20, size=3 * horizon)
+    quiet, noisy = Chosen(), Chosen(numbers)
+    learners = [smith_thakurta(sv.PureDP(1.0), horizon, source) for source in (quiet, noisy)]
+    plan = learners[0].plan
+    for learner in learners:
+        coins = np.random.default_rng(4)
+        for _ in range(events):
+            learner.tell(learner.ask().id, coins.uniform(LOW, HIGH))
+        learner.ask()  # fixes the next point
+    unit = 3 / plan.radius * LossGrid(LOW, HIGH, bits=plan.bits).step * DirectionGrid(bits=plan.bits).step
+    # A 1-bit of t stands for the node that ends where t is cut off after that bit; it was noised in that round.
+    ends = [events >> bit << bit for bit in range(events.bit_length()) if events >> bit & 1]
+    expected = -plan.step * unit * numbers.reshape(horizon, 3)[np.array(ends) - 1].sum(axis=0)
+    assert max(np.linalg.norm(learner.point) for learner in learners) < 1  # not projected
+    np.testing.assert_allclose(learners[1].point - learners[0].point, expected, rtol=1e-6, atol=1e-12)
+    assert [size for size in noisy.sizes if size] == [3] * events

@@ -93,9 +93,3 @@ def test_regret_grows_as_guaranteed(case):
     slope, limit = slope_with_limit(case.horizons, regrets)
     print(f"{case}: {slope:.3f}, at most {limit:.3f}, guaranteed {case.exponent:.3f}")
     assert limit < case.exponent + case.tolerance
-
-
-def test_garber_kretzu_needs_no_more_oracle_calls_than_events():
-    for domain in (BALL, SUBSETS):
-        run, learner = run_of(Case("garber-kretzu", domain, 3 / 4), 40_000, 0)
-        assert 0 < run.details.oracle_calls <= learner.horizon

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sampling import every
-from sottovoce.lab import Result
+from sottovoce.lab import Cell, Result
 from sottovoce.lab.reproduction.claims import (
     LEMMAS,
     WORDS,
@@ -17,8 +17,9 @@ from sottovoce.lab.reproduction.claims import (
     lemma_laplace,
     lemma_without_noise,
 )
-from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN, judge_match, judge_power
-from sottovoce.lab.reproduction.extent import LARGE, SMALL, Base, Extent, reproduction_grid
+from sottovoce.lab.reproduction.evidence import FAILS, HOLDS, UNSEEN, judge_calls, judge_match, judge_power
+from sottovoce.lab.reproduction.extent import LARGE, OPEN_LOOP, POLYTOPE, SMALL, Base, Extent, reproduction_grid
+from sottovoce.lab.sweeps.running import run_cell
 
 SCALE = Extent(
     Base(dimension=8, horizon=10_000, epsilon=1.0),
@@ -202,3 +203,39 @@ class TestGrid:
         assert scale.base.epsilon in scale.epsilons
         assert set(scale.slow_horizons) <= set(scale.horizons)
         assert max(scale.dimensions) ** 2 <= scale.base.horizon  # where the paper's bound has n^(1/2)
+
+
+# ---------------------------------------------------------------------- one call of the oracle for each event
+
+
+def counted(calls, horizons=(1_000, 10_000, 100_000), seeds=3):
+    return [
+        Result(Cell("ball", "it", 1.0, T, seed), "done", oracle_calls=int(calls(T)) + seed)
+        for T in horizons
+        for seed in range(seeds)
+    ]
+
+
+def test_calls_of_the_order_of_events_hold_and_one_run_with_more_calls_than_events_breaks_it():
+    results = counted(lambda T: T / 9)
+    row = judge_calls("it", results)
+    assert (row.verdict, row.measured) == (HOLDS, "0.11 to 0.11 calls an event")
+    assert "they grow as T to the power of 0.998 ± 0.001" in row.why
+    row = judge_calls("it", [*results, Result(Cell("ball", "it", 1.0, 1_000, 9), "done", oracle_calls=1_001)])
+    assert row.verdict == FAILS
+    assert row.why.startswith("at most 1 calls an event in any run, of 1,000 events")
+
+
+def test_no_calls_and_no_runs():
+    none = judge_calls("it", [Result(Cell("ball", "it", 1.0, 10, 0), "done")])
+    assert (none.verdict, none.measured) == (HOLDS, "0 calls an event")
+    assert "formula" in none.why
+    assert judge_calls("it", [Result(Cell("ball", "it", 1.0, 10, 0), "failed")]).verdict == UNSEEN
+
+
+@every("algorithm", ["paper-no-noise", "garber-kretzu", OPEN_LOOP])
+@every("problem", ["ball:dimension=8,play=around", POLYTOPE])
+def test_algorithm_1_keeps_it(problem, algorithm):
+    """The paper's own parameters, at a horizon that is quick: fewer calls than events, and more than none."""
+    result = run_cell(Cell(problem, algorithm, math.inf, 900, 0)).result
+    assert 0 < result.oracle_calls <= 900

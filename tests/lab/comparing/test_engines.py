@@ -13,7 +13,6 @@ import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 
-import clusters
 import pytest
 import standins
 import threadpoolctl
@@ -178,17 +177,22 @@ def test_what_is_sent_is_small_and_says_nothing_of_this_machine(tmp_path, monkey
 # ---------------------------------------------------------------------- a Dask cluster
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    running = clusters.Cluster(tmp_path_factory.mktemp("cluster"))
-    yield running
-    running.close()
+@pytest.fixture
+def cluster(tmp_path, monkeypatch):
+    """A Dask cluster on this machine: a scheduler, two workers that can be killed, and its client."""
+    from distributed import Client, LocalCluster  # takes long, and few tests need it
+
+    monkeypatch.chdir(tmp_path)  # of the workers, too
+    options = {"dashboard_address": None, "host": "127.0.0.1"}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **options) as running, Client(running) as client:
+        running.client = client
+        yield running
 
 
 @pytest.mark.long
 class TestCluster:
     def test_a_cluster_gives_the_same_and_a_worker_that_is_killed_loses_nothing(self, cluster, tmp_path):
-        executor = cluster.client().get_executor(pure=False)
+        executor = cluster.client.get_executor(pure=False)
         assert_equal_to_running_them_here(sweep(tmp_path / "all", executor=executor))
         there = sweep(tmp_path / "killed", CELLS[:1], executor=executor, task=standins.die_once)
         assert_equal_to_running_them_here(there, CELLS[:1])
@@ -212,9 +216,9 @@ class TestCluster:
     def test_a_scheduler_that_goes_away_is_said_and_the_sweep_is_finished_here(self, cluster, tmp_path):
         def kill(standing):
             if standing.done == 1:
-                cluster.scheduler.kill()
+                cluster.close()
 
-        executor = cluster.client().get_executor(pure=False)
+        executor = cluster.client.get_executor(pure=False)
         with pytest.raises(SweepStopped, match=r"went away.* of 4 cells are finished, and are kept"):
             sweep(tmp_path, executor=executor, task=standins.one_then_wait, progress=kill)
         assert len(Sweep.load(tmp_path).results) < len(CELLS)

@@ -44,17 +44,35 @@ def test_it_shows_as_the_call_that_makes_it(problem):
     np.testing.assert_array_equal(*events)
 
 
-def test_what_is_shown_is_what_was_given():
-    assert repr(sv.lab.problems.BallTracking(dimension=3, drift=0.3)) == (
-        "BallTracking(dimension=3, drift=0.3, jitter=0.2, period=10000, play='inside', seed=0)"
-    )
+REFUSED = {  # settings, by what the refusal names
+    "ball": [{"dimension": 0}, {"drift": 0.6, "jitter": 0.5}, {"play": "outside"}, {"period": 0}],
+    "editions": [{"differ": 1.5}, {"segments": 0}, {"slots": 20}],
+    "pricing": [
+        *({"segments": 0}, {"products": 0}, {"radius": 0.0}, {"radius": 0.9}),
+        *({"preference": 0.0}, {"preference": 2.0}, {"scatter": -0.1}, {"scatter": 1.5}),
+    ],
+    "ranking": [{"items": 1}, {"types": 0}],
+    "routing": [
+        *({"network": "nowhere"}, {"source": "Paris"}, {"target": "Paris"}, {"demand": 0.0}),
+        *({"source": "Ulm", "target": "Ulm"}, {"source": "Ulm", "target": "Muenchen"}),  # no choice of routes
+    ],
+    "slate": [
+        *({"slots": 9}, {"slots": 24, "per_category": 6}, {"categories": 25}),
+        *({"per_category": 0}, {"drift": -0.1}, {"year": 3}),
+    ],
+}
 
 
 @every_family
-def test_a_bad_seed_is_refused_by_name(name):
-    with pytest.raises(ValueError, match="seed"):
-        PROBLEMS[name](seed=-1)
-    one, other = PROBLEMS[name](seed=1), PROBLEMS[name](seed=2)  # and another one makes another world
+def test_bad_settings_are_refused_by_name(name):
+    for wrong in [*REFUSED[name], {"seed": -1}]:
+        with pytest.raises(ValueError, match="|".join(wrong)):
+            PROBLEMS[name](**wrong)
+
+
+@every_family
+def test_another_seed_is_another_world(name):
+    one, other = PROBLEMS[name](seed=1), PROBLEMS[name](seed=2)
     point = one.domain.extreme_point(np.arange(one.domain.dimension) % 3.0)
     assert not np.array_equal(losses_of(one.environment, 0, 500)(point), losses_of(other.environment, 0, 500)(point))
 

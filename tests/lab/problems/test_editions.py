@@ -83,16 +83,3 @@ def test_sizes_follow_a_power_law_and_every_event_is_of_the_segment_of_its_loss(
     expected = 40_000 / np.arange(1, 9) / (1 / np.arange(1, 9)).sum()
     assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()  # false alarms: one in 10^5
     np.testing.assert_array_equal(world.places(500, 9000), world.kinds(500, 9000) // world.people)
-
-
-@every(
-    "wrong, message",
-    [
-        ({"differ": 1.5}, "differ must be"),
-        ({"segments": 0}, "segments must be"),
-        ({"slots": 20}, "slots must be"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_by_name(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        Editions(**wrong)

@@ -1,7 +1,6 @@
 """Pricing: revenue by hand, gradients by differences, and the best prices by another way."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
@@ -51,21 +50,3 @@ def test_a_single_segments_best_prices_solve_the_secular_equation(preference):
     multiplier = brentq(lambda m: np.linalg.norm(row(m)) - 0.3, 0.0, 1e3, xtol=1e-14) if binding else 0.0
     assert binding == (preference == 0.3)
     np.testing.assert_allclose(library.best(problem.domain, weights), row(multiplier), atol=1e-4)
-
-
-@every(
-    "wrong",
-    [
-        {"segments": 0},
-        {"products": 0},
-        {"radius": 0.0},
-        {"radius": 0.9},
-        {"preference": 0.0},
-        {"preference": 2.0},
-        {"scatter": -0.1},
-        {"scatter": 1.5},
-    ],
-)
-def test_bad_settings_are_refused_by_name(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
-        Pricing(**wrong)

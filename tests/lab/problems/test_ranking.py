@@ -6,11 +6,10 @@ import math
 import numpy as np
 import pytest
 
-import sottovoce as sv
 from lab_losses import losses_of
 from sampling import every
 from sottovoce.lab.problems import Ranking
-from sottovoce.lab.problems.ranking import PEOPLE, Readers, discounts
+from sottovoce.lab.problems.ranking import PEOPLE
 
 
 def as_point(problem, order):
@@ -77,33 +76,9 @@ def test_types_come_in_falling_numbers():
     np.testing.assert_allclose(visits, expected / expected.sum(), atol=0.009)
 
 
-def test_every_action_is_an_order():
-    problem = Ranking(items=4)
-    optimizer = problem.optimizer(horizon=1000, privacy=sv.PureDP(1.0), seed=1, noise=sv.SimulatedNoise(1))
-    orders = {as_point(problem, order).round(9).tobytes() for order in itertools.permutations(range(4))}
-    for _ in range(4):
-        actions = optimizer.ask(size=250)
-        assert {(row.round(9) + 0.0).tobytes() for row in actions.x} <= orders
-        optimizer.tell(actions.ids, problem.environment.losses(int(actions.ids[0]), actions.x))
-
-
 def test_items_are_named_by_what_they_are_worth():
     problem = Ranking(items=6, seed=2)
     worth = problem.environment.worth.mean(axis=0)
     assert [problem.domain.coordinate_names[item] for item in np.argsort(-worth)] == [
         f"item {number}" for number in range(1, 7)
     ]
-
-
-@every(
-    "make, words",
-    [
-        (lambda: Ranking(items=1), "items"),
-        (lambda: Ranking(types=0), "types"),
-        (lambda: Readers(sv.domains.Permutahedron(4)), "orders"),
-        (lambda: discounts(0), "places"),
-    ],
-)
-def test_bad_settings_are_refused_by_name(make, words):
-    with pytest.raises(ValueError, match=words):
-        make()

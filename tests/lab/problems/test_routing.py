@@ -76,22 +76,6 @@ def test_the_default_splits_the_traffic():
     assert ((best.point > 0.1) & (best.point < 0.9)).sum() >= 5
 
 
-@every(
-    ("settings", "message"),
-    [
-        ({"network": "nowhere"}, "network"),
-        ({"source": "Paris"}, "source"),
-        ({"target": "Paris"}, "target"),
-        ({"source": "Ulm", "target": "Ulm"}, "two places"),
-        ({"source": "Ulm", "target": "Muenchen"}, "choice of routes"),
-        ({"demand": 0.0}, "demand"),
-    ],
-)
-def test_bad_settings_are_refused_by_name(settings, message):
-    with pytest.raises(ValueError, match=message):
-        Routing(**settings)
-
-
 def test_a_missing_end_is_the_farthest_place():
     assert Routing(source="Muenchen").target == "Norden"
     assert Routing(target="Muenchen").source == "Norden"

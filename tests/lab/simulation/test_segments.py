@@ -5,6 +5,7 @@ import pytest
 
 import sottovoce as sv
 from lab_losses import losses_of
+from sampling import every
 from sottovoce.lab.problems import Editions
 from sottovoce.lab.problems.editions import Audiences
 
@@ -72,8 +73,10 @@ def test_segments_that_an_optimizer_cannot_take_are_refused():
     problem = Editions(**SMALL)
     with pytest.raises(sv.errors.UnknownSegment):
         sv.lab.simulate(problem.optimizer(horizon=100, segments=["it", "de"], **ONE), problem.environment)
-    opened = problem.optimizer(horizon=100, segments=sv.Segments(limit=4), **ONE)
-    assert sv.lab.simulate(opened, problem.environment).events_finished == 100
+    with pytest.raises(TypeError, match="a function has none"):
+        sv.minimize(sum, sv.domains.Simplex(2), segments=["a"], horizon=9, loss_range=(0, 1), privacy=sv.NoPrivacy())
+    opened = problem.optimizer(horizon=None, segments=sv.Segments(limit=4), **ONE)
+    assert sv.lab.simulate(opened, problem.environment, events=100).segments.events.sum() == 100
 
 
 def test_an_interrupted_run_has_scores_of_what_was_finished():
@@ -91,28 +94,17 @@ def test_an_interrupted_run_has_scores_of_what_was_finished():
     assert run.segments.regret.sum() == pytest.approx(run.final_regret)
 
 
-def test_a_horizon_that_is_not_known_is_played_as_far_as_one_likes():
-    problem = Editions(**SMALL)
-    run = sv.lab.simulate(segmented(problem, None), problem.environment, events=700)
-    assert run.segments.events.sum() == run.events_finished == 700
-
-
-def test_shares_and_names_are_checked():
-    class Bare(sv.lab.SegmentedEnvironment):
-        pass
-
-    ball = sv.domains.Ball(2)
-    with pytest.raises(ValueError, match="shares must be 2 numbers"):
-        Bare(ball, sv.Segments(["a", "b"]), [1.0, -1.0], 4, 0)
-    with pytest.raises(ValueError, match="shares must be 2 numbers"):
-        Bare(ball, sv.Segments(["a", "b"]), [1.0, float("nan")], 4, 0)
-    with pytest.raises(ValueError, match="must be named"):
-        Bare(ball, sv.Segments(limit=3), [], 4, 0)
-
-
-def test_a_function_to_minimise_has_no_segments():
-    with pytest.raises(TypeError, match="a function has none"):
-        sv.minimize(sum, sv.domains.Simplex(2), segments=["a"], horizon=9, loss_range=(0, 1), privacy=sv.NoPrivacy())
+@every(
+    "segments, shares, words",
+    [
+        (sv.Segments(["a", "b"]), [1.0, -1.0], "shares must be 2 numbers"),
+        (sv.Segments(["a", "b"]), [1.0, float("nan")], "shares must be 2 numbers"),
+        (sv.Segments(limit=3), [], "must be named"),
+    ],
+)
+def test_shares_and_names_are_checked(segments, shares, words):
+    with pytest.raises(ValueError, match=words):
+        sv.lab.SegmentedEnvironment(sv.domains.Ball(2), segments, shares, 4, 0)
 
 
 def test_whoever_plays_the_best_decision_for_all_loses_in_each_segment_what_that_loses(steadfast):

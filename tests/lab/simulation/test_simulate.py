@@ -6,8 +6,8 @@ import pytest
 import sottovoce as sv
 from lab_losses import losses_of
 from sampling import every, sampled
-from sottovoce.domains import Ball, Hypersimplex
-from sottovoce.lab import MovingTarget, NoisyLinear, simulate
+from sottovoce.domains import Ball
+from sottovoce.lab import MovingTarget, simulate
 from sottovoce.minimizing import minimize
 
 
@@ -36,13 +36,19 @@ def test_the_best_fixed_point_has_no_regret_and_the_centre_has_that_of_never_lea
     assert run.final_no_learning > 1000
 
 
-def test_regret_is_that_of_the_losses_one_by_one(environment, steadfast):
-    point = np.array([0.3, -0.2, 0.1])
-    run = simulate(steadfast(environment.domain, point, 5000, 70), environment)
+def test_regret_is_that_of_the_losses_one_by_one_and_a_simulation_may_end_before_the_optimizer_does(
+    environment, steadfast
+):
+    point, seen = np.array([0.3, -0.2, 0.1]), []
+    optimizer = steadfast(environment.domain, point, None, 70)
+    run = simulate(optimizer, environment, events=5000, progress=lambda *numbers: seen.append(numbers))
     best = environment.comparator(5000).point
     events = losses_of(environment, 0, 5000)
     difference = np.cumsum(events(point) - events(best))
     np.testing.assert_allclose(run.regret, difference[run.events - 1], rtol=1e-9)
+    assert run.finished
+    assert (run.events_finished, optimizer.told, optimizer.asked) == (5000, 5000, 5000)
+    assert (seen[0][1], seen[-1], seen) == (5000, (5000, 5000, 72), sorted(seen))
 
 
 @every("batch", [1, 17, 4000, 10_000])
@@ -86,22 +92,6 @@ def test_an_interruption_returns_what_was_finished(environment, steadfast, monke
     assert "then interrupted" in str(run)
 
 
-def test_progress_is_told_the_end(environment, steadfast):
-    seen = []
-    optimizer = steadfast(environment.domain, environment.domain.center, 5000, 100)
-    simulate(optimizer, environment, progress=lambda *numbers: seen.append(numbers))
-    assert seen[0][1] == 5000
-    assert seen[-1] == (5000, 5000, 50)
-    assert seen == sorted(seen)
-
-
-def test_a_simulation_may_end_before_the_optimizer_does(environment, steadfast):
-    optimizer = steadfast(environment.domain, environment.domain.center, None, 64)
-    run = simulate(optimizer, environment, events=100)
-    assert run.finished
-    assert (run.events_finished, optimizer.told, optimizer.asked) == (100, 100, 100)
-
-
 def test_what_cannot_be_simulated_is_refused_with_what_to_call(environment, steadfast):
     def some(horizon=100, domain=environment.domain):
         return steadfast(domain, domain.center, horizon, 10)
@@ -122,14 +112,6 @@ def test_what_cannot_be_simulated_is_refused_with_what_to_call(environment, stea
             simulate(*swapped)
 
 
-@every("environment", [MovingTarget(Ball(3)), NoisyLinear(Hypersimplex(6, 2))])
-def test_without_privacy_learning_beats_never_learning(environment):
-    optimizer = private_bandit(environment, 100_000, sv.NoPrivacy(), seed=1)
-    run = simulate(optimizer, environment)
-    assert run.finished
-    assert run.final_regret < 0.6 * run.final_no_learning
-
-
 def test_a_simulated_run_repeats_under_its_seeds_and_says_that_it_is_not_private(environment):
     noises = [sv.SimulatedNoise(3), sv.SimulatedNoise(3), None]
     runs = [
@@ -141,39 +123,23 @@ def test_a_simulated_run_repeats_under_its_seeds_and_says_that_it_is_not_private
 
 
 @every("vectorized", [False, True])
-def test_minimize_finds_the_cheap_end_and_keeps_its_promise_readable(vectorized):
+def test_minimize_hands_each_action_over_once_finds_the_cheap_end_and_names_it(vectorized):
+    seen = []
+
     def loss(x):
         assert x.ndim == (2 if vectorized else 1)
+        seen.append(np.atleast_2d(x))
         return x[..., 0]
 
-    found = minimize(
-        loss,
-        Ball(2),
-        horizon=3000,
-        loss_range=(-1, 1),
-        privacy=sv.NoPrivacy(),
-        vectorized=vectorized,
-        seed=1,
-    )
+    given = {"privacy": sv.NoPrivacy(), "vectorized": vectorized, "seed": 1}
+    found = minimize(loss, Ball(2), horizon=3000, loss_range=(-1, 1), **given)
+    assert np.concatenate(seen).shape == (3000, 2)
     assert found.point[0] < -0.7
     assert found.optimizer.remaining == 0
     assert found.privacy == found.optimizer.privacy
-
-
-def test_minimize_hands_each_action_over_once_and_names_what_it_found():
-    seen = []
-    minimize(
-        lambda x: seen.append(x) or 0.0,
-        Ball(2),
-        horizon=321,
-        loss_range=(-1, 1),
-        privacy=sv.PureDP(1.0),
-        noise=sv.SimulatedNoise(1),
-    )
-    assert np.shape(seen) == (321, 2)
     drinks = sv.domains.Simplex(["tea", "coffee", "cocoa"])
-    given = {"loss_range": (0, 1), "privacy": sv.NoPrivacy(), "losses": "linear", "integral": True, "seed": 1}
-    assert minimize(lambda x: float(x @ [0.9, 0.1, 0.8]), drinks, horizon=600, **given).chosen == ["coffee"]
+    given |= {"loss_range": (0, 1), "losses": "linear", "integral": True}
+    assert minimize(lambda x: x @ [0.9, 0.1, 0.8], drinks, horizon=600, **given).chosen == ["coffee"]
 
 
 @pytest.mark.parametrize(

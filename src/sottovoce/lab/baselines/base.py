@@ -10,7 +10,7 @@ What a policy believes is one value, replaced as a whole, and a function of rele
 A phase that is not told to its end does not keep others waiting: events that are asked meanwhile play its actions, by
 lot, and are not read.
 
-Tests: tests/lab/baselines/test_contract.py, tests/lab/baselines/test_arms.py, tests/lab/baselines/test_privacy.py.
+Tests: tests/lab/baselines/test_contract.py, tests/lab/baselines/test_arms.py, tests/lab/baselines/test_fidelity.py.
 """
 
 import math
