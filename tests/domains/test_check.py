@@ -10,11 +10,6 @@ from sottovoce.domains import Ball, Custom, Domain, Simplex, check_domain
 from sottovoce.errors import DomainError
 
 
-def test_what_is_not_a_domain_is_refused():
-    with pytest.raises(TypeError, match="domain must be a Domain"):
-        check_domain(lambda cost: cost)
-
-
 class Square(Domain):
     """The honest one that the liars below derive from; nothing but an oracle."""
 
@@ -97,6 +92,7 @@ SHEAR = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
 ORACLES = [
     (lambda self, cost: np.zeros(2), r"must return an array of shape \(3,\), got \(2,\)"),
     (lambda self, cost: np.full(3, np.nan), "must return finite"),
+    (lambda self, cost: None, "returned None: a solver that found no answer"),
     (lambda self, cost: Square().extreme_point(-np.asarray(cost)), "if it maximises"),
     (lambda self, cost: Square().extreme_point([cost[0], 1.0 * cost[2], 0.0]), "cheaper"),
     (sometimes_outside, "another of its answers is cheaper"),
@@ -179,11 +175,7 @@ def drifting():
 
 RING, WIDE = Ball(2), Ball(30)  # in the wide one no random cost sees that another answer is too far out
 AT_ONCE = [
-    (lambda cost: np.zeros(3), 2, r"must return an array of shape \(2,\), got \(3,\)"),
-    (lambda cost: None, 2, "returned None"),
     (lambda cost: ["left", "right"], 2, r"must return an array of shape \(2,\), got \['left'"),
-    (lambda cost: np.full(2, np.nan), 2, "must return finite"),
-    (lambda cost: np.sign(cost), 2, "if it maximises, give it the negative"),
     (lambda cost: np.array([np.cos(cost[0]), 0.0]), 2, "does not minimise"),
     (lambda cost: RING.extreme_point(cost) * (3.0 if cost[0] > 0.5 else 1.0), 2, "does not minimise"),
     (lambda cost: WIDE.extreme_point(cost) * (1.2 if int(1e6 * cost[0]) % 2 else 1.0), 30, "does not minimise"),

@@ -79,12 +79,6 @@ def test_answers_are_optimal_vertices_and_integral_where_the_data_are(case):
         assert len(between) == 0 or nx.is_forest(between)
 
 
-def test_a_flow_goes_around_a_cycle_of_negative_cost_as_often_as_it_may():
-    domain = Flows([(0, 1), (1, 2), (2, 1), (2, 3)], source=0, target=3, value=1, capacities=[1, 5, 3, 1])
-    np.testing.assert_array_equal(domain.extreme_point([0, -1, 0.5, 0]), [1, 4, 3, 1])
-    np.testing.assert_array_equal(domain.extreme_point([0, -1, 1.5, 0]), [1, 1, 0, 1])
-
-
 @every_case
 def test_the_affine_hull_is_that_of_the_oracle_and_the_inner_ball_the_largest(case):
     domain = domain_of(*random_network(**case))
@@ -102,15 +96,6 @@ def test_the_affine_hull_is_that_of_the_oracle_and_the_inner_ball_the_largest(ca
     axes = axes[lengths > 1e-6] / lengths[lengths > 1e-6, None]
     room = [axis @ (domain.extreme_point(-axis) - domain.center) for axis in axes]
     assert domain.inner_radius == pytest.approx(min(room), rel=1e-8)
-
-
-def test_edges_that_are_always_full_or_always_empty_are_flat():
-    edges = [("s", "a"), ("a", "b"), ("a", "b"), ("b", "t"), ("b", "c"), ("t", "s")]
-    domain = Flows(edges, source="s", target="t", value=2, capacities=[2, 2, 2, 2, 3, 0])
-    assert domain.affine_dimension == 1
-    np.testing.assert_allclose(domain.tangent([1.0, 1.0, 0.0, 1.0, 1.0, 1.0]), [0, 0.5, -0.5, 0, 0, 0], atol=1e-12)
-    np.testing.assert_allclose(domain.center, [2, 1, 1, 2, 0, 0], atol=1e-12)
-    assert domain.inner_radius == pytest.approx(math.sqrt(2))
 
 
 def largest_flow(pairs, capacities):

@@ -110,13 +110,11 @@ def test_a_centre_of_ones_own_asks_for_a_radius_of_ones_own():
     assert OffCentre().outer_radius >= math.dist((0.1, 0.1), (4.0, 0.0))
 
 
-def test_contains_is_decided_at_every_scale():
-    for scale in (1e-6, 1.0, 1e6):
-        points = scale * mixed_points(5, 20, 3, 3)
-        domain = hull_of(points)
-        assert domain.contains(points.mean(axis=0), tolerance=1e-9 * scale)
-        assert domain.contains(points[0], tolerance=1e-9 * scale)
-        vertex = ConvexHull(points).vertices[0]
-        beyond = points[vertex] + 1e-3 * (points[vertex] - points.mean(axis=0))
-        assert not domain.contains(beyond, tolerance=1e-9 * scale)
-        assert not domain.contains(np.full(3, 1e9 * scale), tolerance=1e-9 * scale)
+@every("scale", [1e-6, 1.0, 1e6])
+def test_contains_is_decided_at_every_scale(scale):
+    points = scale * mixed_points(5, 20, 3, 3)
+    domain, middle, vertex = hull_of(points), points.mean(axis=0), points[ConvexHull(points).vertices[0]]
+    for inside in (middle, points[0]):
+        assert domain.contains(inside, tolerance=1e-9 * scale)
+    for outside in (vertex + 1e-3 * (vertex - middle), np.full(3, 1e9 * scale)):
+        assert not domain.contains(outside, tolerance=1e-9 * scale)

@@ -5,7 +5,6 @@ import math
 
 import networkx as nx
 import numpy as np
-import pytest
 
 from sampling import every
 from sottovoce.domains import MatroidBases
@@ -159,8 +158,3 @@ def test_partition_reads_labels_groups_and_capacities_in_all_their_forms():
     ):
         for chosen in subsets(5):
             assert same.independent(list(chosen)) == wanted.independent(list(chosen))
-
-
-def test_a_matroid_cannot_be_changed():
-    with pytest.raises(AttributeError, match="immutable"):
-        Partition([0, 0, 0], 1).ground_size = 4

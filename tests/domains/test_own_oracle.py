@@ -77,15 +77,6 @@ def test_a_subclass_with_one_method_is_played(plan, settings):
     assert optimizer.recommend().x.shape == (ITEMS,)
 
 
-def test_a_study_of_it_is_taken_up_again(tmp_path):
-    url = f"sqlite:///{tmp_path / 'own.db'}"
-    settings = {"horizon": 50, "loss_range": (0, 1), "privacy": sv.PureDP(1.0), "losses": "linear"}
-    with sv.Study.open(url, name="own", domain=Subclass(3), **settings) as study:
-        study.tell(study.ask().id, 0.5)
-    with sv.Study.open(url, name="own", domain=Subclass(3), **settings) as study:
-        assert study.remaining == 49
-
-
 def test_costs_reach_it_at_one_scale_and_unrounded():
     asked = []
 
@@ -118,12 +109,3 @@ def test_a_run_counts_the_calls_of_the_oracle():
     made = len(asked)
     run = sv.lab.simulate(optimizer, environment)
     assert 0 < run.details.oracle_calls <= len(asked) - made  # and the slate's own are not counted
-
-
-def test_a_solver_that_finds_nothing_is_told_apart():
-    class Broken(Subclass):
-        def extreme_point(self, cost):
-            return None
-
-    with pytest.raises(DomainError, match="returned None: a solver that found no answer"):
-        Broken(0).contains(np.zeros(ITEMS))

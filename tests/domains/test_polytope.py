@@ -27,16 +27,17 @@ def hard_and_random_costs(rng, n):
 
 
 @every("seed", range(12))
-def test_the_oracle_against_linprog_with_accurate_vertices(seed):
+def test_the_oracle_against_linprog_with_accurate_vertices_even_where_a_face_is_cheapest(seed):
     rows, limits, rng = random_description(seed)
-    polytope = Polytope(rows, limits, bounds=(-1, 2))
-    for cost in hard_and_random_costs(rng, rows.shape[1]):
+    polytope, n = Polytope(rows, limits, bounds=(-1, 2)), rows.shape[1]
+    everything, sides = np.vstack((rows, np.eye(n), -np.eye(n))), np.concatenate((limits, np.full(n, 2.0), np.ones(n)))
+    for cost in hard_and_random_costs(rng, n):
         vertex = polytope.extreme_point(cost)
         scaled = cost / max(np.abs(cost).max(), 1e-300)  # linprog's tolerances are absolute
         assert scaled @ vertex == pytest.approx(linprog(scaled, rows, limits, bounds=(-1, 2)).fun, abs=1e-9)
-        assert (rows @ vertex <= limits + 1e-12).all()
-        assert (vertex >= -1.0).all()
-        assert (vertex <= 2.0).all()
+        slack = sides - everything @ vertex
+        assert (slack >= -1e-12).all()
+        assert np.linalg.matrix_rank(everything[slack < 1e-9]) == n
 
 
 @every("seed", range(12))
@@ -50,17 +51,6 @@ def test_answers_are_a_function_of_the_cost_whatever_was_asked_before(seed):
         for asked in (polytope, copy):
             polytope.extreme_point(costs[i] + 0.01 * rng.standard_normal(rows.shape[1]))
             np.testing.assert_array_equal(asked.extreme_point(costs[i]), first[i])
-
-
-@every("seed", range(6))
-def test_answers_are_vertices_even_where_a_face_is_cheapest(seed):
-    rows, limits, rng = random_description(seed)
-    polytope = Polytope(rows, limits, bounds=(-1, 2))
-    n = rows.shape[1]
-    everything = np.vstack((rows, np.eye(n), -np.eye(n)))
-    for cost in hard_and_random_costs(rng, n):
-        slack = np.concatenate((limits, np.full(n, 2.0), np.ones(n))) - everything @ polytope.extreme_point(cost)
-        assert np.linalg.matrix_rank(everything[slack < 1e-9]) == n
 
 
 LINES = np.vstack((np.kron(np.eye(3), np.ones(3)), np.kron(np.ones(3), np.eye(3))))  # of a 3 by 3 matrix
@@ -103,7 +93,6 @@ def test_contains_near_corners_is_a_matter_of_distance():
     """Outside the corner of a wedge the violation of each inequality is less than the distance."""
     wedge = Polytope([[1.0, 10.0], [1.0, -10.0], [-1.0, 0.0]], [0.0, 0.0, 1.0])
     corner, outside = np.zeros(2), np.array([1e-3, 0.0])
-    assert wedge._system.violation(outside) < 1.1e-4
     assert not wedge.contains(outside, 9e-4)
     assert not wedge.contains(outside, 2e-4)
     assert wedge.contains(outside, 1.4e-3)
