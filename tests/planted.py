@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from sottovoce.auditing import align
+from sottovoce.auditing import Configuration, align
 from sottovoce.auditing._sources import Silence
 from sottovoce.learning.segment_policy import SegmentPolicy
+from sottovoce.privacy import PureDP
 
 
 def misaligned(subject, most=24, **options):
@@ -12,6 +13,12 @@ def misaligned(subject, most=24, **options):
     check = align(subject, most=most, **options)
     print(check)
     return "" if check.passed else check.words
+
+
+def by_item(domain, horizon, most=1.0, loss_range=(-1.0, 0.0), privacy=None, **more):
+    """Return a small configuration of feedback by item."""
+    made = Configuration(domain, privacy or PureDP(1.0), horizon, {"probes": 2}, loss_range, **more)
+    return replace(made, integral=True, feedback="items", most=most)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ with probability 0.001 at most.
 """
 
 import itertools
-import os
 import secrets
 from dataclasses import replace
 
@@ -24,12 +23,10 @@ from sottovoce.learning.policy import BanditPolicy
 from sottovoce.models import belief
 from sottovoce.plans import sensitivity
 from sottovoce.plans.frames import FrameExploration
-from sottovoce.plans.posterior import PosteriorExploration
-from sottovoce.privacy import MECHANISMS, LossGrid, grid, noise
+from sottovoce.privacy import MECHANISMS, LossGrid, noise
 from sottovoce.privacy.local import one_bit
 from sottovoce.privacy.mechanisms import probe_sums, tree
 
-SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 FRAMES = {"exploration": "frames", "batch_size": 4, "directions": 2}
 TWO_NUMBERS = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), 12, FRAMES, label="two numbers a round")
 SEVERAL = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0, contributions=2), 24, FRAMES | {"batch_size": 8})
@@ -124,11 +121,6 @@ def test_one_at_a_time_with_a_thousandfold_sensitivity(monkeypatch, caught):
     assert not misaligned(TWO_NUMBERS, schedules=["block"])  # which is right, and was all that was looked at
 
 
-def test_clipping_above_only(monkeypatch):
-    monkeypatch.setattr(grid.np, "clip", lambda values, low, high: np.minimum(values, high))
-    assert misaligned(TWO_NUMBERS)
-
-
 # ---------------------------------------------------------------------------------------------- noise on the numbers
 
 
@@ -140,11 +132,7 @@ def one_noise_for_all(sums, drawn):
     return sums + drawn[0]
 
 
-def no_noise(sums, drawn):
-    return sums.copy()
-
-
-@pytest.mark.parametrize("broken", [only_the_first_noised, one_noise_for_all, no_noise])
+@pytest.mark.parametrize("broken", [only_the_first_noised, one_noise_for_all])
 def test_numbers_without_noise_of_their_own(monkeypatch, broken, caught):
     monkeypatch.setattr(probe_sums, "add", broken)
     assert caught(TWO_NUMBERS)
@@ -186,8 +174,6 @@ def test_no_noise_after_the_first_epoch(monkeypatch):
 
     monkeypatch.setattr(policy, "draw_noise", draw_noise)
     assert misaligned(EPOCHS, 4)
-    if SOAK:  # runs of more than an epoch take long
-        assert refuted(EPOCHS)
 
 
 # ---------------------------------------------------------------------------------------------- what else shows
@@ -233,27 +219,6 @@ def test_the_last_event_of_a_round_beside_the_sums(monkeypatch, caught):
     assert caught(TWO_NUMBERS, 1200)
 
 
-def test_a_round_that_closes_later_for_a_high_loss(monkeypatch, caught):
-    """Losses beyond the range are held back until the next ask: when a round closes then tells who had one."""
-    tell, ask = sv.PrivateBandit.tell, sv.PrivateBandit.ask_round
-
-    def hold_back(self, ids, losses=None, **options):
-        high = np.atleast_1d(losses) > 2
-        if high.any():
-            vars(self).setdefault("_held", []).append((np.atleast_1d(ids)[high], np.ones(int(high.sum()))))
-            ids, losses = np.atleast_1d(ids)[~high], np.atleast_1d(losses)[~high]
-        tell(self, ids, losses, **options)
-
-    def then_ask(self, most=None):
-        for one in vars(self).pop("_held", []):
-            tell(self, *one)
-        return ask(self, most)
-
-    monkeypatch.setattr(sv.PrivateBandit, "tell", hold_back)
-    monkeypatch.setattr(sv.PrivateBandit, "ask_round", then_ask)
-    assert caught(TWO_NUMBERS, schedules=["block"])
-
-
 # ------------------------------------------------------------------------- decisions that follow from what was released
 
 
@@ -267,20 +232,6 @@ def true_sums(monkeypatch):
 
     monkeypatch.setattr(policy, "draw_noise", draw_noise)
     return kept
-
-
-@pytest.mark.parametrize("subject", [BELIEVING, CONVEX, study(BELIEVING)])
-def test_a_belief_in_the_true_numbers(monkeypatch, subject):
-    """What is released has its noise, and later decisions are drawn from what has none: sums, or squares alone."""
-    kept, learned = true_sums(monkeypatch), PosteriorExploration.learn
-    step = subject.plan.grids(subject.loss_range)[0].step
-
-    def learn(self, belief, sums, weights, squares):
-        truly = np.split(kept[-1] * step, [len(sums)])
-        learned(self, belief, *([sums, weights, truly[1]] if subject.stored else [truly[0], weights, squares]))
-
-    monkeypatch.setattr(PosteriorExploration, "learn", learn)
-    assert misaligned(subject)
 
 
 @pytest.mark.parametrize("subject", [BELIEVING, CONVEX])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import sottovoce as sv
-from planted import misaligned
+from planted import by_item, misaligned
 from sampling import sampled
 from sottovoce.auditing import Configuration
 from sottovoce.optimizer import Optimizer
@@ -21,10 +21,8 @@ WIDER, FEWER = CHOSEN(DRINKS[1:], k=5), CHOSEN(DRINKS[:3], k=1)
 TWICE = sv.PureDP(1.0, contributions=2)
 
 
-def items(most=1.0, loss_range=(-1.0, 0.0), privacy=None, horizon=200, **more):
-    few = {"probes": 2}
-    made = Configuration(CHOSEN(DRINKS[:5], k=2), privacy or sv.PureDP(1.0), horizon, few, loss_range, **more)
-    return replace(made, integral=True, feedback="items", most=most)
+def items(most=1.0, loss_range=(-1.0, 0.0), horizon=200, **more):
+    return by_item(CHOSEN(DRINKS[:5], k=2), horizon, most, loss_range, **more)
 
 
 def linear(**more):

@@ -9,29 +9,16 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from planted import misaligned
+from planted import by_item, misaligned
 from sampling import sampled
 from sottovoce._sums import Itemised
-from sottovoce.auditing import Configuration
 from sottovoce.learning import policy
 from sottovoce.plans import sensitivity
 from sottovoce.privacy import ItemGrid, noise
 
-FEW = {"probes": 2}
 
-
-def items(most=1.0, loss_range=(-1.0, 0.0), privacy=None, **more):
-    return Configuration(
-        sv.domains.Hypersimplex(5, 4),
-        privacy or sv.PureDP(1.0),
-        130,
-        FEW,
-        loss_range=loss_range,
-        integral=True,
-        feedback="items",
-        most=most,
-        **more,
-    )
+def items(most=1.0, loss_range=(-1.0, 0.0), **more):
+    return by_item(sv.domains.Hypersimplex(5, 4), 130, most, loss_range, **more)
 
 
 def wrong(subject, most=4, schedules=("block", "single")):

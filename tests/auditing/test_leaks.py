@@ -151,13 +151,6 @@ def test_stored_evaluations_that_forget_contributions_when_they_are_reopened(mon
     assert "a person costs 1.5 of epsilon = 1" in found(STORED, schedules=["renewed"])
 
 
-def test_an_evaluation_under_new_noise_at_each_look(monkeypatch):
-    coins = np.random.default_rng(0)
-    again = property(lambda self: 0.0 if self.result is None else self.result.mean + coins.laplace())
-    monkeypatch.setattr(Evaluation, "mean", again)
-    assert found(ONE)
-
-
 def test_an_evaluation_under_other_noise_of_the_same_source_at_each_look(monkeypatch):
     """The same in both worlds: what gives it away is that the same number is another the second time."""
     right, looks = Evaluation.mean, {}
@@ -214,10 +207,17 @@ def test_a_word_when_a_loss_is_clipped(monkeypatch, say):
 # ---------------------------------------------------------------------------------------------- what is shown
 
 
+OWN = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), 12, {"exploration": "frames", "batch_size": 4}, stored=True)
 BANDIT, STORED_BANDIT = (sv.PrivateBandit, BELIEVING), (sv.Study, STUDY)
 VIEWS = {  # whose, its name, what is made of it and of the sum of losses before its noise, and how it is told
     "a level": (BANDIT, "posterior", lambda known, raw: replace(known, level=raw), "single"),
     "a level of a study": (STORED_BANDIT, "posterior", lambda known, raw: replace(known, level=raw), "single"),
+    "a statement of a study of one's own": (
+        (sv.Study, OWN),
+        "statement",
+        lambda said, raw: replace(said, name=f"{said.name} {raw}"),
+        "single",
+    ),
     "a recommended loss": (BANDIT, "recommend", lambda best, raw: replace(best, loss=raw), "single"),
     "one of a study": (STORED_BANDIT, "recommend", lambda best, raw: replace(best, loss=raw), "single"),
     "a repr": (BANDIT, "__repr__", lambda words, raw: f"{words[:-1]}, sum={raw})", "single"),
@@ -323,11 +323,3 @@ def test_a_raw_threshold_cannot_hide_where_no_pair_straddles_it(monkeypatch, thr
 
     changed(monkeypatch, sv.PrivateBandit, "__repr__", alarmed)
     assert "repr shows" in found(BELIEVING, most=40, schedules=None)
-
-
-def test_configurations_of_ones_own_are_watched_as_well(monkeypatch):
-    """Whatever the study is of."""
-    own = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), 12, {"exploration": "frames", "batch_size": 4})
-    raw = overhear(monkeypatch, sv.Study)
-    changed(monkeypatch, sv.Study, "statement", lambda self, said: replace(said, name=f"{said.name} {raw(self)}"))
-    assert "statement shows" in found(replace(own, stored=True))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import sottovoce as sv
-from planted import misaligned
+from planted import by_item, misaligned
 from sottovoce.auditing import Configuration, EvaluationConfiguration
 from sottovoce.rounds.people import Askers
 from sottovoce.rounds.round import Draw
@@ -23,20 +23,10 @@ def optimizer(**more):
     return Configuration(sv.domains.Hypersimplex(4, 2), TWICE, 24, choices, losses="linear", integral=True, **more)
 
 
-ITEMS = Configuration(
-    sv.domains.Hypersimplex(5, 4),
-    TWICE,
-    130,
-    {"probes": 2},
-    loss_range=(-1.0, 0.0),
-    integral=True,
-    feedback="items",
-    most=1.0,
-)
 SUBJECTS = {
     "optimizer": optimizer(),
     "segments": optimizer(segments=["phone", "desktop"]),
-    "items": ITEMS,
+    "items": by_item(sv.domains.Hypersimplex(5, 4), 130, privacy=TWICE),
     "study": optimizer(stored=True),
     "evaluations": EvaluationConfiguration(TWICE, 8),
     "stored evaluations": EvaluationConfiguration(TWICE, 8, 1, 2, stored=True),

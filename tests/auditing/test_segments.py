@@ -11,7 +11,7 @@ import pytest
 import sottovoce as sv
 from planted import misaligned, silence
 from sampling import sampled
-from sottovoce.auditing import Configuration, run_all, shipped
+from sottovoce.auditing import Configuration, shipped
 from sottovoce.auditing.playing.survey import neighbours, survey
 from sottovoce.learning import pooled_policy
 from sottovoce.models import HierarchicalPrior
@@ -19,14 +19,6 @@ from sottovoce.models import HierarchicalPrior
 NAMES = ("posterior, segments", "posterior, 12 segments")
 SHIPPED = [one for one in shipped() if one.label.startswith(NAMES) and "local" not in one.label]
 ONE, TWO = (next(one for one in SHIPPED if one.privacy.contributions == count) for count in (1, 2))
-
-
-def test_segments_are_on_the_surface():
-    parts = {name for name, _ in run_all._parts(1.0, 0.0, "", 400, 1)}
-    assert {one.label for one in SHIPPED} <= parts
-    assert len(SHIPPED) == 7
-    assert all(one.segments is not None for one in SHIPPED)
-    assert run_all._cost(ONE) == 3
 
 
 SOME = {"posterior, segments, patience of 1, probe-sums"}

@@ -1,17 +1,14 @@
 """What is compared is everything public: a name that is in no list, or an address, is noticed here."""
 
-import logging
-import warnings
-
 import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing import align, shipped
+from sottovoce.auditing import shipped
 from sottovoce.auditing._sources import Scripted
-from sottovoce.auditing.playing.public_views import ACTS, listening, look, plain
+from sottovoce.auditing.playing.public_views import ACTS, look, plain
 from sottovoce.auditing.playing.schedules import play
-from sottovoce.auditing.playing.worlds import PAIRS, Neighbours, others_of
+from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
 from sottovoce.service import audited
 
 SHIPPED = {one.label: one for one in shipped()}
@@ -64,47 +61,6 @@ def test_what_is_compared_is_compared_to_the_last_bit():
     assert plain(float("nan")) == plain(float("nan"))
 
 
-def test_looks_are_taken_on_the_way_and_in_the_end():
-    """In the middle of the person's round, before it is released; and all views are there each time."""
-    source = Scripted(0)
-    seen = play(BELIEVING(0, source), Neighbours((1,), (0,), schedule="single"), 0, watched=True)
-    assert {"repr", "posterior", "recommend", "outstanding", "beliefs", "the refusal of a second loss"} <= set(
-        seen.views[0]
-    )
-    assert seen.views[0]["round"] == 0
-    assert seen.views[0]["repr"] != seen.views[-1]["repr"]
-    assert seen.views[-1]["remaining"] == 0
-    assert not seen.changed
-    assert not play(BELIEVING(0, source), Neighbours((1,), (0,)), 0).views
-
-
-def test_what_is_said_is_heard():
-    said = []
-    with listening(said):
-        warnings.warn("mind the gap", stacklevel=1)
-        logging.getLogger("sottovoce.studies").debug("one\ntwo")
-        print("three")
-    assert said == [
-        "sottovoce.studies, DEBUG: one",
-        "sottovoce.studies, DEBUG: two",
-        "UserWarning: mind the gap",
-        "printed: three\n",
-    ]
-
-
-def test_others_are_drawn_anew_for_each_pair_and_are_public():
-    """The same in both worlds, within the range, and so that means of a few are near any level."""
-    levels = []
-    for number in range(40):
-        worlds = Neighbours((99,), (0,), others=others_of(number))
-        losses = [worlds.loss(0, event, (0.0, 2.0)) for event in range(12)]
-        assert losses == [worlds.loss(1, event, (0.0, 2.0)) for event in range(12)]
-        levels.append(np.mean(losses) / 2)
-    assert min(levels) >= 0
-    assert max(levels) <= 1
-    assert np.diff(np.sort([0, *levels, 1])).max() < 0.1
-
-
 @pytest.mark.parametrize("pair", PAIRS)
 def test_whether_a_loss_came_is_public(pair):
     """Such pairs are told apart by counts, and rightly; the others must not be, by anything."""
@@ -114,9 +70,3 @@ def test_whether_a_loss_came_is_public(pair):
         run = play(BELIEVING(0, source), Neighbours((11,), (2,), pair), world, watched=True)
         seen.append(run.views[0])  # before the last round is closed, nothing of it is released
     assert (seen[0] == seen[1]) == (None not in PAIRS[pair]) or "forgotten" in pair
-
-
-def test_an_alignment_ends_with_the_first_that_fails():
-    check = align(BELIEVING, claimed=sv.PureDP(0.5), most=40)
-    assert not check.passed
-    assert check.tests == 1
