@@ -3,13 +3,9 @@
 import copy
 import json
 import logging
-import os
 import pickle
-import random
-import threading
 import traceback
 import uuid
-import zlib
 
 import numpy as np
 import pytest
@@ -17,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from children import Child, is_refused_after_a_fork
+from children import at_once, is_refused_after_a_fork
 from sampling import every
 from sottovoce.errors import (
     AlreadyTold,
@@ -33,7 +29,6 @@ from sottovoce.errors import (
     WrongReport,
 )
 
-SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 RANGE, PURE = (0.0, 1.0), sv.PureDP(epsilon=1.0)
 PLANTED = 0.187654321
 INTEGER = round(PLANTED * 2**18)
@@ -413,26 +408,18 @@ def test_one_that_is_full_is_left_out_and_one_that_is_new_joins_with_the_next_bl
 
 def test_threads_share_evaluations_and_every_id_is_handed_out_once(evaluate):
     evaluations = evaluate(seed=2, patience=None)
-    opened, found, problems = [evaluations.open(events=100) for _ in range(3)], [], []
+    opened, found = [evaluations.open(events=100) for _ in range(3)], []
 
-    def work():
-        try:
-            for _ in range(20):
-                evaluation, person = evaluations.assign()
-                loss = float(hash(person) % 2)
-                evaluation.tell(loss, ids=person)
-                found.append((evaluation.number, person, loss))
-                opened[0].tell(0.25)
-                opened[1].tell(0.25, ids=opened[1].assign())
-        except BaseException as problem:  # pragma: no cover
-            problems.append(problem)
+    def work(_):
+        for _ in range(20):
+            evaluation, person = evaluations.assign()
+            loss = float(hash(person) % 2)
+            evaluation.tell(loss, ids=person)
+            found.append((evaluation.number, person, loss))
+            opened[0].tell(0.25)
+            opened[1].tell(0.25, ids=opened[1].assign())
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
+    at_once(work, 3)
     assert len({person for _, person, _ in found}) == 60
     for one, more in zip(opened, (60, 60, 0), strict=True):
         one.close()
@@ -507,70 +494,3 @@ def test_the_statement_says_what_is_spent():
     assert "NOT PRIVATE" in two
     assert "two numbers that are released of it, sum and squares" in two
     assert not sv.PrivateEvaluations(RANGE, sv.NoPrivacy()).privacy.private
-
-
-# ---------------------------------------------------------------------- several processes
-
-
-def loss_of(one):
-    return zlib.crc32(one.encode()) % 2**18 / 2**18
-
-
-def anything(url, seed, calls):
-    """Return work that does whatever can be done, in any order; it says what it has told, and what was released."""
-
-    def work(report):
-        rng, waiting = random.Random(seed), []
-        with sv.PrivateEvaluations(storage=url, name="trials") as evaluations:
-            for _ in range(calls):
-                call = rng.choice([*["assign", "tell"] * 6, "several", "next", "forget", "open", "close", "drop"])
-                opened_now = evaluations.open_evaluations if call in ("next", "close", "drop", "several") else ()
-                one = rng.choice(opened_now) if opened_now else None
-                try:
-                    if call == "assign":
-                        met, person = evaluations.assign()
-                        waiting.append((person, met.number))
-                    elif call == "several" and one is not None:
-                        waiting += [(person, one.number) for person in one.assign(size=rng.randrange(1, 6)).tolist()]
-                    elif call == "tell" and waiting:
-                        person = waiting.pop(rng.randrange(len(waiting)))
-                        evaluations.tell(person[0], loss_of(person[0]))
-                        report("told", person)
-                    elif call == "next" and one is not None:
-                        one.tell([0.5] * rng.randrange(1, 6))
-                    elif call == "forget" and waiting:
-                        evaluations.forget(waiting.pop()[0])
-                    elif call == "open" and len(evaluations.open_evaluations) < 4:
-                        evaluations.open(events=rng.randrange(1, 60))
-                    elif call == "close" and one is not None and rng.random() < 0.3:
-                        one.close()
-                    elif call == "drop" and one is not None and rng.random() < 0.1:
-                        one.abandon()
-                except (HorizonReached, RoundClosed, ValueError) as refused:
-                    if isinstance(refused, AlreadyTold):
-                        raise  # an id went to two of them
-            report("results", [[one.number, one.total] for one in evaluations.results])
-
-    return work
-
-
-@pytest.mark.timeout(900)
-def test_whatever_processes_do_at_once_sums_are_exact(url, opened, plain):
-    """A loss that was acknowledged is in its sum; all others are the middle, told or missing. What was read stays."""
-    opened(url, **plain, patience=30).close()
-    processes, calls = (6, 400) if SOAK else (2, 50)
-    said = [one.finish() for one in [Child(anything(url, seed, calls)) for seed in range(processes)]]
-    told = [(one, number) for lines, _ in said for kind, one in lines if kind == "told" for one, number in [one]]
-    assert len({one for one, _ in told}) == len(told) > 10
-    evaluations = opened(url)
-    for one in evaluations.open_evaluations:
-        if one.assigned:
-            one.close()
-    found = evaluations.verify()
-    assert found.ok, str(found)
-    for one in evaluations.results:
-        mine = [round(loss_of(person) * 2**18) - 2**17 for person, number in told if number == one.number]
-        assert one.total == one.events * 2**17 + sum(mine)
-    totals = {one.number: one.total for one in evaluations.results}
-    seen = [result for lines, _ in said for kind, results in lines if kind == "results" for result in results]
-    assert all(totals[number] == total for number, total in seen)

@@ -118,6 +118,20 @@ def test_each_number_has_one_noise_of_its_own():
         assert len(source.drawn) == 4 * (1 + variance)
 
 
+def test_a_handler_that_reads_in_the_middle_of_a_release_sees_the_only_number_there_will_ever_be():
+    source, seen = Counted(), []
+    one = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=source).open(events=1)
+
+    def draw(size, right=source.draw):
+        source.draw, drawn = right, right(size)
+        seen.append(one.mean)
+        return drawn
+
+    source.draw = draw
+    one.tell(0.5)
+    assert seen == [one.mean]
+
+
 def test_noise_is_real_and_enough_of_it(evaluate):
     """Secure noise has no seed: the mean of 300 |Laplace| of scale b is within 7 standard errors of b but for 1e-10."""
     evaluations = evaluate(privacy=sv.PureDP(0.5))

@@ -13,21 +13,18 @@ from hypothesis.extra import numpy as hnp
 
 import sottovoce as sv
 from sampling import every
-from sottovoce._sums import Probed, Weighted
+from sottovoce._sums import Probed
 from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
 from sottovoce.privacy import DirectionGrid, ExactSum, LossGrid, ProbeSums, grids_for
-from sottovoce.privacy.noise import LARGEST_SUM, add, within
+from sottovoce.privacy.noise import LARGEST_SUM
 
 LEAST = np.iinfo(np.int64).min
 MOST = np.iinfo(np.int64).max
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
 RANGES = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6)).map(lambda pair: (pair[0], pair[0] + pair[1]))
-ANY_INTEGER = st.integers(-LARGEST_SUM, LARGEST_SUM) | st.integers(LEAST, MOST)
-
-
 # ---------------------------------------------------------------------- losses
 
 
@@ -60,14 +57,6 @@ def test_an_integer_of_a_loss_is_on_the_grid_whatever_range_and_loss_are(low, hi
     if len(finite) < len(losses):
         with pytest.raises(InvalidLoss):
             grid.quantise(losses)
-
-
-@every("loss_range", [(0, 5e-324), (-5e-324, 5e-324), (0, 1e-300), (1e308, 1.1e308), (-8e307, 8e307), (1, 1 + 2**-52)])
-@every("bits", [1, 18, 40])
-def test_tiny_and_huge_ranges_keep_their_losses_on_the_grid(loss_range, bits):
-    grid = LossGrid(*loss_range, bits=bits)
-    integers = grid.quantise(np.concatenate([np.linspace(*loss_range, 7), [-1.7e308, 1.7e308, 0.0, -0.0, 5e-324]]))
-    assert 0 == integers.min() < integers.max() == grid.steps
 
 
 @given(report=FLOATS | st.integers(-(2**70), 2**70))
@@ -107,13 +96,6 @@ def test_every_unit_vector_is_accepted(vectors, bits):
     assert rows.dtype == np.int64
 
 
-@every("bits", [6, 18, 40])
-def test_unit_vectors_along_axes_and_diagonals_are_accepted(bits):
-    for dimension in (1, 2, 3, 1000):
-        diagonal = np.full((1, dimension), dimension**-0.5)
-        DirectionGrid(bits=bits).quantise(np.concatenate([np.eye(dimension)[:1], -diagonal]))
-
-
 def test_stated_norms_are_close_to_the_truth():
     """A bound that is far too wide would pass the test above, and waste privacy."""
     grid = DirectionGrid(bits=18)
@@ -143,16 +125,6 @@ def test_a_broken_tangent_is_an_error_and_not_a_larger_sensitivity(factor):
 
 
 # ----------------------------------------------------------------------- sums
-
-
-@given(st.lists(st.tuples(ANY_INTEGER, ANY_INTEGER), min_size=1, max_size=4))
-def test_what_is_released_is_within_its_range(pairs):
-    sums, noise = np.array(pairs, dtype=np.int64).T
-    if all(-LARGEST_SUM <= one <= LARGEST_SUM for one, _ in pairs):
-        assert np.abs(add(sums, noise)).max() <= LARGEST_SUM
-    else:
-        with pytest.raises(OverflowError):
-            add(sums, noise)
 
 
 @every("wrong", [LEAST, MOST, LARGEST_SUM + 1, -LARGEST_SUM - 1])
@@ -187,19 +159,17 @@ def test_no_release_takes_a_number_outside_its_proof_and_exact_sums_do_not_wrap_
         for wrong in (LEAST, MOST):
             with pytest.raises(OverflowError):
                 made.release(np.array([wrong]))
-        assert made.round == 0
         with pytest.raises((TypeError, ValueError)):
             made.release(np.array([0.5]))
+        assert made.round == 0
+    for bad in (np.array([777.0]), np.array([[777]]), np.array(777), np.array([777], dtype=np.int32)):
+        with pytest.raises(ValueError, match="sums must be a vector of int64") as caught:
+            made.release(bad)
+        assert "777" not in str(caught.value)
     exact.add(np.array([LARGEST_SUM]))
     with pytest.raises(OverflowError):
         exact.add(np.array([1]))
     assert exact.round == 1
-
-
-def test_only_64_bit_integers_are_summed():
-    for wrong in (np.array([1.0]), np.array([1], dtype=np.uint64), np.array([1], dtype=np.int32)):
-        with pytest.raises(TypeError):
-            within(wrong)
 
 
 @given(st.integers(1, 2**45))
@@ -232,8 +202,3 @@ def test_an_event_counts_once_in_one_number(numbers, index, sign):
     else:
         with pytest.raises(ValueError, match=r"index|sign"):
             Probed(numbers, index, sign)
-
-
-def test_rows_of_integers_are_taken_as_they_are():
-    rows = np.array([[2**40, -3], [0, 5]])
-    assert np.array_equal(Weighted(rows).sum(np.array([1, 2])), [2**40, 7])

@@ -140,20 +140,6 @@ def test_threads_share_one_budget():
     assert len(accepted) == len(ledger.entries) == 20
 
 
-def test_processes_share_one_budget(tmp_path):
-    def work(number, report):  # refused politely, not locked out
-        ledger = Ledger(PureDP(1.0), tmp_path / "ledger")
-        with contextlib.suppress(LedgerExceeded):
-            for i in range(100):
-                ledger.charge(f"{number}-{i}", PureDP(0.02))
-                report("charged", f"{number}-{i}")
-
-    names = [name for said in forked_at_once(work) for _, name in said]
-    ledger = Ledger(PureDP(1.0), tmp_path / "ledger")
-    assert sorted(entry.name for entry in ledger.entries) == sorted(names)
-    assert ledger.spent == 1.0
-
-
 def test_a_charge_is_there_in_full_or_not_at_all_after_a_kill(tmp_path):
     """Killed at random moments: all that was acknowledged is on record, and at most one charge beyond it."""
     path, delays = tmp_path / "ledger", random.Random(1)

@@ -11,14 +11,12 @@ import pkgutil
 import sys
 import threading
 
-import numpy as np
-
 import sottovoce
 from children import Child, at_once
 from sampling import every
 from sottovoce.auditing._sources import secure_pool
 from sottovoce.errors import ForkRefused
-from sottovoce.privacy import Noise, SecureNoise, SimulatedNoise, noise
+from sottovoce.privacy import Noise, SecureNoise, noise
 
 HUGE = Noise("laplace", 2.0**56)  # 10^4 draws: two are equal by chance with probability below 1e-9
 PRIVACY = os.path.dirname(noise.__file__)
@@ -223,11 +221,3 @@ def test_children_and_parent_draw_secure_noise_of_their_own():
 
     values = [*in_child(fresh), *in_child(fresh), *fresh()]
     assert repeated(values) == 0
-
-
-def test_a_lock_that_is_held_at_the_fork_does_not_stop_the_child():
-    sampler = SimulatedNoise(3).sampler(HUGE)
-    expected = SimulatedNoise(3).sampler(HUGE).draw(4).tolist()
-    with sampler._generator.bit_generator.lock:  # as a thread in the middle of a draw would
-        assert in_child(lambda: sampler.draw(4).tolist()) == expected
-    assert np.array_equal(sampler.draw(4), expected)

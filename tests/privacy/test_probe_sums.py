@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from sampling import every
 from sottovoce._sums import Probed
 from sottovoce.privacy import (
-    PROBE_SUMS,
     ZCDP,
     ApproxDP,
     LossGrid,
     ProbeSums,
     PureDP,
-    Sensitivity,
     probe_noise,
 )
 from sottovoce.privacy.mechanisms import probe_sums
@@ -81,29 +79,16 @@ def test_gaussian_noise_agrees_with_dp_accounting(contributions, per_round):
     assert rho == pytest.approx(0.3, rel=1e-9)
 
 
-def moved_with_squares(steps):
-    """How far the two numbers of an event can move together: all replacements of one loss, through what sums it."""
-    one = Probed(2, np.array([1]), np.ones(1, dtype=np.int64), steps)
-    sums = np.array([one.sum(np.array([loss])) for loss in range(steps + 1)])
-    assert (sums[:, [0, 2]] == 0).all()  # of the other decision
-    return np.unique(np.abs(sums[:, None] - sums)[..., [1, 3]].reshape(-1, 2), axis=0)
-
-
 @every("steps", [4, 16, 64])
 def test_squares_beside_a_sum_are_free(steps):
-    """Every pair of moves, composed by dp-accounting, spends no more than the sum alone: by either family of noise."""
-    moves = moved_with_squares(steps)
-    assert moves.sum(axis=1).max() == steps
-    sums = Sensitivity(steps, float(steps), 9, 1)
-    laplace = PROBE_SUMS.noise(PureDP(1.0), sums).scale
-    gaussian = PROBE_SUMS.noise(ZCDP(0.5), sums).scale
-    worst = moves[(moves.sum(axis=1) >= 0.9 * steps) & (moves[:, 1] > 0)]
-    for move in worst[:: max(1, len(worst) // 4)]:
-        accountant = dp_accounting.pld.PLDAccountant(value_discretization_interval=1e-3)
-        for far in move[move > 0]:
-            accountant.compose(dp_accounting.LaplaceDpEvent(laplace / far))
-        assert accountant.get_epsilon(1e-9) <= 1.0 + 3e-3
-        assert (move @ move) / (2 * gaussian**2) <= 0.5
+    """All replacements of one loss, through what sums it: the two numbers of its decision move by the range, together.
+
+    So they do in either norm; and no number of another decision moves.
+    """
+    one = Probed(2, np.array([1]), np.ones(1, dtype=np.int64), steps)
+    sums = np.array([one.sum(np.array([loss])) for loss in range(steps + 1)])
+    assert (sums[:, [0, 2]] == 0).all()
+    assert np.abs(sums[:, None] - sums).sum(axis=2).max() == steps
 
 
 def test_what_is_released_is_the_sums_and_their_noise(fixed_noise):
@@ -112,12 +97,3 @@ def test_what_is_released_is_the_sums_and_their_noise(fixed_noise):
     assert np.array_equal(mechanism.release(sums) - sums, fixed_noise().draw(3))
     assert mechanism.round == 1
     assert np.array_equal(sums, [10, -20, 30])
-
-
-def test_bad_sums_are_refused_without_being_shown(no_noise):
-    mechanism = ProbeSums(no_noise())
-    for bad in (np.array([777.0]), np.array([[777]]), np.array(777)):
-        with pytest.raises(ValueError, match="sums must be a vector of int64") as caught:
-            mechanism.release(bad)
-        assert "777" not in str(caught.value)
-    assert mechanism.round == 0
