@@ -11,7 +11,7 @@ import sottovoce as sv
 from sampling import every
 from sottovoce.rehearsal import NotRehearsed
 from sottovoce.service.endpoints.models import Tell
-from sottovoce.studies import Study, delete_study
+from sottovoce.studies import Study, delete_study, move_study
 
 
 def problem(answer, kind):
@@ -311,14 +311,15 @@ def test_an_item_that_is_called_like_a_member_is_not_named_in_a_refusal(served):
         assert not [one for one in names if one in refused.json()["detail"]]
 
 
-def test_a_study_that_was_deleted_is_not_found_and_another_one_of_its_name_is(serve, sqlite_url):
+def test_a_study_that_was_moved_away_is_not_found_and_another_one_of_its_name_is(serve, sqlite_url, tmp_path):
     service = serve(storage=sqlite_url)
     service.create()
     action = service.ask()
-    delete_study(sqlite_url, "spring")
+    move_study(sqlite_url, "spring", f"sqlite:///{tmp_path / 'elsewhere.db'}")
     for _ in range(2):  # by the study that is open, then by its name
         answer = service.tell(id=action["id"], loss=0.5)
         problem(answer, "study-not-found")
+    delete_study(sqlite_url, "spring")
     service.create()
     assert service.tell(id=service.ask()["id"], loss=0.5).json()["recorded"] == 1
 

@@ -13,7 +13,7 @@ import sottovoce as sv
 from sottovoce.learning import policy
 from sottovoce.learning.policy import BanditPolicy
 from sottovoce.rounds.round import UNUSED
-from sottovoce.studies import delete_study
+from sottovoce.studies import delete_study, move_study
 
 PAGES = ("", "-wal", "-shm")
 HEADER = re.compile(rb"svr1.{20}", re.DOTALL)
@@ -188,12 +188,18 @@ def test_the_losses_in_memory_are_overwritten_with_the_release(where, opened, sq
     assert not products.any()
 
 
-def test_nothing_is_left_of_a_study_that_was_deleted(opened, sqlite_url):
+@pytest.mark.parametrize("way", ["moved", "deleted"])
+def test_nothing_is_left_where_a_study_was_moved_from_or_deleted(way, opened, sqlite_url, tmp_path):
+    other = f"sqlite:///{tmp_path / 'other.db'}"
     study = opened(sqlite_url, name="study", **wide())
     block = study.ask_round()
     patterns = planted(distinct(block.ids[:-1]))
     study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
     study.close()
     assert found(sqlite_url, patterns) == set(patterns)
-    delete_study(sqlite_url, "study")
+    if way == "moved":
+        move_study(sqlite_url, "study", other)
+        assert found(other, patterns) == set(patterns)
+    else:
+        delete_study(sqlite_url, "study")
     assert found(sqlite_url, patterns) == set()

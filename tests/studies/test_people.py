@@ -18,7 +18,7 @@ from sottovoce.errors import StateRefused, StorageError
 from sottovoce.rounds.stores.sql.errors import Deadlock
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
 from sottovoce.rounds.stores.sql.store import SqlStore
-from sottovoce.studies import delete_study
+from sottovoce.studies import delete_study, move_study
 
 MOST = 3
 NAMES = ["phone", "desktop"]
@@ -345,10 +345,19 @@ def test_people_are_erased_for_good(opened, url, optimizer):
         optimizer.ask(person="one")
 
 
-def test_counts_and_their_key_are_deleted_with_a_study(opened, url):
+def test_counts_and_their_key_move_with_a_study(opened, url, tmp_path):
+    elsewhere = f"sqlite:///{tmp_path / 'other.db'}"
     study = opened(url, **believing(privacy=FREE))
     study.ask(person=["one", "one", "two"])
     study.close()
+    for source, target in ((url, elsewhere), (elsewhere, url)):
+        move_study(source, "study", target)
+        for storage, there in ((source, 0), (target, 1)):
+            assert not storage.startswith("sqlite") or len(key_files(storage)) == there
+    again = opened(url)
+    assert again.ask(person=["one", "one", "two"]).wants_loss.tolist() == [True, False, True]
+    assert again.verify().ok
+    again.close()
     delete_study(url, "study")
     assert counted_by(url) == []
     assert not url.startswith("sqlite") or not key_files(url)

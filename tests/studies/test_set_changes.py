@@ -16,7 +16,7 @@ from sampling import sampled
 from sottovoce._records import checksum, pack, unpack
 from sottovoce.errors import ConfigurationMismatch, InvalidLoss, StudyBehind
 from sottovoce.learning.set_changes import sets_in, with_set
-from sottovoce.studies import Catalogue, TellCall
+from sottovoce.studies import Catalogue, TellCall, move_study
 from tracing import PACKAGE, cut_short, lines_of
 
 DRINKS = ["tea", "coffee", "cocoa", "milk", "water", "juice", "mate", "chai"]
@@ -279,6 +279,15 @@ def test_a_study_is_found_by_the_set_that_it_began_with_and_by_the_one_that_it_h
         assert opened(url, name="study", domain=domain).domain.labels == THIRD.labels
     with pytest.raises(ConfigurationMismatch, match="domain is"):
         opened(url, name="study", domain=SECOND)
+
+
+def test_a_study_that_is_moved_takes_its_sets_along(changing, url, shelf):
+    changing.close()
+    to = f"sqlite:///{shelf / 'moved.db'}"
+    move_study(url, "study", to)
+    with sv.Study.open(to, name="study") as study:
+        assert study.domain.labels == THIRD.labels
+        assert study.verify().ok
 
 
 def test_a_set_that_cannot_be_stored_is_refused(changing):

@@ -20,6 +20,7 @@ from sottovoce.studies import (
     Study,
     delete_study,
     list_studies,
+    move_study,
     rename_study,
     verify_stored,
 )
@@ -216,6 +217,30 @@ def erase_people(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJ
     with Study.open(storage_url(storage), name=name) as study:
         erased = study.erase_people()
     show(as_json, {"study": name, "erased": erased}, f"Nothing is kept any more of {erased:,} people.")
+
+
+@study_app.command("move")
+def move(
+    name: Name,
+    storage: Url = None,
+    to: Annotated[str | None, typer.Option(help="The storage to move it to, which need not exist.")] = None,
+    back: Annotated[
+        bool, typer.Option("--back", help="Leave it where it is, after a move that was cut short.")
+    ] = False,
+    as_json: AsJson = None,
+) -> None:
+    """Move a study to another storage, open rounds and all: whoever has it open is refused from then on.
+
+    Ids that were handed out are good there, and only there. If this is cut short, say it again.
+    """
+    url = storage_url(storage)
+    if (to is None) != back:
+        raise ValueError("say where it is to go, --to postgresql://USER@HOST/DATABASE, or --back")
+    target = url if to is None else to
+    move_study(url, name, target)
+    with look_at(target, name) as study:
+        found = study.status()
+    show(as_json, found.to_dict(), f"{'It stays where it was.' if back else 'Moved.'}\n{found}")
 
 
 @study_app.command("rename")

@@ -7,6 +7,7 @@ from sottovoce.studies.catalogue import (
     StudyEntry,
     delete_study,
     list_studies,
+    move_study,
     prepare_storage,
     rename_study,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "delete_study",
     "export_lines",
     "list_studies",
+    "move_study",
     "prepare_storage",
     "rename_study",
     "state_stored",

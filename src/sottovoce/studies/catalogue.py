@@ -1,4 +1,4 @@
-"""What studies a storage holds: public facts of each, read without opening any of them; renaming and deleting them."""
+"""What studies a storage holds, read without opening any of them; moving, renaming and deleting them."""
 
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -14,6 +14,7 @@ from sottovoce.rounds.stored import book_name
 from sottovoce.rounds.stores.sql.books import BookCounts, counts_of_all, delete_book, prepare, rename_book
 from sottovoce.rounds.stores.sql.database import open_database
 from sottovoce.rounds.stores.sql.errors import unpacked
+from sottovoce.rounds.stores.sql.moving import is_away, is_left_over, move_book, take_back
 from sottovoce.studies.opening import found_study
 
 
@@ -169,10 +170,51 @@ def rename_study(url: str, name: str, to: str) -> None:
         rename_book(base, name, to)
 
 
+def move_study(url: str, name: str, to: str) -> None:
+    """Move a study to another storage, open rounds and all: ids that were handed out are good there, and only there.
+
+    It is sealed first: whoever has it open is refused from then on. Then it is copied, deleted where it was, and can be
+    opened where it is now. If that is cut short, nobody can open it anywhere: call this again with the same arguments,
+    and it goes on; or with `to` equal to `url`, and it stays where it was, unless it has left already.
+
+    Parameters
+    ----------
+    url, name
+        As for `Study.open`.
+    to
+        The other storage, which need not exist.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> import tempfile, pathlib
+    >>> here, there = (f"sqlite:///{pathlib.Path(tempfile.mkdtemp()) / 'slates.db'}" for _ in range(2))
+    >>> options = {"domain": sv.domains.Simplex(5), "horizon": 1000, "loss_range": (0.0, 1.0)}
+    >>> with sv.Study.open(here, name="spring", privacy=sv.PureDP(1.0), **options) as study:
+    ...     action = study.ask()
+    >>> move_study(here, "spring", there)
+    >>> with sv.Study.open(there, name="spring") as study:
+    ...     study.tell(action.id, 0.25)
+    ...     study.status().told
+    1
+    """
+    with closing(open_database(url, create=False)) as source:
+        prepare(source)
+        if not is_away(source, book_name(name)):
+            found_study(source, name)
+        if to == url:
+            take_back(source, name, "study")
+            return
+        with closing(open_database(to, create=True)) as target:
+            prepare(target)
+            move_book(source, name, "study", target)
+
+
 def delete_study(url: str, name: str) -> None:
     """Delete a study with everything that is stored of it: losses of open rounds are never released.
 
-    What it has released stays spent, and its charge stays in its ledger.
+    What it has released stays spent, and its charge stays in its ledger. Also for what is left of a study that was
+    moved away, and for a copy that never arrived.
 
     Parameters
     ----------
@@ -181,5 +223,6 @@ def delete_study(url: str, name: str) -> None:
     """
     with closing(open_database(url, create=False)) as base:
         prepare(base)
-        found_study(base, book_name(name))
+        if not is_left_over(base, book_name(name)):
+            found_study(base, name)
         delete_book(base, name)

@@ -74,10 +74,19 @@ def test_a_storage_that_is_not_there_is_not_made(place, command):
     assert not (place / "study.db").exists()
 
 
-def test_a_study_is_renamed_and_deleted(found, command, place):
+def test_a_study_is_moved_renamed_and_deleted(found, command, place):
     with sv.Study.open(URL, name="spring", privacy=sv.PureDP(1.0), **MAKING) as study:
-        study.ask()
-    assert found("rename", "spring", "autumn")["study"] == "autumn"
-    assert command("delete", "autumn")[0] == 2
-    assert found("delete", "autumn", "--yes")["deleted"]
-    assert found("list")["studies"] == []
+        action = study.ask()
+        study.tell(action.id, 0.5)
+    assert (
+        command("move", "spring")[2]
+        == "error: say where it is to go, --to postgresql://USER@HOST/DATABASE, or --back\n"
+    )
+    assert found("move", "spring", "--back")["told"] == 1
+    assert found("move", "spring", "--to", "sqlite:///other.db")["told"] == 1
+    code, _, err = command("status", "spring")
+    assert (code, "'spring' was moved to sqlite:///other.db: open it there" in err) == (2, True)
+    assert found("rename", "spring", "autumn", "--storage", "sqlite:///other.db")["study"] == "autumn"
+    assert command("delete", "autumn", "--storage", "sqlite:///other.db")[0] == 2
+    assert found("delete", "autumn", "--storage", "sqlite:///other.db", "--yes")["deleted"]
+    assert found("list", "--storage", "sqlite:///other.db")["studies"] == []

@@ -105,7 +105,7 @@ class OpenBooks(Generic[Opened]):
         self._open.move_to_end(name)
         task = self._open[name]
         one = await asyncio.shield(task)
-        if one.gone:  # deleted; there may be another one of that name
+        if one.gone:  # deleted, or moved away; there may be another one of that name
             self._close(name, task)
         if one.closed:  # or others have needed its place meanwhile
             return await self(name)

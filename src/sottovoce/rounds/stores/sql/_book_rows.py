@@ -148,7 +148,7 @@ def read_counters(
     statement = f"{_READ}{more} FROM sottovoce_books b WHERE book = ?{base.lock if lock else ''}"
     rows = base.run(statement, *values, book)
     if not rows:
-        raise StudyNotFound(f"it is gone from {base.name}: it was deleted there")
+        raise StudyNotFound(f"it is gone from {base.name}: it was deleted there, or moved to another storage")
     found = dict(zip((*_COLUMNS, "seal"), rows[0], strict=False))
     seal = found.pop("seal")
     counters = BookCounters(book, **found)

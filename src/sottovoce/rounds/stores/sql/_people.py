@@ -20,7 +20,7 @@ from sottovoce._disk import sync_folder
 from sottovoce.errors import StorageError
 from sottovoce.rounds.people import check_of_key, people_erased, people_uncounted
 from sottovoce.rounds.stores.sql._book_rows import BookCounters, BookRows, Steps
-from sottovoce.rounds.stores.sql.database import Database
+from sottovoce.rounds.stores.sql.database import Database, Row
 
 COUNTED = "SELECT CASE WHEN key_check IS NULL THEN 0 ELSE most END FROM sottovoce_counting c WHERE c.book ="
 """How many losses a person of a book may give; 0 once people were erased, and nothing where they are not counted."""
@@ -101,8 +101,14 @@ def forget_keys(files: list[Path]) -> None:
             os.unlink(file)
 
 
+def carried(base: Database, target: Database, row: Row) -> Row:
+    """Return how a book counts people, as another database stores it; the key is put where that one has it."""
+    most, key, check = row
+    return row if check is None else (most, _keep(target, _stored(base, key, bytes(check))), check)
+
+
 def _file_of(path: Path, check: bytes) -> Path:
-    """Return the file of a key."""
+    """Return the file of a key: by the key, since the number of a book changes when it moves."""
     return Path(f"{os.path.realpath(path)}-people-{check[:6].hex()}")
 
 

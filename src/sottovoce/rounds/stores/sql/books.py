@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sottovoce._records import Record, checksum, pack
-from sottovoce.errors import StorageError, StudyDamaged
+from sottovoce.errors import StorageError, StudyDamaged, StudyNotFound
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.sql._book_rows import BookCounters, read_counters, save_counters
 from sottovoce.rounds.stores.sql._people import forget_keys, keys_of
@@ -16,6 +16,15 @@ from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, PREFIX, RELEASED, SCHEMA, TABLES, VERSION
 
 INSERT_STREAM = "INSERT INTO sottovoce_streams (book, stream, name, begun, chain) VALUES (?, ?, ?, ?, ?)"
+
+MOVING, MOVED, ARRIVING = "moving", "moved", "arriving"
+"""Kinds of what is no book here: one that is sealed, one that has left, and a copy that nobody may open yet."""
+
+_AWAY = {
+    MOVING: "was sealed, to be moved to another storage: finish that with `sottovoce study move`, or take it back",
+    MOVED: "was moved to {}: open it there",
+    ARRIVING: "is on its way from {}: finish that with `sottovoce study move`",
+}
 
 _HELD = (
     ("rounds", "stream, number"),
@@ -92,11 +101,13 @@ def shape_of(made: Record) -> Shape:
 
 
 def find_book(base: Database, name: str) -> StoredBook | None:
-    """Return the book of a name."""
-    rows = base.run("SELECT book, kind, made, secret FROM sottovoce_books WHERE name = ?", name)
+    """Return the book of a name; refuse one that has left, or has not arrived."""
+    rows = base.run("SELECT book, kind, made, secret, elsewhere FROM sottovoce_books WHERE name = ?", name)
     if not rows:
         return None
-    ((book, kind, made, secret),) = rows
+    ((book, kind, made, secret, elsewhere),) = rows
+    if kind in _AWAY:
+        raise StudyNotFound(f"{name!r} {_AWAY[kind].format(elsewhere)}")
     stored = StoredBook(book, kind, unpacked(made, f"what {name!r} was made with"), bytes(secret))
     if stored.made.get("secret_check") != checksum(stored.secret).hex():
         raise StudyDamaged(f"the secret of {name!r} fails its checksum: restore a backup, with restored=True")
@@ -123,17 +134,23 @@ def delete_book(base: Database, name: str) -> None:
     def work() -> None:
         keys.clear()
         for (book,) in base.run("SELECT book FROM sottovoce_books WHERE name = ?", name):
-            _hold(base, book)
+            hold_rows(base, book)
             keys.extend(keys_of(base, book))
-            for table in reversed(TABLES[1:]):  # each refers to those before it
-                base.run(f"DELETE FROM {PREFIX}{table} WHERE book = ?", book)
+            delete_rows(base, book)
 
     base.transaction(work)
     forget_keys(keys)
     base.erase()
 
 
-def _hold(base: Database, book: int) -> None:
+def delete_rows(base: Database, book: int, but: tuple[str, ...] = ()) -> None:
+    """Delete all rows of a book, but for those in some tables."""
+    for table in reversed(TABLES[1:]):  # each refers to those before it
+        if table not in but:
+            base.run(f"DELETE FROM {PREFIX}{table} WHERE book = ?", book)
+
+
+def hold_rows(base: Database, book: int) -> None:
     """Hold all rows of a book, those that others lock first; then those that came before its own was held."""
     for held in (False, True):
         for table, order in _HELD:

@@ -23,6 +23,8 @@ CREATE TABLE sottovoce_books (
   book {serial},
   name TEXT NOT NULL UNIQUE,
   kind TEXT NOT NULL,
+  elsewhere TEXT NOT NULL DEFAULT '',
+  move TEXT NOT NULL DEFAULT '',
   made {bytes} NOT NULL,
   secret {bytes} NOT NULL,
   incarnation BIGINT NOT NULL DEFAULT 1,
@@ -135,7 +137,8 @@ CREATE TABLE sottovoce_people (
 """`sottovoce_chunks.slots` is PRIVATE; `sottovoce_people` and `person_key` say who took part to whoever has both and
 guesses names. Everything else is public, or released.
 
-Of a round, `reserved` counts the slots that are leased, or were, and `reached` those that ever were: a lease that is
+Of a book, `elsewhere` says where it went, or comes from, and `move` which copy of it is meant, while it moves. Of a
+round, `reserved` counts the slots that are leased, or were, and `reached` those that ever were: a lease that is
 given back makes `reserved` fall. Of a chunk, `wanted` counts the slots that take a loss, those that nobody has yet
 among them; `closed` those that have it, or were closed without it, and `missing` the latter. `seal` is a checksum of
 what they hold. A stream's `chain` is that of its newest release. `state` says of a closed round whether it was
