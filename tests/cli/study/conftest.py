@@ -15,8 +15,6 @@ SECRET = "0.123456789"  # tests tell this loss
 @pytest.fixture(autouse=True)
 def place(monkeypatch):
     """A folder in memory where there is any (disks are slow), with the storage named by the environment."""
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
     base = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=base if os.access(base, os.W_OK) else None) as folder:

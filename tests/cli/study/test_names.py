@@ -5,7 +5,6 @@ import json
 import pytest
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.domains.specification import specify
 
 DRINKS = ["tea", "coffee", "cocoa", "milk", "juice", "water"]
@@ -49,21 +48,3 @@ def test_a_domain_from_a_file_brings_its_names(found, place):
     assert "juice" in found("ask", "menu")["actions"][0]["chosen"]
     found("create", "other", "--domain-json", "domain.json", "--horizon", "1k", "--integral", "--labels", "a,b,c")
     assert "c" in found("ask", "other")["actions"][0]["chosen"]
-
-
-@every(
-    ("written", "words"),
-    [
-        ("tea,coffee", "labels must be 6 of Hypersimplex(6, 2), got 2"),
-        ("tea,coffee,cocoa,milk,juice,tea", "labels must all be different, and 'tea' is number 0 and 5"),
-        ("tea,coffee,,milk,juice,water", "number 2 is ''"),
-        ("nowhere.txt", "there is no file nowhere.txt"),
-        (".", "labels: . cannot be read"),
-        ("bytes.txt", "is not a text in UTF-8"),
-    ],
-)
-def test_what_is_no_list_of_names_is_refused_in_one_line(command, place, written, words):
-    (place / "bytes.txt").write_bytes(b"\xff\xfe\x80")
-    code, out, err = command("create", "menu", *SMALL, "--labels", written)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert words in err

@@ -18,13 +18,14 @@ SECRET = 0.123456789  # a loss that nothing may echo
 SMALL = ("--domain", "hypersimplex:6,2", "--horizon", "1k", "--seed", "3")
 
 
-def write(path, actions, losses, kind):
-    with open(path, "w") as file:
+def write(path, actions, losses, kind, head="id,loss"):
+    with open(path, "w", encoding="utf-8") as file:
         if kind == "csv":
-            file.write("id,loss\n")
+            file.write(f"{head}\n")
         for action, loss in zip(actions, losses, strict=True):
-            line = f"{action['id']},{loss}" if kind == "csv" else json.dumps({**action, "loss": loss})
-            file.write(line + "\n")
+            values = {"id": action["id"], "loss": str(loss), "when": " now"}
+            row = ",".join(values[name.strip("\ufeff ").lower()] for name in head.split(","))
+            file.write((row if kind == "csv" else json.dumps({**action, "loss": loss})) + "\n")
     return path
 
 
@@ -40,7 +41,7 @@ def test_a_round_trip_in_json(kind, found, place):
     actions = found("ask", "spring", "--size", 200)["actions"]
     assert len({one["id"] for one in actions}) == 200
     assert all(abs(sum(one["x"]) - 2) < 1e-9 and one["wants_loss"] is True for one in actions)
-    file = write(place / f"losses.{kind}", actions, np.linspace(0, 1, 200), kind)
+    file = write(place / f"losses.{kind}", actions, np.linspace(0, 1, 200), kind, "\ufeffID ,when, Loss")
     told = found("tell", "spring", "--file", file)
     assert told == {"study": "spring", "accepted": 200, "without_loss": 0, "refused": 0}
     status = found("status", "spring")
@@ -148,13 +149,6 @@ def test_lines_of_actions_come_back_with_losses(found, command, place):
     told = found("tell", "spring", "--file", "lines.jsonl")
     assert (told["accepted"], told["without_loss"]) == (wanted, 300 - wanted)
     assert found("status", "spring")["told"] == wanted
-
-
-def test_other_columns_and_a_mark_of_byte_order_do_no_harm(found, place):
-    found("create", "spring", *SMALL)
-    (one,) = found("ask", "spring")["actions"]
-    (place / "wide.csv").write_text(f"\ufeffID ,when, Loss\n{one['id']}, now, 0.5\n", encoding="utf-8")
-    assert found("tell", "spring", "--file", "wide.csv")["accepted"] == 1
 
 
 def test_reports_under_local_privacy(found, command, place):

@@ -83,23 +83,3 @@ def test_a_catalogue_changes_from_a_shell(found, command):
     code, _, err = command("change", "spring", "--domain", "hypersimplex:4,2")
     assert code == 2
     assert "has no names" in err
-
-
-@every(
-    ("arguments", "words"),
-    [
-        (("change", "spring"), "pass --domain (with --labels), --patience or --deadline"),
-        (
-            ("change", "spring", "--patience", "soon"),
-            "patience must be a whole number such as 0, 500 or 10k, auto or none",
-        ),
-        (("change", "spring", "--deadline", "soon"), "deadline must be a number of seconds, or none, got 'soon'"),
-        (("forget", "spring"), "pass ID..., --file or --older-than: one of them"),
-    ],
-)
-def test_bad_use_is_one_line_and_code_2(arguments, words, spring, command):
-    code, out, err = command(*arguments)
-    assert (code, out) == (2, "")
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
-    assert words in err
