@@ -2,7 +2,7 @@
 
 `python -m benchmarks items` takes ten seeds, on which no constant was chosen: mean, and the worst in brackets.
 `python -m benchmarks.items --worlds "5 of 20" --horizons 10000 --feedback decision` takes a part, and plays it
-by one number a decision; `--feedback cucb` plays private CUCB (lab/baselines/private_cucb.py), with the best of six
+by one number a decision; `--feedback cucb` plays private CUCB (private_cucb.py), with the best of six
 radii on the very seeds that it is judged by.
 """
 
@@ -14,8 +14,8 @@ import time
 import numpy as np
 
 import sottovoce as sv
+from benchmarks.private_cucb import PrivateCUCB
 from benchmarks.worlds import NONE, ONE, TENTH, in_parallel
-from sottovoce.lab.baselines.private_cucb import PrivateCUCB
 
 FIRST_SEED, SEEDS = 100, 10
 RADII = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # of CUCB

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast, overload
+from typing import Any, Self, TypeVar, overload
 from urllib.parse import quote
 
 from sottovoce._arrays import Floats
@@ -19,7 +19,6 @@ from sottovoce.client._accepts import Accepts
 from sottovoce.client._answers import read
 from sottovoce.client._item_losses import ItemsShown, are_by_item
 from sottovoce.client._service import Service
-from sottovoce.client._types import Definition
 from sottovoce.client._wire import checked_ids, checked_losses, checked_reports, tell_body
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
@@ -375,8 +374,8 @@ class RemoteStudy:
         return self._look("privacy", "a statement", PrivacyStatement.from_dict)
 
     @cached_property
-    def _definition(self) -> Definition:
-        return cast(Definition, self._call("GET", "definition"))
+    def _definition(self) -> dict[str, Any]:
+        return self._call("GET", "definition")
 
     @property
     def domain(self) -> Domain:
@@ -392,7 +391,8 @@ class RemoteStudy:
     @property
     def horizon(self) -> int | None:
         """How many events there will be; None if unknown."""
-        return self._definition["horizon"]
+        found: int | None = self._definition["horizon"]
+        return found
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -403,7 +403,7 @@ class RemoteStudy:
     @property
     def direction(self) -> str:
         """What is sought: "minimize" losses, or "maximize" rewards, which are told in their place."""
-        return self._definition["direction"]
+        return str(self._definition["direction"])
 
     @property
     def asked(self) -> int:

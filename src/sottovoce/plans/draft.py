@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from sottovoce.plans.placement import Placement
-from sottovoce.plans.plan import Options, Plan
+from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import finest
 from sottovoce.privacy import PROBE_SUMS, LocalDP, LossGrid, Mechanism, Noise, mechanism_for
@@ -91,21 +91,6 @@ def probe_noise_of(problem: Problem, mechanism: Mechanism = PROBE_SUMS) -> Probe
     return ProbeNoise(bits, noise, noise.scale * step, noise.standard_deviation * step)
 
 
-def common_fields(problem: Problem, placement: Placement, mechanism: Mechanism, noise: ProbeNoise) -> dict[str, Any]:
-    """Fields of a `Plan` that do not depend on how it explores."""
-    return {
-        "name": "auto",
-        "mechanism": mechanism_for(problem.privacy, mechanism).name,
-        "position": placement.position,
-        "horizon": problem.horizon,
-        "baseline": problem.middle,
-        "bits": noise.bits,
-        "noise": noise.noise,
-        "noise_in_loss_units": noise.in_loss_units,
-        "reach_from_start": placement.reach_from_start if placement.moved else None,
-    }
-
-
 @dataclass(frozen=True)
 class ProbeDraft:
     """Free choices of a plan whose events are each in one number; a way of exploring adds its bound, if it has one.
@@ -174,20 +159,26 @@ class ProbeDraft:
 
     def finish(self) -> Plan:
         """Derive noise and bound."""
-        options: Options = self.options
-        fields = {
-            **common_fields(self.problem, self.placement, self.mechanism, self.noise),
-            "name": self.name,
-            "batch_size": min(self.problem.horizon, self.batch_size),
-            "options": options,
-            "step": self.chosen_step,
-            "step_multiplier": self.step_multiplier,
-            "delay": self.delay,
-            "method": self.method,
-            "gap": self.first_gap if options.steps else 0.0,
-            "max_calls": self.max_calls if options.steps else 0,
-            "bound": self.bound,
-            "bound_without_privacy": self.bound_at(0.0),
+        problem, placement, options = self.problem, self.placement, self.options
+        return Plan(
+            name=self.name,
+            mechanism=mechanism_for(problem.privacy, self.mechanism).name,
+            position=placement.position,
+            horizon=problem.horizon,
+            batch_size=min(problem.horizon, self.batch_size),
+            step=self.chosen_step,
+            delay=self.delay,
+            method=self.method,
+            gap=self.first_gap if options.steps else 0.0,
+            max_calls=self.max_calls if options.steps else 0,
+            baseline=problem.middle if self.baseline is None else self.baseline,
+            bits=self.noise.bits,
+            noise=self.noise.noise,
+            noise_in_loss_units=self.noise.in_loss_units,
+            options=options,
+            bound=self.bound,
+            bound_without_privacy=self.bound_at(0.0),
+            step_multiplier=self.step_multiplier,
+            reach_from_start=placement.reach_from_start if placement.moved else None,
             **self._more,
-        }
-        return Plan(**fields if self.baseline is None else {**fields, "baseline": self.baseline})
+        )

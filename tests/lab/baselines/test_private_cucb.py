@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from benchmarks.private_cucb import PrivateCUCB
 
 import sottovoce as sv
-from sottovoce.lab.baselines.private_cucb import PrivateCUCB
 
 LOSSES = np.array([0.9, 0.2, 0.8, 0.3, 0.7, 0.85])
 

@@ -28,12 +28,11 @@ from sottovoce.errors import StateRefused
 from sottovoce.learning.private_bandit import PrivateBandit
 from sottovoce.oco.noisy_oco import NoisyOCO
 from sottovoce.plans.designs import DesignOptions
-from sottovoce.plans.draft import common_fields, probe_noise_of
+from sottovoce.plans.draft import ProbeDraft, probe_noise_of
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import (
-    PROBE_SUMS,
     ZCDP,
     ApproxDP,
     Guarantee,
@@ -258,28 +257,17 @@ class Baseline(PrivateBandit):
 
     def _planned(self, problem: Problem) -> Plan:
         """Return the plan for a problem: that of a policy, unless there is another."""
-        noise, placement = probe_noise_of(problem), problem.placement("plain")
+        noise = probe_noise_of(problem)
         policies = [self.policy(problem, scale, self._lot) for scale in (noise.in_loss_units, 0.0)]
         ceiling = problem.horizon * problem.width
         bound, without_privacy = (min(one.bound(), ceiling) for one in policies)
         self._made = policies[0]
         # To the planner it is a design all of whose events explore: one number for each action, released once.
         events = policies[0].round_size(0)
-        common = common_fields(problem, placement, PROBE_SUMS, noise)
-        chosen = {"batch_size": min(problem.horizon, events), "options": DesignOptions(rate=1.0, probe_events=events)}
-        return PolicyPlan(
-            **{**common, **chosen, "name": self.name},
-            step=1.0,
-            gap=1e-6 * placement.working.diameter**2,
-            max_calls=10_000,
-            delay=0,
-            method="auto",
-            bound=bound,
-            bound_without_privacy=without_privacy,
-            no_learning=ceiling,
-            source=self.source,
-            order=self.order,
-        )
+        options = DesignOptions(rate=1.0, probe_events=events)
+        plan = ProbeDraft(problem, problem.placement("plain"), options, events, known=noise, name=self.name, step=1.0)
+        own = {"bound": bound, "bound_without_privacy": without_privacy, "source": self.source, "order": self.order}
+        return PolicyPlan(**{**vars(plan.finish()), **own})
 
     def _build(self, *arguments: Any) -> None:
         """Let the policy find points and actions; how losses are noised and released stays `PrivateBandit`'s."""

@@ -8,7 +8,7 @@ level has log t times that. After r rounds of an item the noise of its sum is ta
 ln t.
 
 Differences: the mechanism, and `radius`, by which the whole radius is multiplied: 1 is what is proved, and smaller ones
-do better. It is not in `BASELINES`, whose environments tell one number a decision: benchmarks/items.py plays it.
+do better. `BASELINES` are for environments that tell one number a decision; benchmarks/items.py plays this one.
 
 Tests: tests/lab/baselines/test_private_cucb.py.
 """
