@@ -28,7 +28,7 @@ from sottovoce.learning.recommendation import Recommendation, believed
 from sottovoce.learning.seen_world import SeenWorld, seen_in
 from sottovoce.learning.segment_requests import are_several, segments_of_block, several
 from sottovoce.learning.set_changes import SetChange
-from sottovoce.learning.stopping import Enough, enough_for
+from sottovoce.learning.stopping import MayStop
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.decisions import joined
 from sottovoce.plans.forecast import Forecast
@@ -37,11 +37,11 @@ from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Book, HandedOut
 from sottovoce.rounds.people import people_for, people_of
-from sottovoce.rounds.round import Shape, TextIds
+from sottovoce.rounds.round import Shape
 from sottovoce.rounds.store import WAITING, OpenRound, Store
 
 
-class Optimizer(Book):
+class Optimizer(MayStop, Book):
     """Decisions over rounds in a store, drawn by a plan from what was released.
 
     Parameters
@@ -61,8 +61,6 @@ class Optimizer(Book):
     _policy: BanditPolicy
     repeat = "error"
     """What a second loss for one action does."""
-
-    _texts: TextIds | None = None  # ids as callers know them, where they are no plain numbers
 
     def __init__(
         self,
@@ -158,13 +156,6 @@ class Optimizer(Book):
         handed = self._ask_block(size, streams, people)
         self._policy.count(own, streams, size)
         return self._actions(handed)
-
-    def erase_people(self) -> int:
-        """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
-
-        For the end: nobody is asked any more after it. Losses of actions that were asked before can still be told.
-        """
-        return self._erase_people()
 
     def ask_round(
         self, most: int | None = None, *, segment: Any = None, person: Sequence[str] | None = None
@@ -300,13 +291,6 @@ class Optimizer(Book):
             Piece(played[sets[start]][places[start:stop]], self._policy.problems[sets[start]].domain)
             for start, stop in cuts
         ]
-
-    def _id_text(self, one: int) -> Any:
-        return one if self._texts is None else repr(self._texts.text(one))
-
-    def _shown(self, ids: Integers) -> Any:
-        """Return ids as callers know them."""
-        return ids if self._texts is None else np.array(self._texts.texts(ids))
 
     # ------------------------------------------------------------------ telling
 
@@ -559,22 +543,6 @@ class Optimizer(Book):
             it.
         """
         with self._lock, single_threaded(): return self._recommended(segment)  # noqa: E701  # fmt: skip
-
-    def enough(self, certainty: float = 0.95, within: float = 0.01, *, segment: Any = None) -> Enough:
-        """Say whether the decision to take home is good enough to stop, and if not how many more events it should take.
-
-        It follows from released numbers alone: ask as often as you like, it costs no privacy.
-
-        Parameters
-        ----------
-        certainty
-            The probability that it is to be as good as that.
-        within
-            How much worse than the best it may be, per event, as a share of the loss range.
-        segment
-            Of whom, of an optimizer with `segments`; None for every segment's own decision.
-        """
-        return enough_for(self, certainty, within, segment)
 
     def forecast(self, *, rehearse: float = 1.0) -> Forecast:
         """Return what to expect of the whole run, rehearsed in worlds like the one that released numbers show.

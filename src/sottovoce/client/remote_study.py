@@ -29,7 +29,7 @@ from sottovoce.learning.recommendation import Recommendation
 from sottovoce.learning.segment_requests import plain_request, words_of
 from sottovoce.learning.set_changes import SetChange
 from sottovoce.learning.status import Status
-from sottovoce.learning.stopping import Enough, enough_for
+from sottovoce.learning.stopping import MayStop
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import NOT_PASSED
@@ -45,7 +45,7 @@ NO_CHANNEL = "no-channel"
 _MOST = 10_000  # ids that a service lists at once
 
 
-class RemoteStudy:
+class RemoteStudy(MayStop):
     """A study that a service holds: made by `sottovoce.connect`, and used like a `Study`, from any thread.
 
     Every call is repeated while the service is away; an ask that is repeated gets the same action, and a loss that is
@@ -271,22 +271,6 @@ class RemoteStudy:
             For whom, of a study with segments; None for one decision for all, with that of each beside it.
         """
         return self._look("recommend", "a recommendation", _answers.recommendation, segment)
-
-    def enough(self, certainty: float = 0.95, within: float = 0.01, *, segment: Any = None) -> Enough:
-        """Say whether the decision to take home is good enough to stop, and if not how many more events it should take.
-
-        It follows from released numbers alone: ask as often as you like, it costs no privacy.
-
-        Parameters
-        ----------
-        certainty
-            The probability that it is to be as good as that.
-        within
-            How much worse than the best it may be, per event, as a share of the loss range.
-        segment
-            Of whom, of an optimizer with `segments`; None for every segment's own decision.
-        """
-        return enough_for(self, certainty, within, segment)
 
     def forecast(self, *, rehearse: float = 1.0) -> Forecast:
         """Return what to expect of the whole run, rehearsed in worlds like the one that released numbers show.

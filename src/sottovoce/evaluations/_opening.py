@@ -17,8 +17,6 @@ if TYPE_CHECKING:  # drivers are imported where they are used
     from sottovoce.rounds.stored import OpenedBook
     from sottovoce.rounds.stores.sql.database import Database
 
-__all__ = ["OpenedEvaluations", "open_in_memory", "open_stored"]
-
 
 class OpenedEvaluations(NamedTuple):
     """Evaluations that were found, or made; `entropy` is what the public coins come from, `stored` None in memory."""

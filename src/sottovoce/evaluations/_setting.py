@@ -14,8 +14,6 @@ from sottovoce.privacy.statement import NO_NOISE
 from sottovoce.rounds.round import Shape
 from sottovoce.stats.scale import mechanism_of, scale_for, sensitivity_of
 
-__all__ = ["EvaluationSetting"]
-
 
 class EvaluationSetting:
     """Fixed when it is made; the arguments are those of `PrivateEvaluations`."""

@@ -16,8 +16,6 @@ from sottovoce.stats.released_mean import ReleasedMean
 if TYPE_CHECKING:
     from sottovoce.evaluations.private_evaluations import PrivateEvaluations
 
-__all__ = ["Assignment", "Counts", "Evaluation"]
-
 
 class Counts(NamedTuple):
     """Places of an evaluation: all, those that are taken, those that are left to take; and whether it was dropped."""
@@ -104,7 +102,7 @@ class Evaluation:
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
-        told = as_array(self._all._losses_told(losses, report))
+        told = as_array(self._all._setting.losses_told(losses, report))
         if told.ndim > 1 or isinstance(losses, Mapping):
             raise InvalidLoss(f"losses must be one number for each person, whatever they met; {UNRECORDED}")
         if ids is not None and person is not None:

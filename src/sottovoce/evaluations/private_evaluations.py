@@ -65,8 +65,6 @@ from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Round, TextId
 from sottovoce.rounds.store import Drawing, Store
 from sottovoce.stats.released_mean import ReleasedMean
 
-__all__ = ["EvaluationsVerification", "PrivateEvaluations"]
-
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 _COINS = 0x61737369676E  # "assign": neither noise nor directions have such a spawn key
@@ -309,7 +307,8 @@ class PrivateEvaluations(Book):
         whom = self._hashed(people)
         self._refuse_unnamed(whom)
         if whom is not None:
-            self._close_unclaimed()
+            for one in self._store.room():  # places that are leased for people who never got them
+                self._close_leases(one)
         self._close_overdue()
         met: list[int] = []
         draw: Drawing = self._policy.draw
@@ -326,14 +325,9 @@ class PrivateEvaluations(Book):
         counts, order = _by_evaluation(met)
         handed, pieces = self._next(counts, order)
         back = np.argsort(order)
-        found = list(zip(met, self._shown(handed.ids[back]), handed.wanted[back].tolist(), strict=True))
+        found = list(zip(met, self._shown(handed.ids[back]).tolist(), handed.wanted[back].tolist(), strict=True))
         self._store.hand_out(pieces)
         return found
-
-    def _close_unclaimed(self) -> None:
-        """Close places that are leased for people who never got them."""
-        for number in self._store.room():
-            self._close_leases(number)
 
     def _dealt(self, size: int) -> list[int]:
         """Return which evaluations the next people meet: of every K in a row each of the K, in an order of its own.
@@ -369,13 +363,6 @@ class PrivateEvaluations(Book):
             )
         return [number] * size
 
-    def erase_people(self) -> int:
-        """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
-
-        For the end: nobody is assigned any more after it. Losses of those who were assigned before can still be told.
-        """
-        return self._erase_people()
-
     def keyed_hash(self, person: str | Sequence[str]) -> str:
         """Return a text that is the same for the same people, and says nothing of them without the key.
 
@@ -407,11 +394,7 @@ class PrivateEvaluations(Book):
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
-        return self._take_in(None, ids, as_array(self._losses_told(losses, report)), late, None)
-
-    def _losses_told(self, losses: Any, report: Any) -> Any:
-        """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
-        return self._setting.losses_told(losses, report)
+        return self._take_in(None, ids, as_array(self._setting.losses_told(losses, report)), late, None)
 
     def _take_in(
         self, number: int | None, ids: Any, losses: NDArray[Any], late: str, people: Sequence[str] | None
@@ -438,13 +421,6 @@ class PrivateEvaluations(Book):
             if ((places < one.first) | (places >= one.first + self._events(number))).any():
                 raise UnknownAction(f"an id was not handed out for evaluation {number}", UNRECORDED)
         return places
-
-    def _shown(self, ids: Integers) -> list[Any]:
-        """Return ids as callers know them."""
-        return ids.tolist() if self._texts is None else self._texts.texts(ids)
-
-    def _id_text(self, one: int) -> Any:
-        return self._shown(np.array([one]))[0]
 
     def forget(self, ids: Any) -> int:
         """Close places whose loss will never come, whichever evaluations these are of; return how many were closed.
@@ -532,7 +508,7 @@ class PrivateEvaluations(Book):
         if self._outcome(number) is not None:
             return np.empty(0, dtype=np.int64)
         one, found = self._store.round_of(number), self._store.waiting(None)
-        return np.asarray(self._shown(found[(found >= one.first) & (found < one.end)]))
+        return self._shown(found[(found >= one.first) & (found < one.end)])
 
     @property
     def open_evaluations(self) -> tuple[Evaluation, ...]:

@@ -66,6 +66,26 @@ class Enough(Printed):
         return {**asdict(self), "words": str(self)}
 
 
+class MayStop:
+    """What can be stopped: an optimizer, a study, or the client of one."""
+
+    def enough(self, certainty: float = 0.95, within: float = 0.01, *, segment: Any = None) -> Enough:
+        """Say whether the decision to take home is good enough to stop, and if not how many more events it should take.
+
+        It follows from released numbers alone: ask as often as you like, it costs no privacy.
+
+        Parameters
+        ----------
+        certainty
+            The probability that it is to be as good as that.
+        within
+            How much worse than the best it may be, per event, as a share of the loss range.
+        segment
+            Of whom, of an optimizer with `segments`; None for every segment's own decision.
+        """
+        return enough_for(self, certainty, within, segment)
+
+
 def enough_for(
     optimizer: Any, certainty: float, within: float, segment: Any = None, found: Recommendation | None = None
 ) -> Enough:

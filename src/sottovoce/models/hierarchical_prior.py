@@ -25,8 +25,6 @@ from sottovoce.models.segments import Segments
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 from sottovoce.models.variance_shares import SHARES, VarianceShares
 
-__all__ = ["HierarchicalPrior", "check_room"]
-
 _MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that segments have in common: cubes of these
 _WORTH_A_TRY = 10.0  # nats by which a place may be worse, and is still climbed from
 _SOME = 5  # numbers of a segment, on average, before it is tried elsewhere at all

@@ -23,8 +23,6 @@ from sottovoce.models.segments import Segments
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 from sottovoce.models.variance_shares import VarianceShares
 
-__all__ = ["ItemHierarchy", "check_item_room"]
-
 _FLAT = 1e-6  # precision of what everybody has in common, in 1/B^2: nothing is known of it beforehand
 _LEAST_APART = 1e-5  # variance between items, in B^2
 _MOST_COLUMNS, _MOST_NUMBERS = 50, 20_000_000  # that segments have in common; and of all that is kept of items

@@ -12,8 +12,6 @@ from sottovoce._checks import whole
 from sottovoce._records import Record
 from sottovoce.errors import UnknownSegment
 
-__all__ = ["MOST_SEGMENTS", "Segment", "Segments", "segment_text"]
-
 MOST_SEGMENTS = 4096
 """How many segments there can be: ids say which one an action is for."""
 _SHOWN = 6  # names, in an error

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from sottovoce._arrays import Floats
 from sottovoce.models.scatter import NO_SCATTER
 
-__all__ = ["Prior", "SufficientStatistics"]
-
 
 @dataclass(frozen=True, eq=False)
 class SufficientStatistics:

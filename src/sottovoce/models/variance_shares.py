@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["SHARES", "VarianceShares"]
-
 SHARES = (0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """What a part of the coefficients may have of their prior variance."""
 _FIRST = 4  # of SHARES, before anything is known

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from sottovoce.domains import Domain
 from sottovoce.projection import Entropy, Objective, Quadratic
 
-__all__ = ["Euclidean", "MirrorMap", "NegativeEntropy"]
-
 Vector = NDArray[np.float64]
 
 

@@ -28,8 +28,6 @@ from sottovoce.oco.mirror_maps import Euclidean, MirrorMap
 from sottovoce.oco.steps import ConstantStep, StepRule
 from sottovoce.projection import Projection, Quadratic, conditional_gradient, project
 
-__all__ = ["MirrorStep", "NoisyOCO", "RunningSum", "step_for"]
-
 Vector = NDArray[np.float64]
 METHODS = ("auto", "conditional-gradient", "open-loop")
 
@@ -303,14 +301,10 @@ class NoisyOCO:
 
     def go_back(self, knowledge: Knowledge) -> None:
         """Know no more than what `knowledge` returned."""
-        self.observed, self.released_sum, self.step.energy = (
-            knowledge.observed,
-            knowledge.released_sum,
-            knowledge.energy,
-        )
-        self._duals = deque(knowledge.duals, maxlen=self.delay + 1)
-        if knowledge.total is not None:
-            self.total.value = knowledge.total  # type: ignore[attr-defined]
+        self.observed, self.released_sum, duals, self.step.energy, total = knowledge
+        self._duals = deque(duals, maxlen=self.delay + 1)
+        if total is not None:
+            self.total.value = total  # type: ignore[attr-defined]
 
     def state(self) -> dict[str, Any]:
         """Return what the next points depend on: released sums, and the steps that follow from them.
@@ -332,10 +326,8 @@ class NoisyOCO:
         """Take over what `state` returned; for learners whose total is a plain sum."""
         if not isinstance(self.total, RunningSum):
             raise TypeError(f"{type(self.total).__name__} keeps secrets that no state holds: it cannot be restored")
-        self.observed = int(state["observed"])
-        self.released_sum = self.total.value = np.array(state["sum"])
-        self._duals = deque(np.array(state["duals"]), maxlen=self.delay + 1)
-        self.step.energy = float(state["energy"])
+        total, duals = np.array(state["sum"]), tuple(np.array(state["duals"]))
+        self.go_back(Knowledge(int(state["observed"]), total, duals, float(state["energy"]), total))
         self._solved = None if state["solved"] < 0 else (int(state["solved"]), np.array(state["point"]))
 
     def run(self, losses: Iterable[Any]) -> Vector:

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import number
 
-__all__ = ["AdaptiveStep", "ConstantStep", "StepRule"]
-
 Vector = NDArray[np.float64]
 
 

@@ -30,10 +30,9 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce._sums import Probed
-from sottovoce.plans import kind
 from sottovoce.plans.draft import OBLIVIOUS, ProbeDraft, bet, loss_deviation, probe_noise_of
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
-from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.kind import Chosen, ExplorationKind, flag, step_multiplier
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
@@ -383,8 +382,8 @@ DESIGNS = ExplorationKind(
         "rate": lambda problem, value: number("rate", value, above=0, at_most=1),
         "probe_events": lambda problem, value: whole("probe_events", value, most=problem.horizon),
         "decay": lambda problem, value: number("decay", value, above=-1e-12, at_most=0.9),
-        "reuse": kind.flag,
-        "step_multiplier": kind.step_multiplier,
+        "reuse": flag,
+        "step_multiplier": step_multiplier,
     },
     drafts=_drafts,
     build=_build,

@@ -32,10 +32,9 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce._sums import Probed
 from sottovoce.domains import Domain
-from sottovoce.plans import kind
 from sottovoce.plans.draft import OBLIVIOUS, bet, loss_deviation, positions, probe_noise_of, radii
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
-from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.kind import AROUND_POINT, Chosen, ExplorationKind, step_multiplier
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
@@ -251,11 +250,9 @@ FRAMES = ExplorationKind(
     gives="numbers",
     options=FrameOptions,
     choices={
-        "radius": kind.radius,
-        "batch_size": kind.batch_size,
+        **AROUND_POINT,
         "directions": lambda problem, value: whole("directions", value, most=problem.domain.affine_dimension),
-        "position": kind.position,
-        "step_multiplier": kind.step_multiplier,
+        "step_multiplier": step_multiplier,
     },
     drafts=_drafts,
     build=_build,

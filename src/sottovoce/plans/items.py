@@ -19,7 +19,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import number, whole
 from sottovoce._sums import Itemised
 from sottovoce.domains.base import Domain, as_choice
 from sottovoce.errors import DomainError
@@ -27,9 +26,10 @@ from sottovoce.models.items import FEW_ITEMS, SURE, ItemBelief, ItemNumbers, Ite
 from sottovoce.plans.decisions import Menu
 from sottovoce.plans.draft import ProbeDraft, probe_noise_of
 from sottovoce.plans.explorer import DealtExploration, Explorer, Record
-from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.kind import Chosen
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
+from sottovoce.plans.posterior import POSTERIOR
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import RESOLUTION, ItemGrid, Mechanism, check_multipliers
 
@@ -140,19 +140,7 @@ class ItemExploration(DealtExploration):
         return np.asarray(self._decisions[weights.index])
 
     def learn(self, belief: Any, sums: Floats, weights: Floats, squares: Floats | None = None) -> None:
-        """Let a belief know what was released.
-
-        Parameters
-        ----------
-        belief
-            Of this set, or of a later one.
-        sums
-            What was released.
-        weights
-            Events behind each, times its multiplier.
-        squares
-            None: the spread of all items together is among the sums.
-        """
+        """Let a belief know what was released: the spread of all items together is among the sums."""
         explorer, settings, known = self._explorer, belief.settings, self._explorer.belief.known_names
         items, mine = self.items if known is None else known.places[self.items], weights[: len(self.items)]
         shown = mine > 0
@@ -297,17 +285,12 @@ def _best(domain: Domain, cost: Floats) -> Floats:
     return np.asarray(domain.extreme_point(cost))
 
 
-ITEMS = ExplorationKind(
+ITEMS = replace(
+    POSTERIOR,
     gives="items",
     options=ItemOptions,
-    choices={
-        "probes": lambda problem, value: whole("probes", value, least=2, most=problem.horizon),
-        "posterior_scale": lambda problem, value: number("posterior_scale", value, above=0, at_most=2),
-    },
+    choices={name: POSTERIOR.choices[name] for name in ("probes", "posterior_scale")},
     drafts=_drafts,
     build=_build,
     feedback="items",
-    unasked="auto",
-    serves=lambda problem: problem.play == "inside",
-    why_not="it plays decisions of the set, and play='around' leaves it",
 )

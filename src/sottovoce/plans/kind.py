@@ -93,19 +93,12 @@ class ExplorationKind:
         return f"ExplorationKind({self.name!r})"
 
 
-def radius(problem: Problem, value: Any) -> float:
-    """Check a smoothing radius."""
-    return number("radius", value, above=0)
-
-
-def batch_size(problem: Problem, value: Any) -> int:
-    """Check how many events a round has."""
-    return whole("batch_size", value, most=problem.horizon)
-
-
-def position(problem: Problem, value: Any) -> str:
-    """Check the coordinates that are worked in."""
-    return choice("position", value, ("plain", "rounded"))
+AROUND_POINT: Mapping[str, Check] = {
+    "radius": lambda problem, value: number("radius", value, above=0),
+    "batch_size": lambda problem, value: whole("batch_size", value, most=problem.horizon),
+    "position": lambda problem, value: choice("position", value, ("plain", "rounded")),
+}
+"""Choices of whatever explores at a radius around a point, in rounds of one size."""
 
 
 def step_multiplier(problem: Problem, value: Any) -> float:

@@ -69,12 +69,11 @@ class DecisionFacts:
         for name in ("play", "losses", "feedback", "direction"):
             choice(name, getattr(self, name), CHOICES[name])
         object.__setattr__(self, "integral", boolean("integral", self.integral))
-        if self.lipschitz is not None:
-            object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
-        if self.most is not None:
-            if self.feedback != "items":
-                raise ValueError("most is what a person's items count for in all: it needs feedback='items'")
-            object.__setattr__(self, "most", number("most", self.most, above=0))
+        for name in ("lipschitz", "most"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, number(name, getattr(self, name), above=0))
+        if self.most is not None and self.feedback != "items":
+            raise ValueError("most is what a person's items count for in all: it needs feedback='items'")
         if self.features is not None:
             object.__setattr__(self, "features", Features(self.features))
         if not isinstance(self.prior, Posterior | None):

@@ -105,19 +105,7 @@ class PosteriorExploration(DealtExploration):
         return self._menu.written()
 
     def learn(self, belief: Any, sums: Floats, weights: Floats, squares: Floats | None = None) -> None:
-        """Let a belief know what was released.
-
-        Parameters
-        ----------
-        belief
-            Of this set, or of a later one.
-        sums
-            What was released.
-        weights
-            Events behind each.
-        squares
-            Of the losses in each, if they were released, too.
-        """
+        """Let a belief know what was released of each decision."""
         played = weights > 0
         counts = weights[played]
         if not len(counts):  # all people of the round had given all their losses

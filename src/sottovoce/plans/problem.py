@@ -22,9 +22,15 @@ _LARGEST = 1e60  # of losses: plans and beliefs square them, and more
 _ROOM = 3  # times as many items as those of a first set, decisions of later ones may have
 
 
-def check_loss_range(loss_range: tuple[float, float]) -> None:
-    """Refuse losses whose squares floating point cannot hold."""
-    width, wrong = loss_range[1] - loss_range[0], ""
+def loss_grid_of(loss_range: Any) -> LossGrid:
+    """Return the finest grid of a range of losses; refuse those whose squares floating point cannot hold."""
+    try:
+        low, high = loss_range
+    except (TypeError, ValueError):
+        raise ValueError(f"loss_range must be a pair (low, high), got {loss_range!r}") from None
+    grid, wrong = LossGrid(low, high), ""
+    loss_range = grid.low, grid.high
+    width = grid.high - grid.low
     if width < 1 / _LARGEST:
         wrong = f"too narrow: it must be at least {1 / _LARGEST:g} wide"
     elif width > _LARGEST:
@@ -33,6 +39,7 @@ def check_loss_range(loss_range: tuple[float, float]) -> None:
         wrong = f"too far out: its ends must be within {_LARGEST:g} of 0"
     if wrong:
         raise ValueError(f"loss_range {loss_range} is {wrong}, since losses are squared; use other units")
+    return grid
 
 
 @dataclass(frozen=True)
@@ -64,9 +71,8 @@ class Problem(DecisionFacts):
             raise TypeError(f"privacy must be a guarantee such as sv.PureDP(epsilon=1.0), got {self.privacy!r}")
         if not isinstance(self.domain, Domain):
             raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {self.domain!r}")
-        grid = LossGrid(*_pair(self.loss_range))
+        grid = loss_grid_of(self.loss_range)
         object.__setattr__(self, "loss_range", (grid.low, grid.high))
-        check_loss_range(self.loss_range)
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
         super().__post_init__()
         if not self.turned:
@@ -237,11 +243,3 @@ def _rounded(domain: Domain) -> Rounded:
 def forget_rounded() -> None:
     """Forget rounded positions that were computed, because a domain was given another design."""
     _rounded.cache_clear()
-
-
-def _pair(loss_range: Any) -> tuple[float, float]:
-    try:
-        low, high = loss_range
-    except (TypeError, ValueError):
-        raise ValueError(f"loss_range must be a pair (low, high), got {loss_range!r}") from None
-    return low, high

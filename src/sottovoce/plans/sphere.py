@@ -31,17 +31,9 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number
 from sottovoce._sums import Weighted
 from sottovoce.domains import Domain
-from sottovoce.plans import kind
-from sottovoce.plans.draft import (
-    ProbeDraft,
-    ProbeNoise,
-    batch_sizes,
-    loss_deviation,
-    positions,
-    radii,
-)
+from sottovoce.plans.draft import ProbeDraft, ProbeNoise, batch_sizes, loss_deviation, positions, radii
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
-from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.kind import AROUND_POINT, Chosen, ExplorationKind, flag
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
@@ -424,12 +416,7 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
 SPHERE = ExplorationKind(
     gives="vectors",
     options=SphereOptions,
-    choices={
-        "radius": kind.radius,
-        "batch_size": kind.batch_size,
-        "position": kind.position,
-        "padding": kind.flag,
-    },
+    choices={**AROUND_POINT, "padding": flag},
     drafts=_drafts,
     build=_build,
     bounded=True,

@@ -43,7 +43,7 @@ from sottovoce.errors import (
 )
 from sottovoce.rounds.lease import NOTHING, Lease, Piece
 from sottovoce.rounds.people import Askers, hashed, missing_person, people_of
-from sottovoce.rounds.round import Draft, Draw, Release, Round
+from sottovoce.rounds.round import Draft, Draw, Release, Round, TextIds
 from sottovoce.rounds.store import BEHIND, CONSEQUENCES, EARLIER, LATE, TOLD, UNASKED, UNKNOWN, WAITING, Store
 
 _FAR = 2**62
@@ -153,6 +153,8 @@ class Book:
 
     _alone = False  # whether there is one stream, and nobody else who asks: then actions come straight from a lease
 
+    _texts: TextIds | None = None  # ids as callers have them, where they are no plain numbers
+
     _counted = False  # whether calls have to say for whom they ask, as far as is known here
     _person_key: bytes | None = None  # that people are hashed with, where they are counted
     _most_losses = 1  # that a person gives, where they are counted
@@ -237,8 +239,11 @@ class Book:
             self._counted = True
         return [hashed(self._person_key, one) for one in people]
 
-    def _erase_people(self) -> int:
-        """Erase all that is kept of people who were counted, and the key; return how many they were."""
+    def erase_people(self) -> int:
+        """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
+
+        For the end: nobody is asked any more after it. Losses of those who were asked before can still be told.
+        """
         with self._lock: self._person_key, erased = None, self._store.erase_people()  # noqa: E701  # fmt: skip
         return erased
 
@@ -520,8 +525,12 @@ class Book:
         return UnknownAction(f"id {shown} was never handed out", UNRECORDED)
 
     def _id_text(self, one: int) -> Any:
-        """Return an id as callers have it."""
-        return one
+        """Return an id as callers have it, in words."""
+        return one if self._texts is None else repr(self._texts.text(one))
+
+    def _shown(self, ids: Integers) -> NDArray[Any]:
+        """Return ids as callers have them."""
+        return ids if self._texts is None else np.array(self._texts.texts(ids))
 
     def forget(self, ids: Integers) -> int:
         """Close actions whose loss will never come; return how many were waited for."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.plans.problem import check_loss_range
+from sottovoce.plans.problem import loss_grid_of
 from sottovoce.privacy import (
     PROBE_SUMS,
     Guarantee,
@@ -117,7 +117,7 @@ def scale_for(loss_range: tuple[float, float], privacy: Guarantee, *, variance: 
     >>> scale.noise.scale * scale.step
     2.0
     """
-    mechanism, losses = mechanism_of(privacy), _loss_grid(loss_range)
+    mechanism, losses = mechanism_of(privacy), loss_grid_of(loss_range)
     ends = (losses.low, losses.high)
     if isinstance(privacy, LocalDP):
         owners = local.OneBitChannel(ends, privacy.per_report)
@@ -157,13 +157,3 @@ def mechanism_of(privacy: Any) -> Mechanism:
         "privacy must be a guarantee that probe sums keep, such as sv.PureDP(epsilon=1.0), sv.ApproxDP, sv.ZCDP, "
         f"sv.LocalDP or sv.NoPrivacy, got {privacy!r}"
     )
-
-
-def _loss_grid(loss_range: Any) -> LossGrid:
-    try:
-        low, high = loss_range
-    except (TypeError, ValueError):
-        raise TypeError(f"loss_range must be two numbers, (low, high), got {loss_range!r}") from None
-    grid = LossGrid(low, high)
-    check_loss_range((grid.low, grid.high))
-    return grid
