@@ -18,10 +18,10 @@ class Blank:
 
     def __init__(self, seed=0):
         coins = np.random.default_rng(seed)
-        self.prior_root = np.linalg.cholesky(np.cov(coins.standard_normal((SIZE, 9))) + np.eye(SIZE))
-        self.prior_root[-1, :-1] = 0.0  # the level stands for itself
-        self.prior_mean = coins.standard_normal(SIZE)
-        self.level_place = SIZE - 1
+        self.root = np.linalg.cholesky(np.cov(coins.standard_normal((SIZE, 9))) + np.eye(SIZE))
+        self.root[-1, :-1] = 0.0  # the level stands for itself
+        self.mean = coins.standard_normal(SIZE)
+        self.level_place, self.prior = SIZE - 1, self
 
 
 class Speaker:
@@ -72,7 +72,7 @@ def joint_covariance(segments, variance_shares, blank):
     whole = np.zeros((count, SIZE, count, SIZE))
     for place in range(SIZE):
         whole[:, place, :, place] = levels if place == SIZE - 1 else slopes
-    root = np.kron(np.eye(count), blank.prior_root)
+    root = np.kron(np.eye(count), blank.root)
     return root @ whole.reshape(count * SIZE, count * SIZE) @ root.T
 
 
@@ -94,7 +94,7 @@ def measured(speakers, chosen):
 def test_what_others_say_is_the_conditional_of_the_joint_gaussian(segments, seed):
     hierarchy, blank, speakers = family(segments, seed)
     covariance = joint_covariance(segments, hierarchy.variance_shares, blank)
-    mean = np.tile(blank.prior_mean, len(speakers))
+    mean = np.tile(blank.mean, len(speakers))
     for place in range(len(speakers)):
         others = [one for one in range(len(speakers)) if one != place]
         rows, weights, means = measured(speakers, others)
@@ -113,7 +113,7 @@ def test_the_evidence_for_a_likeness_is_the_likelihood_of_all_measurements(segme
     hierarchy, blank, speakers = family(segments)
     effects = len(segments.groups) - 1
     rows, weights, means = measured(speakers, range(len(speakers)))
-    surprise = means - rows @ np.tile(blank.prior_mean, len(speakers))
+    surprise = means - rows @ np.tile(blank.mean, len(speakers))
 
     def right(variance_shares):
         covariance = rows @ joint_covariance(segments, variance_shares, blank) @ rows.T + np.diag(1 / weights)
@@ -169,10 +169,10 @@ def learned(coefficients, seed=0):
 
 def test_how_alike_segments_are_is_learned():
     coins, blank = np.random.default_rng(5), Blank(1)
-    common = blank.prior_mean + blank.prior_root @ coins.standard_normal(SIZE)
+    common = blank.mean + blank.root @ coins.standard_normal(SIZE)
 
     def apart(share):
-        return [common + np.sqrt(share) * blank.prior_root @ coins.standard_normal(SIZE) for _ in range(20)]
+        return [common + np.sqrt(share) * blank.root @ coins.standard_normal(SIZE) for _ in range(20)]
 
     same, near, far = learned(apart(0.0)), learned(apart(0.05)), learned(apart(4.0))
     assert same < 0.01 < near < 0.3 <= far

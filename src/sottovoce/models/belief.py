@@ -11,7 +11,7 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
 from sottovoce.models.fit_check import Certainty, FitCheck
-from sottovoce.models.gaussian import Fitted
+from sottovoce.models.gaussian import DiagonalPrior, Fitted, LossPrior
 from sottovoce.models.known_names import KnownNames
 from sottovoce.models.measurements import Measurements, Tried
 from sottovoce.models.pace import ModelSettings, Pace
@@ -302,6 +302,8 @@ class GaussianBelief(Belief):
 
     settings: ModelSettings
     measurements: Measurements
+    prior: DiagonalPrior | LossPrior
+    """Of the coefficients, before anything is known."""
 
     # ------------------------------------------------------------------ what a model says
 
@@ -320,21 +322,6 @@ class GaussianBelief(Belief):
         coins
             Public ones.
         """
-
-    @property
-    @abstractmethod
-    def prior_mean(self) -> Floats:
-        """Of the coefficients, before anything is known."""
-
-    @property
-    @abstractmethod
-    def prior_root(self) -> Floats:
-        """R with R R^T the prior covariance of the coefficients."""
-
-    @property
-    @abstractmethod
-    def level_place(self) -> int:
-        """Which of the coefficients is the level of the losses."""
 
     @property
     @abstractmethod

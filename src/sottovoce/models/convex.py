@@ -74,6 +74,7 @@ class RadialBelief(RadialFits):
 
     def __init__(self, domain: Domain, settings: ModelSettings, *, earlier: Tried | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
+        self.prior = self._first_prior()
         self._earlier = None if earlier is None else earlier.written(many=False)
         self.known = self._nothing()
 
@@ -88,21 +89,6 @@ class RadialBelief(RadialFits):
     def variance(self) -> float:
         """Variance of one loss at one point, as the setting in use has it."""
         return self._variance(self.setting[1])
-
-    @property
-    def prior_mean(self) -> Floats:
-        """Of level, slopes and curvature."""
-        return self._prior.mean
-
-    @cached_property
-    def prior_root(self) -> Floats:
-        """Of their prior covariance."""
-        return np.diag(np.sqrt(self._prior.variances))
-
-    @property
-    def level_place(self) -> int:
-        """The first one."""
-        return 0
 
     def sufficient_statistics(self) -> SufficientStatistics:
         """Return what was released, as the setting in use counts it."""
@@ -146,7 +132,7 @@ class RadialBelief(RadialFits):
         if self.settings.segments or self.shape.many:
             return None
         return self._computed(
-            "slopes", lambda: self._scales.weigh(self._prior, *self._summed(self.setting, self._seen))
+            "slopes", lambda: self._scales.weigh(self.prior, *self._summed(self.setting, self._seen))
         )
 
     # ------------------------------------------------------------------ decisions
@@ -300,7 +286,7 @@ class RadialBelief(RadialFits):
         coins = np.random.default_rng(1)
         if self.slopes is None:
             return self.best_fit.sample(coins, draws)
-        return self._scales.sample(self._prior, *self._summed(self.setting, self._seen), coins, draws)
+        return self._scales.sample(self.prior, *self._summed(self.setting, self._seen), coins, draws)
 
     def _slope_around(self, decision: Floats, loss: float) -> float:
         """By how much released numbers exceed the loss of a decision, per distance from it."""

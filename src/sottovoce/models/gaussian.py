@@ -12,7 +12,7 @@ Tests: tests/models/test_gaussian.py.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -110,10 +110,16 @@ def sums_of_offsets(rows: Any, center: Floats, weights: Floats, pulls: Floats) -
 
 @dataclass(frozen=True, eq=False)
 class DiagonalPrior:
-    """A prior of coefficients that are independent: their means and variances."""
+    """A prior of coefficients that are independent: their means and variances; the level of losses comes first."""
 
     mean: Floats
     variances: Floats
+    level_place: ClassVar[int] = 0
+
+    @property
+    def root(self) -> Floats:
+        """R with R R^T the covariance."""
+        return np.diag(np.sqrt(self.variances))
 
     def values(self, rows: Floats, coefficients: Floats) -> Floats:
         """What is measured of coefficients, in rows: a column for each of them."""
@@ -143,13 +149,14 @@ class LossPrior:
     center
         What decisions are measured from.
     level
-        Deviation of the level.
+        Deviation of the level, which comes last.
     """
 
     scale: float
     center: Floats
     level: float
     factor: Floats | None = None
+    level_place: ClassVar[int] = -1
 
     @classmethod
     def of(cls, vertices: Floats, width: float, features: Floats | None) -> "LossPrior":
@@ -226,6 +233,14 @@ class LossPrior:
         if self.factor is not None:
             drawn = drawn + self.factor @ coins.standard_normal((self.factor.shape[1], size))
         return np.vstack([drawn, self.level * coins.standard_normal((1, size))]).T
+
+    @property
+    def root(self) -> Floats:
+        """R with R R^T the covariance of theta and the level."""
+        root = np.diag(np.append(np.full(len(self.center), self.scale), self.level))
+        if self.factor is not None:
+            root[:-1, :-1] = np.linalg.cholesky(self.covariance())
+        return root
 
     def covariance(self) -> Floats:
         """Of theta, written out."""

@@ -79,7 +79,7 @@ class HierarchicalPrior:
 
     def __init__(self, segments: Segments, like: GaussianBelief) -> None:
         self._begin(segments)
-        self._root, self._mean, self._level = like.prior_root, like.prior_mean, like.level_place
+        self._root, self._mean, self._level = like.prior.root, like.prior.mean, like.prior.level_place
         self._inverse = np.linalg.inv(self._root)
         self._size = len(self._mean)
         self._reduced: dict[int, _Reduced] = {}

@@ -100,6 +100,7 @@ class LinearBelief(GaussianBelief):
 
     model = "linear"
     known: _LinearState
+    prior: LossPrior
 
     def __init__(
         self,
@@ -127,24 +128,6 @@ class LinearBelief(GaussianBelief):
         return _LinearState(measurements=empty, scores=np.zeros(len(MEMORIES)), surprises=np.empty(0))
 
     # ------------------------------------------------------------------ one of many segments
-
-    @property
-    def prior_mean(self) -> Floats:
-        """Nothing."""
-        return self.prior.mean
-
-    @cached_property
-    def prior_root(self) -> Floats:
-        """Of the prior covariance of slopes and level."""
-        root = np.diag(np.append(np.full(self.dimension, self.prior.scale), self.prior.level))
-        if self.prior.factor is not None:
-            root[:-1, :-1] = np.linalg.cholesky(self.prior.covariance())
-        return root
-
-    @property
-    def level_place(self) -> int:
-        """The last one."""
-        return self.dimension
 
     def sufficient_statistics(self) -> SufficientStatistics:
         """Return what was released, as the memory in use counts it."""

@@ -9,7 +9,6 @@ Tests: tests/models/test_convex.py.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +69,7 @@ class RadialFits(GaussianBelief):
 
     known: RadialState
     shape: Shape
+    prior: DiagonalPrior
 
     @property
     def setting(self) -> Choices:
@@ -93,8 +93,7 @@ class RadialFits(GaussianBelief):
         offsets = places - self.shape.place(self.known.leader)
         return np.asarray(np.einsum("ij,ij->i", offsets, offsets) / self.shape.size)
 
-    @cached_property
-    def _prior(self) -> DiagonalPrior:
+    def _first_prior(self) -> DiagonalPrior:
         """Of level, slopes and curvature: the curvature is about B/4, the others about 0."""
         quarter = (self.settings.width / 4) ** 2
         slope = (0.6 * self.settings.width / self.shape.half) ** 2
@@ -161,7 +160,7 @@ class RadialFits(GaussianBelief):
         """Return the posterior under a `setting`."""
         rows, gram = self._seen.rows, None
         if self._large:
-            gram = self._computed("gram", lambda: self._prior.gram(rows, rows))  # once for all settings
+            gram = self._computed("gram", lambda: self.prior.gram(rows, rows))  # once for all settings
         return self._computed(setting, lambda: self._fitted(setting, self._seen, gram))
 
     @property
@@ -182,7 +181,7 @@ class RadialFits(GaussianBelief):
         """Return the posterior after measurements, in the form that is smaller."""
         if self._large:
             return ByMeasurements(
-                self._prior, rows, np.maximum(weights, _FAINT * weights.max(initial=0.0)), pulls, gram
+                self.prior, rows, np.maximum(weights, _FAINT * weights.max(initial=0.0)), pulls, gram
             )
         precision, pull = self._before
         return ByCoefficients(precision + (rows.T * weights) @ rows, pull + rows.T @ pulls)
@@ -192,7 +191,7 @@ class RadialFits(GaussianBelief):
         """What is believed before any number: of the coefficients, a precision and a pull."""
         if self._shared_prior is not None:
             return self._shared_prior.precision, self._shared_prior.pull
-        return np.diag(1 / self._prior.variances), self._prior.mean / self._prior.variances
+        return np.diag(1 / self.prior.variances), self.prior.mean / self.prior.variances
 
     # ------------------------------------------------------------------ what they predict
 

@@ -44,15 +44,7 @@ def scatter_of(numbers: Numbers, settings: ModelSettings) -> Floats:
 
 
 def squared_mean(scatter: Floats, settings: ModelSettings) -> float:
-    """Return the squared mean loss, from the middle of the range, where the variance was measured; 0 if nowhere.
-
-    Parameters
-    ----------
-    scatter
-        What numbers have said, added up.
-    settings
-        What is known beforehand.
-    """
+    """Return the squared mean loss, from the middle of the range, where the variance was measured; 0 if nowhere."""
     weight, place = float(scatter[1]), float(scatter[2])
     return min(max(place / weight, 0.0), (settings.width / 2) ** 2) if weight else 0.0
 
