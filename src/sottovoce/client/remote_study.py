@@ -102,11 +102,8 @@ class RemoteStudy(MayStop):
 
         Parameters
         ----------
-        size
-            How many actions; None for a single `Action`, or as many as there are segments in a list.
-        segment
-            Whom it is for, of a study with segments; for a block, one segment for all of it or a list with one for
-            each event.
+        size, segment
+            As for `PrivateBandit.ask`.
         person
             Who it is, by any string that is theirs alone, so that the service counts their losses; for a block, a list
             with one for each event.
@@ -241,14 +238,8 @@ class RemoteStudy(MayStop):
 
         Parameters
         ----------
-        domain
-            The new set, with names.
-        features
-            A row for each of its coordinates, if the study was made with features.
-        patience
-            Events, "auto", or None to wait for ever.
-        deadline
-            Seconds, or None for no clock.
+        domain, features, patience, deadline
+            As there.
         """
         body: dict[str, Any] = {"patience": patience, "deadline": deadline}
         body = {name: value for name, value in body.items() if value is not NOT_PASSED}

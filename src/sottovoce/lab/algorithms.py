@@ -84,13 +84,11 @@ class Algorithm:
 _Promise = Callable[[AlgorithmSetting], Guarantee]
 
 
-def _ours(
-    name: str, summary: str, promise: _Promise, without: str = "", *, private: bool = True, plan: Any = "auto"
-) -> Algorithm:
-    """Return this library under a guarantee, with a plan; a plan by name, or made for a problem."""
+def _ours(name: str, summary: str, promise: _Promise | None, without: str = "", *, plan: Any = "auto") -> Algorithm:
+    """Return this library under a guarantee, if there is any, with a plan; a plan by name, or made for a problem."""
 
     def build(setting: AlgorithmSetting) -> Any:
-        privacy, problem = promise(setting), setting.problem
+        privacy, problem = NoPrivacy() if promise is None else promise(setting), setting.problem
         choices = {"plan": plan if isinstance(plan, str) else plan(setting, privacy), **setting.choices}
         if choices["plan"] != "auto" or isinstance(privacy, LocalDP):
             choices["segments"] = None  # by other plans, or from local reports, they cannot inform each other
@@ -100,7 +98,7 @@ def _ours(
         )
         return LocalReports(made, setting.streams.reports) if isinstance(privacy, LocalDP) else made
 
-    return Algorithm(name, summary, private, build, without)
+    return Algorithm(name, summary, promise is not None, build, without)
 
 
 def _pure(setting: AlgorithmSetting) -> Guarantee:
@@ -111,10 +109,6 @@ def _pure(setting: AlgorithmSetting) -> Guarantee:
 
 def _approximate(setting: AlgorithmSetting) -> Guarantee:
     return ApproxDP(setting.epsilon, setting.choices.pop("delta", DELTA))
-
-
-def _none(setting: AlgorithmSetting) -> Guarantee:
-    return NoPrivacy()
 
 
 def _with_needed_noise(setting: AlgorithmSetting, privacy: Guarantee) -> Plan:
@@ -150,7 +144,7 @@ _HERE = (
         _pure,
         plan="worst-case",
     ),
-    _ours("no-privacy", "this library's choice without privacy", _none, private=False),
+    _ours("no-privacy", "this library's choice without privacy", None),
     _ours("paper-laplace", "Algorithm 1 with the paper's Laplace noise", _pure, "paper-no-noise", plan="paper"),
     _ours(
         "paper-gaussian",
@@ -173,9 +167,7 @@ _HERE = (
         "paper-no-noise",
         plan=_with_needed_noise,
     ),
-    _ours(
-        "paper-no-noise", "Algorithm 1 with the paper's parameters, without noise", _none, private=False, plan="paper"
-    ),
+    _ours("paper-no-noise", "Algorithm 1 with the paper's parameters, without noise", None, plan="paper"),
     _ours(
         "local",
         "losses privatised by their owners, one bit each",

@@ -131,9 +131,7 @@ class RadialBelief(RadialFits):
         """
         if self.settings.segments or self.shape.many:
             return None
-        return self._computed(
-            "slopes", lambda: self._scales.weigh(self.prior, *self._summed(self.setting, self._seen))
-        )
+        return self._computed("slopes", lambda: self._scales.weigh(self.prior, *self._summed(self.setting, self._seen)))
 
     # ------------------------------------------------------------------ decisions
 

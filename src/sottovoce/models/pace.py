@@ -132,15 +132,7 @@ class Pace:
         return max(settings.least, int(self._longest(settings, passed) / self.probes(settings, passed)))
 
     def probes(self, settings: ModelSettings, passed: int) -> int:
-        """Decisions of the round that begins after `passed` events.
-
-        Parameters
-        ----------
-        settings
-            The plan's numbers.
-        passed
-            Events before the round.
-        """
+        """Decisions of the round that begins after `passed` events, by the `settings` of the plan."""
         if not settings.segments:
             return settings.probes
         return min(settings.probes, max(1, int(self._longest(settings, passed) / settings.least)))

@@ -180,9 +180,7 @@ class RadialFits(GaussianBelief):
     def _solved(self, rows: Floats, weights: Floats, pulls: Floats, gram: Floats | None = None) -> Fitted:
         """Return the posterior after measurements, in the form that is smaller."""
         if self._large:
-            return ByMeasurements(
-                self.prior, rows, np.maximum(weights, _FAINT * weights.max(initial=0.0)), pulls, gram
-            )
+            return ByMeasurements(self.prior, rows, np.maximum(weights, _FAINT * weights.max(initial=0.0)), pulls, gram)
         precision, pull = self._before
         return ByCoefficients(precision + (rows.T * weights) @ rows, pull + rows.T @ pulls)
 

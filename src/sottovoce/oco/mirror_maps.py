@@ -73,15 +73,7 @@ class NegativeEntropy:
     """
 
     def objective(self, center: Vector, dual: Vector) -> Entropy:
-        """Return sum of x log(x/c) - x - dual*x: the Kullback-Leibler divergence from c, minus <dual, x>.
-
-        Parameters
-        ----------
-        center
-            c, where the run starts.
-        dual
-            The step times the sum of gradients, negated.
-        """
+        """Return sum of x log(x/c) - x - dual*x: the Kullback-Leibler divergence from c (`center`) less <`dual`, x>."""
         if not (center > 0).all():
             raise ValueError(
                 "negative entropy needs a centre with positive coordinates only; "

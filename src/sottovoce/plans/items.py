@@ -43,10 +43,8 @@ class ItemProbes(Explorer):
 
     Parameters
     ----------
-    placement
-        Where the play takes place.
-    belief
-        What is believed.
+    placement, belief
+        As for `PosteriorProbes`.
     grid
         Of the losses.
     family, unit

@@ -316,4 +316,4 @@ class WithheldNoise:
         raise StateRefused("its noise was simulated, and its seed is not stored: pass noise=SimulatedNoise(seed)")
 
     def __repr__(self) -> str:
-        return "WithheldNoise()"
+        return f"{type(self).__name__}()"

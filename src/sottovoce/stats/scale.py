@@ -55,12 +55,7 @@ class Scale:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Scale":
-        """Return what `to_dict` wrote down.
-
-        Parameters
-        ----------
-        plain
-            Plain data, as for JSON.
+        """Return what `to_dict` wrote down as `plain` data.
 
         Examples
         --------

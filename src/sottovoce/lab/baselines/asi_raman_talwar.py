@@ -94,14 +94,13 @@ class AsiRamanTalwar(Baseline):
     Parameters
     ----------
     domain, horizon, loss_range, privacy, lipschitz, seed, noise
-        As for `PrivateBandit`; `privacy` must be `PureDP`, and the Lipschitz constant plays no part.
+        As for `PrivateBandit`, under `PureDP`; arms have no Lipschitz constant.
 
     Examples
     --------
-    >>> import sottovoce as sv
-    >>> learner = sv.lab.baselines.AsiRamanTalwar(
-    ...     sv.domains.Simplex(3), horizon=1_000, loss_range=(0.0, 1.0), privacy=sv.PureDP(epsilon=0.1), seed=1
-    ... )
+    >>> from sottovoce import PureDP, domains
+    >>> arms, often = domains.Simplex(3), PureDP(epsilon=0.1)
+    >>> learner = AsiRamanTalwar(arms, horizon=1_000, loss_range=(0.0, 1.0), privacy=often, seed=1)
     >>> learner.ask_round().x.sum(axis=0)
     array([15.,  0.,  0.])
     """

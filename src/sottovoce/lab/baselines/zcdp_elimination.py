@@ -60,8 +60,7 @@ class ZCDPElimination(Baseline):
     Parameters
     ----------
     domain, horizon, loss_range, privacy, lipschitz, seed, noise
-        As for `PrivateBandit`; `privacy` must be `ZCDP`, losses must be linear in the action, and the Lipschitz
-        constant plays no part.
+        As for `PhasedElimination`, but for `privacy`, which must be `ZCDP`.
 
     Examples
     --------

@@ -113,15 +113,7 @@ class FiniteEnvironment(Environment):
         return self.library.losses(actions, self.kinds(start, len(actions)))
 
     def kinds(self, start: int, size: int) -> Kinds:
-        """Return the number, in the library, of the loss that each event holds.
-
-        Parameters
-        ----------
-        start
-            The first event, from 0.
-        size
-            How many.
-        """
+        """Return the number, in the library, of the loss that each of `size` events from number `start` holds."""
         start, size = whole("start", start, least=0), whole("size", size, least=0)
         pieces = []
         for index in range(start // BLOCK, (start + size - 1) // BLOCK + 1):

@@ -200,13 +200,7 @@ class Run:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run that `save` wrote.
-
-        Parameters
-        ----------
-        path
-            Of the file.
-        """
+        """Read the run that `save` wrote to a `path`."""
         with Path(path).open("rb") as file:
             try:
                 with np.load(file, allow_pickle=False) as stored:

@@ -156,27 +156,11 @@ class SegmentedEnvironment(FiniteEnvironment):
         return places * self.people + rng.integers(0, self.people, size=size)
 
     def places(self, start: int, size: int) -> Integers:
-        """Return which segment each event is of: its place among `segments.names`.
-
-        Parameters
-        ----------
-        start
-            The first event, from 0.
-        size
-            How many.
-        """
+        """Return which segment each of `size` events from number `start` is of: its place among `segments.names`."""
         return (self.kinds(start, size) // self.people).astype(np.int64)
 
     def segments_of(self, start: int, size: int) -> list[Segment]:
-        """Return the segment of each event.
-
-        Parameters
-        ----------
-        start
-            The first event, from 0.
-        size
-            How many.
-        """
+        """Return the segment of each of `size` events, from number `start`."""
         names = self.segments.names
         return [names[place] for place in self.places(start, size).tolist()]
 

@@ -142,13 +142,7 @@ class Sweep:
         return self.folder / "cells" / f"{cell.key}.json"
 
     def run_path(self, cell: Cell) -> Path:
-        """Return where a cell's curves are kept.
-
-        Parameters
-        ----------
-        cell
-            One of the sweep's cells.
-        """
+        """Return where the curves of a `cell` are kept."""
         return self.folder / "cells" / f"{cell.key}.npz"
 
 
