@@ -1,7 +1,5 @@
 """What the tests of `verify` share: a study to do damage to, and ways of doing it with fitting checksums."""
 
-import contextlib
-import sqlite3
 from dataclasses import fields
 
 import numpy as np
@@ -20,7 +18,6 @@ OPTIONS = {
     "seed": 1,
 }
 LOSS = 0.37109375  # exact in binary, and nowhere else on purpose
-RELEASED, OPEN = "open = 0", "open = 1"
 
 
 def play(study, events, size=50, leave_out=3):
@@ -52,18 +49,6 @@ def seal_of(counters):
     return BookCounters(**{one.name: getattr(counters, one.name) for one in fields(BookCounters)}).seal()
 
 
-def reseal(database, **changes):
-    """Change counters as somebody would who knows how: the checksum fits."""
-    names = [one.name for one in fields(BookCounters)]
-    values = database.execute(f"SELECT {', '.join(names)} FROM sottovoce_books").fetchone()
-    counters = BookCounters(**dict(zip(names, values, strict=True)))
-    for name, change in changes.items():
-        setattr(counters, name, getattr(counters, name) + change)
-    settings = "".join(f"{name} = ?, " for name in changes)
-    new = [getattr(counters, name) for name in changes]
-    database.execute(f"UPDATE sottovoce_books SET {settings}seal = ?", (*new, counters.seal()))
-
-
 def rechain(database):
     """Let every release have the checksum that fits it and all before it, as somebody would who knows how."""
     chains = {}
@@ -88,58 +73,3 @@ def rewrite(database, table, column, change, where="1"):
     change(record)
     database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (pack(record), number))
     rechain(database)
-
-
-def put(**values):
-    return lambda record: record.update(values)
-
-
-def add(name, value):
-    def change(record):
-        record[name] = record[name] + value
-
-    return change
-
-
-def scale(name, factor):
-    def change(record):
-        record[name] = record[name] * factor
-
-    return change
-
-
-def shorten(*names):
-    def change(record):
-        for name in names:
-            record[name] = record[name][..., :-1] if record[name].ndim > 1 else record[name][:-1]
-
-    return change
-
-
-def lose(name):
-    """Leave out the last row."""
-
-    def change(record):
-        record[name] = record[name][:-1]
-
-    return change
-
-
-def turn(name):
-    """Let rows, or entries, change places."""
-
-    def change(record):
-        record[name] = np.roll(record[name], 1, axis=0)
-
-    return change
-
-
-def found_after(folder, table, column, change, where="1"):
-    """Return the faults of a study with a record changed, and put it back as it was."""
-    path = folder / "study.db"
-    sound = path.read_bytes()
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        rewrite(connection, f"sottovoce_{table}", column, change, where)
-    found = faults(folder)
-    path.write_bytes(sound)
-    return found

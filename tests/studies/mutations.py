@@ -165,9 +165,13 @@ def _slots(row):
                 yield f"{was} now {state}, counted", _counted(_sealed(row, other), other)
     told = _places(slots)["told"]
     if len(told):
-        for how, change in (("raised", 1), ("out of range", 2**20), ("negative", -(2**20))):
+        for how, value in (
+            ("raised", slots[told] + 1),
+            ("out of range", 2**18 + 1),
+            ("negative", slots[told] - 2**20),
+        ):
             other = slots.copy()
-            other[told] += change
+            other[told] = value
             yield f"of a loss {how}", _sealed(row, other)
     yield "damaged", row._replace(slots=row.slots[:-1] + bytes([row.slots[-1] ^ 1]))
     yield "shortened", row._replace(slots=row.slots[: -SLOTS.bytes])
@@ -191,9 +195,15 @@ def _counted(row, slots):
 
 
 def found_and_not(rows):
-    """Return two dictionaries, of changes that are found and of those that are not: how many of each."""
+    """Return two dictionaries, of changes that are found and of those that are not: how many of each.
+
+    What is said of a change never holds a loss: their integers are told apart from all else by their value.
+    """
     found, missed = {}, {}
+    secrets = [str(one) for row in rows.chunks for one in SLOTS.unpacked(row.slots).tolist() if one > 10**4]
     for what, other in mutations(rows):
-        which = found if faults_of(other) else missed
+        faults = faults_of(other)
+        assert not any(one in fault for fault in faults for one in secrets), what
+        which = found if faults else missed
         which[what] = which.get(what, 0) + 1
     return found, missed
