@@ -33,7 +33,7 @@ test-busy: $(READY)  ## all of them on busy cores, with four endless loops for e
 
 soak: $(READY)  ## kill studies and services thousands of times, on SQLite and PostgreSQL, and look what becomes of them
 	SOTTOVOCE_SOAK=1 $(BIN)/python -m pytest -v -n 2 --dist worksteal --durations 15 \
-	$(patsubst %,tests/studies/test_%.py,kill interrupts hard_life coming_and_going log power_loss histories mutations) \
+	$(patsubst %,tests/studies/test_%.py,kill interrupts hard_life coming_and_going power_loss histories mutations) \
 	tests/service/hostile/test_service_killed.py tests/service/test_store_interrupts.py tests/privacy/test_ledger_interrupts.py
 
 lint: $(READY)  ## style, types, and the layering of the packages

@@ -66,34 +66,18 @@ def test_forgotten_actions_take_no_loss(spring):
     assert (found["outstanding"], found["ids"]) == (1, ids[2:])
 
 
-def test_the_same_key_the_same_action(spring):
-    first = spring.client.post("/studies/spring/ask", headers={"Idempotency-Key": "order 17"})
-    again = spring.client.post("/studies/spring/ask", headers={"Idempotency-Key": "order 17"})
-    assert first.json() == again.json() != spring.ask(headers={"Idempotency-Key": "order 18"})
+def test_the_same_key_the_same_action(served):
+    """Asked once and counted once; for another segment, person or size it is another request."""
+    served.create(segments={"names": ["phone", "desktop"]}, privacy={"epsilon": 1.0, "contributions": 2})
+    ask, key = {"segment": "phone", "person": "ada"}, {"Idempotency-Key": "order 17"}
+    first, again = (served.client.post("/studies/spring/ask", json=ask, headers=key) for _ in range(2))
+    assert first.json() == again.json() != served.ask(headers={"Idempotency-Key": "order 18"}, **ask)
     assert ("idempotent-replayed" in first.headers, again.headers["idempotent-replayed"]) == (False, "true")
-    other = spring.client.post("/studies/spring/ask", json={"size": 2}, headers={"Idempotency-Key": "order 17"})
-    problem(other, "idempotency-key-reused")
-    assert spring.look("status")["asked"] == 2
-
-
-def test_a_repeated_request_survives_the_service(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
-    served.create()
-    block = served.ask(size=3, headers={"Idempotency-Key": "k"})
-    served.stop()
-    other = serve(storage=sqlite_url)
-    assert other.ask(size=3, headers={"Idempotency-Key": "k"}) == block
-    assert other.look("status")["asked"] == 3
-
-
-def test_what_is_in_hand_is_given_back_when_the_service_stops(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
-    served.create()
-    for _ in range(40):  # so often that the desk reserves for calls to come
-        served.ask()
-    served.stop()
-    with Study.open(sqlite_url, name="spring") as study:
-        assert study.status().asked == 40
+    for other in ({"segment": "desktop"}, {"person": "grace"}, {"size": 2, "person": None, "people": ["ada"] * 2}):
+        body = {name: value for name, value in (ask | other).items() if value is not None}
+        problem(served.client.post("/studies/spring/ask", json=body, headers=key), "idempotency-key-reused")
+    assert served.look("status")["asked"] == 2
+    assert not served.ask(**ask)["wants_loss"]  # the third of two
 
 
 def test_the_end_of_the_horizon(served):

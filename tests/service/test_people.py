@@ -52,16 +52,6 @@ def test_calls_that_arrive_together_never_get_more_than_was_promised(served):
         assert sorted(callers.map(ask, range(8))) == [False] * 6 + [True] * 2
 
 
-def test_a_repeated_ask_counts_once_and_one_for_another_person_is_refused(served):
-    key = {"Idempotency-Key": "once"}
-    first = served.ask(headers=key, person=SECRET)
-    assert served.ask(headers=key, person=SECRET) == first
-    other = served.client.post("/studies/spring/ask", json={"person": "grace"}, headers=key)
-    assert kind_of(other) == ("idempotency-key-reused", 422)
-    assert served.ask(person=SECRET)["wants_loss"]
-    assert not served.ask(person=SECRET)["wants_loss"]
-
-
 def test_nothing_that_is_kept_links_a_person_to_the_answer_of_a_repeated_ask(served, sqlite_url):
     """Answers hold ids. What tells repetitions for others apart follows from the caller's key, which is not kept."""
     served.ask(headers={"Idempotency-Key": "once"}, person=SECRET)

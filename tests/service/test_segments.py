@@ -62,17 +62,6 @@ def test_a_study_without_segments_refuses_them(serve, sqlite_url):
         assert kind_of(served.client.get(f"/studies/spring/{what}", params={"segment": SECRET})) == ("malformed", 422)
 
 
-def test_a_repeated_ask_gets_the_same_action_and_one_for_another_segment_is_refused(served):
-    key = {"Idempotency-Key": "once"}
-    first = served.ask(headers=key, segment="phone")
-    assert served.ask(headers=key, segment="phone") == first
-    other = served.client.post("/studies/spring/ask", json={"segment": "desktop"}, headers=key)
-    assert kind_of(other) == ("idempotency-key-reused", 422)
-    other = served.client.post("/studies/spring/ask", json={"segments": ["phone"]}, headers=key)
-    assert kind_of(other) == ("idempotency-key-reused", 422)
-    assert served.look("status")["asked"] == 1
-
-
 def test_a_recommendation_is_for_one_or_for_all(served):
     actions = served.ask(segments=["phone", "desktop"] * 40)["actions"]
     served.tell(ids=[one["id"] for one in actions], losses=[0.1 + 0.1 * ("tea" in one["chosen"]) for one in actions])

@@ -87,17 +87,3 @@ def test_a_file_beside_the_studies_for_the_owner_alone_under_each_of_its_names(s
         for name, expected in (("synchronous", 2), ("journal_mode", "wal")):
             assert store.transaction(lambda run, name=name: run(f"PRAGMA {name}")) == [(expected,)]
     (shelf / "link.db").unlink()
-
-
-@every(
-    ("url", "words"),
-    [
-        ("mysql://me:secret@host/x", "'mysql', which is not supported"),
-        ("sqlite://", "in memory"),
-        ("spring", "'spring'"),
-    ],
-)
-def test_urls_that_name_no_storage_are_refused(url, words):
-    with pytest.raises(ValueError, match=words) as refused:
-        ServiceStore(url)
-    assert "secret" not in str(refused.value)

@@ -8,7 +8,6 @@ import sys
 import threading
 
 from players import KINDS
-from players import Account as History  # noqa: F401
 from study_tools import watch
 
 import sottovoce as sv

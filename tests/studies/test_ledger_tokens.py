@@ -3,8 +3,6 @@
 import os
 import shutil
 import signal
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,7 @@ from study_tools import Backup, Look, connected, losses_of, path_of, rows, sums
 
 import sottovoce as sv
 from children import Child, at_once
-from sottovoce.errors import LedgerConflict, LedgerExceeded, StudyBehind, UnknownAction
-from sottovoce.rounds.round import PLACES, TextIds
+from sottovoce.errors import LedgerConflict, LedgerExceeded, StudyBehind
 from sottovoce.rounds.stores.sql.errors import Deadlock
 from sottovoce.rounds.stores.sql.store import SqlStore
 
@@ -117,28 +114,6 @@ def test_a_life_that_begins_in_a_running_process_is_charged(opened, sqlite_url, 
     assert ledger.spent == 1.0
     opened(sqlite_url, ledger=ledger)
     assert ledger.spent == 2.0
-
-
-@pytest.mark.parametrize("budget", [10.0, 1.0])
-def test_a_life_that_begins_where_the_ledger_is_at_hand_is_charged_at_once(opened, sqlite_url, tmp_path, budget):
-    """A copy has taken the right to go on; then this process learns that its storage was put back."""
-    ledger = sv.Ledger(sv.PureDP(budget), tmp_path / "ledger")
-    study = opened(sqlite_url, **MADE, ledger=ledger)
-    old = study.ask(5).ids
-    copy = tmp_path / "copy.db"
-    with closing(sqlite3.connect(path_of(sqlite_url))) as source, closing(sqlite3.connect(copy)) as target:
-        source.backup(target)  # of a study that is open: its newest changes are not in the file itself
-    opened(f"sqlite:///{copy}", ledger=ledger)
-    assert ledger.spent == 1.0
-    future = TextIds(bytes(Look(sqlite_url).counters.secret)).text(1 << PLACES | 9000)
-    with pytest.raises(StudyBehind if budget > 1 else LedgerExceeded):
-        study.tell(future, 0.5)
-    assert ledger.spent == min(budget, 2.0)
-    if budget > 1:
-        with pytest.raises(UnknownAction):
-            study.tell(old[0], 0.5)
-    else:
-        assert study.status().incarnation == 1  # a life that nobody pays for is not begun
 
 
 @pytest.mark.parametrize("budget", [10.0, 1.0])

@@ -106,25 +106,6 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url):
         assert not np.array_equal(unpack(Look(sqlite_url).closed[0, 0])["numbers"][0], released[0])
 
 
-def test_a_file_that_was_put_back_is_the_file(opened, sqlite_url):
-    """What was acknowledged is all there: the study is opened again, and goes on."""
-    study = opened(sqlite_url, **sums())
-    ids = study.ask(9).ids
-    study.tell(ids[:3], losses_of(ids[:3]))
-    for end in ENDS:
-        move(path_of(sqlite_url) + end)
-    with pytest.raises(StorageError, match="removed or replaced"):
-        study.ask()
-    for end in ENDS:
-        os.rename(path_of(sqlite_url) + end + ".moved", path_of(sqlite_url) + end)
-    with pytest.raises(StorageError, match="removed or replaced"):
-        study.ask()
-    again = opened(sqlite_url)
-    again.tell(ids[3:], losses_of(ids[3:]))
-    assert again.status().told == 9
-    assert again.verify().ok
-
-
 def test_closing_what_was_replaced_leaves_its_successor_alone(opened, sqlite_url):
     """SQLite removes a log by its name when the last connection goes: that of the file that is there now."""
     study = opened(sqlite_url, **sums())

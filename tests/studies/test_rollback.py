@@ -17,7 +17,6 @@ from study_tools import Backup, Look, believing, curved, losses_of, path_of, pla
 from sottovoce._records import unpack
 from sottovoce.errors import StorageError, StudyBehind, UnknownAction
 from sottovoce.rounds.stores.sql._book_rows import MOST
-from sottovoce.rounds.stores.sql.schema import DROPPED
 
 
 def work(study, events, told=None):
@@ -125,18 +124,6 @@ def test_what_is_restored_drops_what_is_open_and_goes_on(kind, url):
         again.make_room(12)
         again.tell(again.block(12))
         assert again.opened.verify().ok
-
-
-def test_a_round_is_not_released_again_after_a_rollback(opened, url):
-    study = opened(url, **sums())
-    ids = work(study, 12, told=11)
-    backup = Backup(url)
-    study.tell(ids[11], losses_of(ids[11:])[0])
-    assert study.status().round == 1
-    backup.put_back()
-    with pytest.raises(StudyBehind):
-        study.tell(ids[11], losses_of(ids[11:])[0])
-    assert [row.state for row in Look(url).releases] == [DROPPED]
 
 
 def test_a_history_that_went_another_way_is_noticed_however_far_it_has_come(opened, url):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from study_tools import Look, losses_of, place, probing, set_clock, sums, watch
+from study_tools import Look, losses_of, place, probing, set_clock, sums
 
 import sottovoce as sv
-from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StorageError, UnknownAction, WrongReport
+from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, UnknownAction, WrongReport
 from sottovoce.studies import Recorded, Study, TellCall
 
 PLANTED = 0.123456789
@@ -177,25 +177,6 @@ def test_any_batches_add_up(url, data):
             assert sum(one.recorded for one in found) == len(fresh)
             told |= fresh
         assert study.status().told == len(told)
-
-
-def test_what_cannot_be_recorded_is_not_and_can_be_told_again(opened, url, monkeypatch):
-    """The connection breaks at the second of two chunks: nothing of the transaction is on record."""
-    study = opened(url, name="s", **sums())
-    ids = [*study.ask(12).ids[:2], *study.ask(12).ids[:2]]
-    calls, sent = [TellCall(one, 0.5) for one in ids], []
-
-    def breaking(statement):
-        sent.append(statement)
-        if len([one for one in sent if one.startswith("UPDATE sottovoce_chunks")]) == 2:
-            raise StorageError("gone")
-
-    with monkeypatch.context() as patch:
-        watch(breaking, put=patch.setattr)
-        with pytest.raises(StorageError, match="gone"):
-            study.tell_each(calls)
-    assert study.status().told == 0
-    assert study.tell_each(calls) == [ONE] * 4
 
 
 def test_no_loss_is_in_print():

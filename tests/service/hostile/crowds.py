@@ -7,7 +7,7 @@ import traceback
 
 import numpy as np
 from hostility import PATIENT
-from killing import History
+from players import Account
 from study_tools import losses_of
 
 import sottovoce as sv
@@ -16,7 +16,7 @@ import sottovoce as sv
 class Crowd:
     """Threads that use a study until they are told to stop.
 
-    Every call is noted before it is made and after it was acknowledged, as `killing.History` wants it.
+    Every call is noted before it is made and after it was acknowledged, as `players.Account` wants it.
     """
 
     def __init__(self, served, key, *, threads=6, study="study"):
@@ -43,7 +43,7 @@ class Crowd:
             time.sleep(0.005)
 
     def said(self):
-        """Return all that was said, once all have stopped: lines as `History.hear` takes them."""
+        """Return all that was said, once all have stopped: lines as `Account.hear` takes them."""
         assert not self._failed, self._failed[0]
         return self._said
 
@@ -107,7 +107,7 @@ def check_all(url, said, exact=True):
     """Compare what is stored with what was said: nothing lost, nothing twice, every sum exact. Return the status."""
     handed_out = [one for kind, ids in said if kind == "asked" for one in ids]
     assert len(set(handed_out)) == len(handed_out), "an id was handed out twice"
-    history = History(url, exact)
+    history = Account(url, exact)
     history.hear(said)
     waiting = history.recover()
     answered = {one for kind, ids in said if kind in ("told", "forgot") for one in ids}
