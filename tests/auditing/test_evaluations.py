@@ -50,9 +50,9 @@ def test_losses_far_below_the_range_that_count_as_missing_are_seen(monkeypatch):
     """What is missing is then decided by what was lost, and with it when an evaluation closes."""
     intact = PrivateEvaluations._take_in
 
-    def picky(self, number, ids, losses, late, *rest):
-        kept = np.ravel(losses > -1e6)
-        return intact(self, number, np.ravel(ids)[kept], np.ravel(losses)[kept], late, None)
+    def picky(self, number, ids, losses, *rest):
+        kept = np.ravel(losses) > -1e6
+        return intact(self, number, np.ravel(ids)[kept], np.ravel(losses)[kept], *rest)
 
     monkeypatch.setattr(PrivateEvaluations, "_take_in", picky)
     assert misaligned(ONE)

@@ -1,15 +1,14 @@
 """One evaluation: people who meet the same parameters, and the mean of what they lose."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array
-from sottovoce.errors import UNRECORDED, InvalidLoss, NotReleased, StorageError
+from sottovoce._checks import whole
+from sottovoce.errors import NotReleased, StorageError
 from sottovoce.rounds.people import people_for
 from sottovoce.stats.released_mean import ReleasedMean
 
@@ -101,14 +100,9 @@ class Evaluation:
         late
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
-        choice("late", late, ("error", "drop"))
-        told = as_array(self._all._setting.losses_told(losses, report))
-        if told.ndim > 1 or isinstance(losses, Mapping):
-            raise InvalidLoss(f"losses must be one number for each person, whatever they met; {UNRECORDED}")
         if ids is not None and person is not None:
             raise TypeError("person= is for people who were not assigned before: ids say whose losses these are")
-        people = people_for(told.size if told.ndim else None, person)
-        self._all._take_in(self._number, ids, told, late, people)
+        self._all._take_in(self._number, ids, losses, report, late, person)
 
     def forget(self, ids: Any) -> int:
         """Close places whose loss will never come: each counts as the middle of the range, whatever it was.

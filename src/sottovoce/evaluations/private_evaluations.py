@@ -29,7 +29,7 @@ Tests: tests/evaluations.
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
@@ -393,20 +393,23 @@ class PrivateEvaluations(Book):
         late
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
-        choice("late", late, ("error", "drop"))
-        return self._take_in(None, ids, as_array(self._setting.losses_told(losses, report)), late, None)
+        return self._take_in(None, ids, losses, report, late)
 
     def _take_in(
-        self, number: int | None, ids: Any, losses: NDArray[Any], late: str, people: Sequence[str] | None
+        self, number: int | None, ids: Any, losses: Any, report: Any, late: str, person: Any = None
     ) -> Recorded:
         """Take in losses by their ids, of one evaluation or of whichever; without ids, those of its next people."""
+        choice("late", late, ("error", "drop"))
+        told = as_array(self._setting.losses_told(losses, report))
+        if told.ndim > 1 or isinstance(losses, Mapping):
+            raise InvalidLoss(f"losses must be one number for each person, whatever they met; {UNRECORDED}")
         self._check_usable()
         if ids is None:
-            assert number is not None
-            self._setting.grid.quantise(as_floats(losses))  # refused before anybody has a place
-            ids = [one for _, one, _ in self._assign(number, losses.size, people)] if losses.size else []
-        places, values = self._places(number, ids), losses.ravel()
-        if losses.ndim > 1 or len(values) != len(places):
+            people = people_for(told.size if told.ndim else None, person)
+            self._setting.grid.quantise(as_floats(told))  # refused before anybody has a place
+            ids = [one for _, one, _ in self._assign(number, told.size, people)] if told.size else []
+        places, values = self._places(number, ids), told.ravel()
+        if len(values) != len(places):
             raise InvalidLoss(f"losses must be one number for each of {len(places)} ids; {UNRECORDED}")
         if len(places) == 1:
             return self._tell_one(int(places[0]), values[0], late, self.repeat)
