@@ -84,14 +84,6 @@ def test_single_choices_of_a_plan_are_described_one_by_one(reference, package):
     assert {"losses", "prior", "choices"} <= parameters(bandit) <= described(bandit)  # not **options
 
 
-def test_docstrings_are_plain_words_with_code_in_backticks():
-    plain = load(ROOT / "docs" / "docstrings.py").plain
-    assert plain("argmin <cost, x> of `a*b` over x_t*") == r"argmin &lt;cost, x> of `a*b` over x\_t\*"
-    assert plain("of `a\nb_c` and d_e") == "of `a\nb_c` and d\\_e"
-    for untouched in ("**choices\n    As for it.", "low, *high : int_\n    A.", ">>> a * b_c\n3 < 4"):
-        assert plain(untouched) == untouched
-
-
 def test_what_is_missing_would_be_seen():
     with griffe.temporary_visited_package(
         "odd", {"__init__.py": 'def ask(size, most):\n    """Return `size` of them."""\n'}

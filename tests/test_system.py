@@ -7,33 +7,24 @@ import pytest
 MISSING = "no-such-program-anywhere"
 
 
-@pytest.fixture
-def plain(monkeypatch):
+@pytest.mark.parametrize(
+    ("variable", "value", "outcome", "words"),
+    [
+        ("SOTTOVOCE_REQUIRE_SYSTEM", "", pytest.skip.Exception, "make system"),
+        ("SOTTOVOCE_REQUIRE_SYSTEM", "0", pytest.skip.Exception, "make system"),
+        ("SOTTOVOCE_REQUIRE_SYSTEM", "1", pytest.fail.Exception, "SOTTOVOCE_REQUIRE_SYSTEM is set"),
+        ("CI", "true", pytest.fail.Exception, "CI is set"),
+    ],
+)
+def test_what_is_missing_skips_a_test_or_fails_it(monkeypatch, system_program, variable, value, outcome, words):
     for name in ("CI", "SOTTOVOCE_REQUIRE_SYSTEM"):
         monkeypatch.delenv(name, raising=False)
-    return monkeypatch
-
-
-def test_a_missing_program_skips_and_says_which(plain, system_program):
-    with pytest.raises(pytest.skip.Exception, match=f"{MISSING} is not installed.*make system"):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(outcome, match=f"{MISSING} is not installed.*{words}"):
         system_program(MISSING)
 
 
-@pytest.mark.parametrize("value", ["", "0", "false"])
-def test_a_variable_that_is_off_is_off(plain, system_program, value):
-    plain.setenv("SOTTOVOCE_REQUIRE_SYSTEM", value)
-    with pytest.raises(pytest.skip.Exception):
-        system_program(MISSING)
-
-
-@pytest.mark.parametrize(("name", "value"), [("CI", "true"), ("SOTTOVOCE_REQUIRE_SYSTEM", "1")])
-def test_where_everything_must_run_it_fails(plain, system_program, name, value):
-    plain.setenv(name, value)
-    with pytest.raises(pytest.fail.Exception, match=f"{MISSING} is not installed.*{name} is set"):
-        system_program(MISSING)
-
-
-def test_a_program_is_found_in_path_or_in_the_folders_named(plain, system_program, tmp_path):
+def test_a_program_is_found_in_path_or_in_the_folders_named(system_program, tmp_path):
     assert Path(system_program("sh")).name == "sh"
     for version in ("9", "15"):
         (tmp_path / version / "bin").mkdir(parents=True)

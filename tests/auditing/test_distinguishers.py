@@ -6,7 +6,7 @@ from sottovoce.auditing import MechanismAlone
 from sottovoce.auditing.attacks._distinguishers import learn
 from sottovoce.auditing.attacks.attack import choose
 from sottovoce.auditing.attacks.betting import claim_of
-from sottovoce.auditing.attacks.observations import Observations, lowest_bits, views
+from sottovoce.auditing.attacks.observations import Observations, views
 
 
 def test_the_view_of_tree_nodes_takes_a_tree_apart():
@@ -57,17 +57,3 @@ def test_people_about_whom_nothing_is_seen_are_not_guessed():
     released = worlds + coins.laplace(scale=[1000.0, 1e-3, 1000.0], size=(2000, 3))
     attack = choose(claim_of(sv.PureDP(1.0)), Observations(released[:, None], worlds=worlds))
     assert list(attack.attacks) == [1]
-
-
-def test_people_of_whom_as_much_is_seen_are_guessed_together():
-    coins = np.random.default_rng(4)
-    worlds = coins.random((4000, 3)) < 0.5
-    attack = choose(
-        claim_of(sv.PureDP(1.0)), Observations((worlds + coins.laplace(size=(4000, 3)))[:, None], worlds=worlds)
-    )
-    assert sorted(attack.attacks) == [0, 1, 2]
-
-
-def test_the_lowest_bit_of_a_number():
-    values = np.array([1.0, 3.0, 0.5, 2.0**60, 1 + 2.0**-52, -6.0, 0.0])
-    np.testing.assert_array_equal(lowest_bits(values), [0, 0, -1, 60, -52, 1, 0])

@@ -2,9 +2,7 @@
 
 import math
 
-import numpy as np
 import pytest
-from scipy.stats import binom
 
 import sottovoce as sv
 from sottovoce.auditing import MechanismAlone, audit, shipped
@@ -27,21 +25,6 @@ def test_too_few_runs_see_nothing_and_going_on_where_the_claim_looks_wrong_sees_
     assert sees_bare_values(claim, 40, 1e-3)
     once, longer = (smallest_seen(claim, Schedule(1000, longest), 1e-5) for longest in (1000, 5000))
     assert longer - 1 < 0.8 * (once - 1)
-
-
-def test_bets_that_may_go_on_see_more_than_one_count_of_the_same_guesses():
-    """And bets that may not go on see less: what they offer is to be continued."""
-    claim, trials, error = claim_of(sv.PureDP(1.0)), 2000, 1e-5
-
-    def counted(epsilon):
-        """How often a binomial test of all guesses refutes, at the threshold where Laplace noise says most."""
-        coins = np.random.default_rng(0)
-        wrong = 0.5 * math.exp(-epsilon)
-        right, mistaken, _ = coins.multinomial(trials, [0.5, wrong, 0.5 - wrong], 2000).T
-        return np.mean(binom.sf(right - 1, right + mistaken, math.e / (1 + math.e)) <= error)
-
-    assert counted(smallest_seen(claim, Schedule(trials, 5 * trials), error)) < 0.7
-    assert counted(smallest_seen(claim, Schedule(trials, trials), error)) > 0.9
 
 
 @pytest.mark.long

@@ -1,20 +1,20 @@
 """A run, cut short at every line of the integration: no trial hangs, nothing is open, what is told was released."""
 
-import sys
-import threading
 from pathlib import Path
 
 import optuna
 
 import sottovoce as sv
+from children import at_once
 from sottovoce.integrations.optuna import private_optimize
+from tracing import cut_short
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-FILES = {
+FILES = tuple(
     str(path)
     for path in Path(sv.integrations.__file__).parent.rglob("*.py")
     if path.name not in ("outcome.py",)  # which change nothing
-}
+)
 
 
 class Cut(KeyboardInterrupt):
@@ -27,32 +27,7 @@ def cut_at(stop, call):
     In a thread of its own: what is raised between an `except` and its first line leaves the exception that was caught
     with the thread, for whatever comes next.
     """
-    count, cut = 0, []
-
-    def line(frame, event, argument):
-        nonlocal count
-        if event == "line":
-            count += 1
-            if count == stop:
-                sys.settrace(None)
-                raise Cut
-        return line
-
-    def run():
-        sys.settrace(lambda frame, event, argument: line if frame.f_code.co_filename in FILES else None)
-        try:
-            call()
-            cut.append(False)
-        except Cut:
-            cut.append(True)
-        finally:
-            sys.settrace(None)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    (came_so_far,) = cut
-    return came_so_far
+    return isinstance(at_once(lambda _: cut_short(call, stop, error=Cut, where=FILES), 1)[0], Cut)
 
 
 def suggest(trial):

@@ -148,14 +148,6 @@ def test_segments_of_another_era_are_of_another_world():
     assert not np.allclose(hierarchy.prior(0).precision, family(PLAIN)[0].prior(0).precision)
 
 
-def test_what_a_segment_learns_is_heard_by_the_others_and_not_by_itself():
-    hierarchy, _, speakers = family(PLAIN)
-    before = [hierarchy.prior(place).pull for place in range(4)]
-    speakers[2].means, speakers[2].known = speakers[2].means + 1.0, object()
-    after = [hierarchy.prior(place).pull for place in range(4)]
-    assert [not np.allclose(one, other) for one, other in zip(before, after, strict=True)] == [True, True, False, True]
-
-
 def learned(coefficients, seed=0):
     """Segments with these coefficients, measured often: which shares of variance are found."""
     coins, blank = np.random.default_rng(seed), Blank(1)

@@ -1,14 +1,13 @@
 """Many coordinates: what is kept of decisions is as large as their entries, not as there are coordinates."""
 
 import numpy as np
-from scipy.sparse import csr_array
 
 import sottovoce as sv
 from optimizers import bandit
 from sottovoce._records import pack, unpack
 from sottovoce.models import LinearBelief, Measurements, ModelSettings, Numbers
 from sottovoce.models.changes import MEMORIES
-from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, sums_of_offsets
+from sottovoce.models.gaussian import ByCoefficients, ByMeasurements
 
 MANY = 5_000
 
@@ -79,13 +78,3 @@ def test_the_cheaper_form_of_the_posterior_is_taken_and_both_say_the_same():
         assert belief._in_units()[1].shape == (size + 1, size + 1)
     assert forms == [ByMeasurements] * forms.count(ByMeasurements) + [ByCoefficients] * forms.count(ByCoefficients)
     assert 3 < forms.count(ByMeasurements) < 10
-
-
-def test_sums_over_entries_that_are_not_0_are_those_of_whole_rows():
-    rows, coins = slates(30)[:, :400], np.random.default_rng(1)
-    center, weights, pulls = coins.uniform(size=400), coins.uniform(size=30), coins.standard_normal(30)
-    offsets = np.column_stack([rows - center, np.ones(30)])
-    for given in (rows, csr_array(rows)):
-        precision, pull = sums_of_offsets(given, center, weights, pulls)
-        np.testing.assert_allclose(precision, (offsets.T * weights) @ offsets, atol=1e-12)
-        np.testing.assert_allclose(pull, offsets.T @ pulls, atol=1e-12)

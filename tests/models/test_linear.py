@@ -104,19 +104,6 @@ def test_memories_are_least_squares_with_faded_weights():
         assert np.allclose(fit.mean, np.linalg.solve(precision, features.T @ (weights * means)), rtol=1e-9, atol=1e-12)
 
 
-def test_the_posterior_by_measurements_leads_where_that_by_coefficients_does():
-    one, other = believing(), believing()
-    other.many = True
-    other.known = replace(other.known, measurements=type(one.measurements).empty(8, many=True))
-    for numbers in some_rounds(2):
-        one.learn(numbers)
-        other.learn(numbers)
-        for fit, same in zip(one.fits, other.fits, strict=True):
-            assert np.allclose(fit.mean, same.mean, atol=1e-9)
-    assert np.array_equal(one.leader, other.leader)
-    assert one.pace == other.pace
-
-
 # ---------------------------------------------------------------------- the variance
 
 

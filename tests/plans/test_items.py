@@ -232,19 +232,6 @@ def test_other_noise_and_several_events_of_a_person(handed, privacy, most):
         assert np.abs(moved).sum() >= 0.99 * count * RESOLUTION * grid.l1
 
 
-@every("how", ["clicks", "times"])
-@every("name", SETS)
-def test_sums_are_the_same_however_losses_are_told(handed, name, how):
-    domain, (loss_range, most) = SETS[name], RANGES[how]
-    found = []
-    for told in TOLD:
-        play(optimizer(domain, loss_range, most, sv.PureDP(1.0)), told, {}, 100)
-        found.append(sums_of(handed))
-    for others in found[1:]:
-        assert all(np.array_equal(one, other) for one, other in zip(found[0], others, strict=True))
-    assert any(sums.any() for sums in found[0])
-
-
 @pytest.mark.parametrize("most", [1.0, None])
 def test_a_report_that_never_comes_counts_as_nothing_whoever_it_was(handed, most):
     """With `most` as if nothing had been clicked; without it, as if nobody had been asked: which are public facts."""

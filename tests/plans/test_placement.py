@@ -31,18 +31,3 @@ def test_vertices_have_the_mean_of_their_own_point(index):
     assert set(np.unique(draws)) <= {0.0, 1.0}
     assert (draws.sum(axis=2) == 2.0).all()
     assert (np.abs(draws.mean(axis=0) - POINTS[index]) <= 6 * draws.std(axis=0) / np.sqrt(1500) + 1e-12).all()
-
-
-def test_events_of_one_point_are_drawn_together(monkeypatch):
-    """One call for each point that is played, not one for each event."""
-    calls = []
-
-    def count(self, x, rng, size=None):
-        calls.append(size)
-        return np.tile(x, (size, 1))
-
-    monkeypatch.setattr(sv.domains.Hypersimplex, "round", count)
-    index = np.array([2, 0, 2, 2, 0])
-    actions = Placement(CHOICES, integral=True).play(POINTS, index, np.random.default_rng(0))
-    np.testing.assert_array_equal(actions, POINTS[index])
-    assert calls == [2, 3]

@@ -79,16 +79,6 @@ def test_nasty_sets_end_in_a_true_certificate(
 
 
 @every("scale", [1e-6, 1.0, 1e6])
-def test_the_answer_does_not_depend_on_the_unit(scale):
-    rng = np.random.default_rng(0)
-    points, y = rng.standard_normal((40, 8)), rng.standard_normal(8)
-    plain = check(points, y)
-    scaled = check(scale * points, scale * y)
-    np.testing.assert_allclose(scaled.point / scale, plain.point, atol=1e-4)
-    assert scaled.calls == pytest.approx(plain.calls, abs=2)
-
-
-@every("scale", [1e-6, 1.0, 1e6])
 def test_a_warm_start_from_a_vertex_does_not_mistake_the_unit(scale):
     """One atom tells nothing of the scale of the set, by which the default gap is measured."""
     rng = np.random.default_rng(0)
@@ -107,17 +97,6 @@ def test_ties_and_duplicates_cost_no_more_than_their_set():
     assert often.calls <= once.calls + 1
     for result in (once, often):
         np.testing.assert_allclose(result.point, 0.5, atol=1e-4)
-
-
-def test_a_needle_is_projected_along_and_across():
-    """1 by 1e-7 by 1e-7: the gap across is far below the gap along, and both are found."""
-    rng = np.random.default_rng(1)
-    points = rng.uniform(-1, 1, (50, 3)) * [1.0, 1e-7, 1e-7]
-    for y in ([0.3, 0.0, 0.0], [0.3, 1.0, -1.0], [5.0, 1e-7, 0.0]):
-        result = check(points, np.array(y))
-        assert result.converged
-        exact = points[(points @ (result.point - y)).argmin()]
-        assert (result.point - y) @ (result.point - exact) <= result.tolerance
 
 
 @every_method
@@ -165,10 +144,6 @@ BROKEN = {
     "another shape": lambda cost: np.ones(cost.size + 1),
     "one number": lambda cost: np.ones(1),
 }
-LATER = {
-    "another shape": lambda cost: np.where(cost > 0, -1.0, 1.0)[: 3 if abs(cost[0]) >= 3 else 2],
-    "one number": lambda cost: np.where(cost > 0, -1.0, 1.0)[: 3 if abs(cost[0]) >= 3 else 1],
-}
 
 
 @every_method
@@ -179,7 +154,7 @@ def test_an_oracle_that_breaks_its_promise_is_named(method, fault):
             project(BROKEN[fault], [3.0, 0.5, -0.5], method=method, gap=gap, max_calls=50)
 
 
-@every("fault", LATER)
-def test_an_oracle_that_changes_its_shape_is_named(fault):
+@every("later", [2, 1])
+def test_an_oracle_that_changes_its_shape_is_named(later):
     with pytest.raises(DomainError, match=r"the oracle must return vectors of shape \(3,\)"):
-        project(LATER[fault], [3.0, 0.5, -0.5], max_calls=50)
+        project(lambda cost: np.where(cost > 0, -1.0, 1.0)[: 3 if abs(cost[0]) >= 3 else later], [3.0, 0.5, -0.5])

@@ -116,20 +116,6 @@ def test_the_simulation_says_what_ab_test_says(case):
         assert (found.low, found.high) == pytest.approx(tuple(expected), abs=2e-4)
 
 
-def test_what_is_simulated_is_what_is_released():
-    """The same people through evaluations: means and spread of released numbers are those of the simulation."""
-    scale, sums, *_ = simulated("pure, 0.05", "all or nothing", (0.3, 0.3), (50, 50))
-    evaluations = sv.PrivateEvaluations(RANGE, sv.PureDP(0.05), noise=sv.SimulatedNoise(3))
-    coins = np.random.default_rng(8)
-    for _ in range(1500):
-        evaluations.open(50).tell(RANGE[0] + 4.0 * (coins.random(50) < 0.3))
-    real = np.array([one.total for one in evaluations.results])
-    assert evaluations.results[0].scale == scale
-    spread = np.std(sums[0])
-    assert abs(real.mean() - sums[0].mean()) <= 5 * spread / math.sqrt(1500)
-    assert np.std(real) == pytest.approx(spread, rel=0.12)
-
-
 @every("pairs", ["control", "all"])
 def test_all_intervals_of_a_family_hold_together(pairs):
     """Four arms, 120 tests through evaluations: a family of 3 or 6 at 90%; four deviations of luck are 0.11."""
