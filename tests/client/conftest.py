@@ -152,11 +152,6 @@ class StandIn:
         self.forgotten |= closed
         return 200, {"closed": len(closed)}
 
-    def on_outstanding(self, name, headers, plain):
-        ids = [one for one in self.asked if one not in self.told and one not in self.forgotten]
-        ages = [len(self.asked) - 1 - list(self.asked).index(one) for one in ids]
-        return 200, {"ids": ids, "rounds": [0] * len(ids), "ages": ages, "outstanding": len(ids), "waiting": []}
-
     def on_status(self, name, headers, plain):
         found = Status(
             **dict.fromkeys(("incarnation", "round", "open_rounds", "forgotten", "erasure_pending"), 0),
@@ -170,12 +165,6 @@ class StandIn:
             spent="",
         )
         return 200, found.to_dict()
-
-    def on_recommend(self, name, headers, plain):
-        optimizer = sv.PrivateBandit(
-            sv.domains.Simplex(DRINKS), horizon=100, loss_range=(0, 1), privacy=sv.NoPrivacy(), integral=True
-        )
-        return 200, optimizer.recommend().to_dict()
 
 
 MEANT = {"loss_range": [0.0, 1.0], "direction": "minimize"}

@@ -9,7 +9,6 @@ import sottovoce as sv
 from item_reports import PRIVATE, shown, wrong_reports
 from sampling import every
 from sottovoce.client._item_losses import ItemsShown
-from sottovoce.client._wire import checked_losses
 
 NAMES = ["mint-tea-777", "latte-778", "mocha-779", "water-780"]
 CLICKS = [{}, {"latte-778": -1.0}, {"water-780": -0.31415, "mocha-779": -1e-9}, dict.fromkeys(NAMES, -1.0)]
@@ -64,10 +63,6 @@ def test_names_are_known_where_actions_were_asked_for_and_the_oldest_are_let_go_
     with pytest.raises(sv.errors.InvalidLoss, match="known where it was asked for"):
         items.in_order(["0"], [{("b", 0): 1.0}])
     assert items.in_order(["0"], [np.array([1.0, 2.0])]) == ((1.0, 2.0),)
-
-
-def test_one_number_a_decision_is_told_as_before():
-    assert checked_losses([0.5, 0.25], ("a", "b")) == (0.5, 0.25)
 
 
 GRID = [("a", "b"), ("a", "c"), ("b", "d"), ("c", "d"), ("a", "d")]

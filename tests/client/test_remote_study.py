@@ -23,44 +23,24 @@ def test_numbers_that_are_not_0_travel_alone_and_are_a_decision_here(connected):
     assert pickle.loads(pickle.dumps(remote.ask(1))).x.tolist() == [[0, 0, 0, 1]]
 
 
-@every(
-    "x",
-    [
-        None,
-        "1",
-        [[1.0]],
-        {},
-        {"dimension": 2, "index": [2], "value": [1.0]},
-        {"dimension": 2, "index": [-1], "value": [1.0]},
-        {"dimension": 2, "index": [0], "value": []},
-        {"dimension": 2.5, "index": [0], "value": [1.0]},
-        {"dimension": 2, "index": [10**30], "value": [1.0]},
-    ],
-)
-def test_an_answer_that_is_no_decision_is_an_error(connected, stand_in, x):
-    plain = {"id": "1.0.0.000000000000", "chosen": ["tea"], "x": x, "wants_loss": True}
-    for size, answer in (
-        (None, plain),
-        (1, {"actions": [plain]}),
-        (2, {"actions": [plain]}),
-        (1, {}),
-        (None, {"id": 7}),
-    ):
-        stand_in.on_ask = lambda *_, answer=answer: (200, answer)
-        with pytest.raises(ServiceError, match="the service's answer is not"):
-            connected().ask(size)
-
-
-def test_a_loss_that_is_on_record_is_no_failure(connected):
+def test_a_loss_that_is_on_record_is_no_failure_and_nothing_to_tell_sends_nothing(connected, stand_in):
     remote = connected()
     action = remote.ask()
     remote.tell(action.id, 0.5)
     assert remote.tell(action.id, 0.5) == (0, 1, 0)
+    assert remote.tell([], []) == (0, 0, 0)
+    assert len(stand_in.bodies("tell")) == 2
 
 
-def test_nothing_to_tell_sends_nothing(connected, stand_in):
-    assert connected().tell([], []) == (0, 0, 0)
-    assert not stand_in.bodies("tell")
+@every("x", [None, "1", [[1.0]], {}, (2, [2], [1.0]), (2, [-1], [1.0]), (2, [0], []), (2.5, [0], [1.0])])
+def test_an_answer_that_is_no_decision_is_an_error(connected, stand_in, x):
+    sparse = dict(zip(("dimension", "index", "value"), x, strict=True)) if isinstance(x, tuple) else x
+    plain = {"id": "1.0.0.000000000000", "chosen": ["tea"], "x": sparse, "wants_loss": True}
+    blocks = [(1, {"actions": [plain]}), (2, {"actions": [plain]}), (1, {})]
+    for size, answer in ((None, plain), *blocks, (None, {"id": 7})):
+        stand_in.on_ask = lambda *_, answer=answer: (200, answer)
+        with pytest.raises(ServiceError, match="the service's answer is not"):
+            connected().ask(size)
 
 
 def test_errors_are_the_librarys_with_the_services_words(connected, key, stand_in):
@@ -83,23 +63,25 @@ def test_names_of_studies_are_written_so_that_they_arrive(connected, stand_in, n
 
 
 @every(
-    ("url", "words"),
+    ("wrong", "words"),
     [
-        ("http://decide.example", "would carry losses and the key in clear"),
-        ("http://127.0.0.1.decide.example", "in clear"),
-        ("http://localhost.decide.example", "in clear"),
-        ("ftp://decide.example", "url must be like"),
-        ("decide.example", "url must be like"),
-        ("https://", "url must be like"),
-        ("https://decide.example:port", "url must be like"),
-        ("https://user:secret@decide.example", "must not hold a user"),
-        ("https://decide.example/?key=secret", r"without \? and #"),
-        ("https://decide.example\n.evil.example", "url must be like"),
+        ({"url": "http://decide.example"}, "would carry losses and the key in clear"),
+        ({"url": "http://127.0.0.1.decide.example"}, "in clear"),
+        ({"url": "http://localhost.decide.example"}, "in clear"),
+        ({"url": "ftp://decide.example"}, "url must be like"),
+        ({"url": "decide.example"}, "url must be like"),
+        ({"url": "https://"}, "url must be like"),
+        ({"url": "https://decide.example:port"}, "url must be like"),
+        ({"url": "https://user:secret@decide.example"}, "must not hold a user"),
+        ({"url": "https://decide.example/?key=secret"}, r"without \? and #"),
+        ({"url": "https://decide.example\n.evil.example"}, "url must be like"),
+        *(({"study": study}, "must be the name") for study in ("", ".", "..", 7)),
+        *(({"certificates": one}, "certificates must be") for one in (False, "no.pem", ssl.create_default_context())),
     ],
 )
-def test_addresses_that_are_refused(url, words):
+def test_what_is_no_address_no_study_and_no_authority_is_refused(wrong, words):
     with pytest.raises(ValueError, match=words) as refused:
-        sv.connect(url, study="spring", key="sv_x")
+        sv.connect(**{"url": "https://decide.example", "study": "spring", "key": "sv_x", **wrong})
     assert "secret" not in str(refused.value)
 
 
@@ -111,15 +93,12 @@ def test_addresses_that_are_refused(url, words):
         ("http://localhost:8420", "http://localhost:8420"),
         ("http://[::1]:8420", "http://[::1]:8420"),
         ("http://127.1.2.3", "http://127.1.2.3"),
+        ("http://10.0.0.7", "http://10.0.0.7"),
     ],
 )
-def test_addresses_that_are_fine(url, base):
-    with sv.connect(url, study="spring") as remote:
+def test_addresses_that_are_fine_and_that_another_machine_in_clear_has_to_be_said(url, base):
+    with sv.connect(url, study="spring", insecure="10.0" in url) as remote:
         assert repr(remote) == f"RemoteStudy('spring' at '{base}')"
-
-
-def test_another_machine_in_clear_has_to_be_said():
-    sv.connect("http://10.0.0.7", study="spring", insecure=True).close()
 
 
 def test_a_remote_study_is_not_copied_and_not_used_after_it_is_closed(connected):
@@ -141,18 +120,6 @@ def test_a_remote_study_need_not_be_closed(stand_in, key, monkeypatch):
     del remote
     gc.collect()
     assert [one.fileno() for one in made] == [-1]
-
-
-@every("wrong", [False, "nowhere.pem", ssl.create_default_context()])
-def test_certificates_are_the_file_of_an_authority(wrong):
-    with pytest.raises(ValueError, match="certificates must be"):
-        sv.connect("https://decide.example", study="spring", certificates=wrong)
-
-
-@every("study", ["", ".", "..", 7])
-def test_names_that_are_none(study):
-    with pytest.raises(ValueError, match="must be the name"):
-        sv.connect("https://decide.example", study=study)
 
 
 def test_without_httpx2_it_is_said_what_to_install(monkeypatch):

@@ -6,27 +6,13 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sampling import every
 from sottovoce.client._wire import LOSS_WIDTH, checked_ids, checked_losses, loss_text, tell_body
 from sottovoce.errors import InvalidLoss, UnknownAction
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-EXTREMES = (
-    0.0,
-    -0.0,
-    5e-324,
-    -5e-324,
-    1.7976931348623157e308,
-    -1.7976931348623157e308,
-    0.1,
-    1 / 3,
-    1e22,
-    1e-5,
-    123456.0,
-)
 
 
 def same(one, other):
@@ -34,13 +20,13 @@ def same(one, other):
 
 
 @given(FINITE)
+@example(0.0)
+@example(-0.0)
+@example(5e-324)
+@example(-1.7976931348623157e308)
+@example(1e22)
+@example(123456.0)
 def test_every_loss_takes_the_same_room_and_is_read_back_to_the_last_bit(loss):
-    assert len(loss_text(loss)) == LOSS_WIDTH
-    assert same(json.loads(loss_text(loss)), loss) or loss == 0  # JSON readers may give -0.0 as they like
-
-
-@every("loss", EXTREMES)
-def test_extremes_as_well(loss):
     assert len(loss_text(loss)) == LOSS_WIDTH
     assert same(json.loads(loss_text(loss)), loss)
 
@@ -65,15 +51,13 @@ def test_reports_too_take_the_same_room_and_stay_whole_numbers(reports):
     assert b"." not in body.split(b"report")[1]
 
 
-@every("loss", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_is_refused(loss):
-    with pytest.raises(InvalidLoss, match="not a finite number"):
-        checked_losses([0.5, loss], ("a", "b"))
-
-
-def test_shapes_must_agree():
+def test_what_is_not_finite_or_not_as_many_as_ids_is_refused():
+    for loss in (math.nan, math.inf, -math.inf):
+        with pytest.raises(InvalidLoss, match="not a finite number"):
+            checked_losses([0.5, loss], ("a", "b"))
     with pytest.raises(ValueError, match=r"losses must have the shape of ids, \(2,\)$"):
         checked_losses([0.5, 0.5, 0.5], ("a", "b"))
+    assert checked_losses([0.5, 0.25], ("a", "b")) == (0.5, 0.25)
 
 
 def test_ids_are_texts_and_a_loss_in_their_place_is_not_shown():
