@@ -15,10 +15,10 @@ VOID = {"meta", "img", "br", "link", "input", "hr"}
 SIMULATED = "epsilon = {:g}, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)"
 
 
-def a_run(cell, regret, never, headline, point=()):
-    """A run whose curves end at the given regrets."""
+def a_run(cell, regret, never, headline, power=0.5):
+    """A run whose curves end at the given regrets, which grow with a power of the events."""
     events = np.linspace(cell.horizon / 50, cell.horizon, 50).astype(np.int64)
-    shape = np.sqrt(events / cell.horizon)
+    shape = (events / cell.horizon) ** power
     best = 0.1 * events.astype(float)
     details = RunDetails(
         domain="Ball(3)",
@@ -36,7 +36,7 @@ def a_run(cell, regret, never, headline, point=()):
         privacy_rows=(("Private", "one event's loss."), ("Promise", headline)),
     )
     lost = best + regret * shape, best, best + never * events / cell.horizon
-    return Run(events, events // 10, *lost, details, point=np.array(point))
+    return Run(events, events // 10, *lost, details)
 
 
 def write_sweep(
@@ -156,8 +156,8 @@ def grid_of():
 
 @pytest.fixture(scope="session")
 def make_run():
-    def make(*, regret=100.0, never=400.0, epsilon=1.0, horizon=1_000, seed=0):
-        cell = Cell("ball", "default", epsilon, horizon, seed)
-        return a_run(cell, regret, never, SIMULATED.format(epsilon))
+    def make(*, regret=100.0, never=400.0, epsilon=1.0, horizon=1_000, headline=SIMULATED, power=0.5):
+        cell = Cell("ball", "default", epsilon, horizon, 0)
+        return a_run(cell, regret, never, headline.format(epsilon), power)
 
     return make

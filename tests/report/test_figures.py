@@ -3,35 +3,24 @@ import subprocess
 import sys
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sampling import every
-from sottovoce.lab import Run, RunDetails
 from sottovoce.report import regret_figure
 from sottovoce.report._regret_figure import draw
 
 CURVES = ("events", "rounds", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss")
 
 
-def run_with(slope, headline="epsilon = 1, pure differential privacy", events=1_000_000):
+@pytest.fixture(scope="module")
+def run_with(make_run):
     """A run whose regret grows by `slope` per event, where never learning costs 0.4."""
-    marks = np.linspace(events / 100, events, 100).astype(np.int64)
-    details = RunDetails(
-        domain="Ball(10)",
-        environment="MovingTarget(Ball(10), drift=0.1, jitter=0.2, period=10000, seed=0)",
-        privacy_headline=headline,
-        simulated_noise="SIMULATED" in headline,
-        seed=0,
-        rounds=100,
-        oracle_calls=200,
-        seconds=0.1,
-        horizon=events,
-        certificate=0.0,
-    )
-    best = 0.3 * marks
-    return Run(marks, np.arange(100), best + slope * marks, best, best + 0.4 * marks, details)
+
+    def make(slope, headline="epsilon = {:g}, pure differential privacy", events=1_000_000):
+        return make_run(regret=slope * events, never=0.4 * events, horizon=events, headline=headline, power=1.0)
+
+    return make
 
 
 def texts_of(figure):
@@ -39,7 +28,7 @@ def texts_of(figure):
     return [text for text in (*axes.texts, axes.title, axes._left_title) if text.get_text()]
 
 
-def test_every_line_is_named_and_the_privacy_is_in_the_picture():
+def test_every_line_is_named_and_the_privacy_is_in_the_picture(run_with):
     headline = "epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)"
     figure = draw([run_with(0.1, headline), run_with(0.05, "no privacy: NOT PRIVATE")], ["private", "open"])
     written = " ".join(text.get_text() for text in texts_of(figure))
@@ -48,12 +37,12 @@ def test_every_line_is_named_and_the_privacy_is_in_the_picture():
         "open\n0.05 per event",
         "never learning\n0.4 per event",
         headline,
-        "MovingTarget",
+        "Invented(seed=0)",
     ):
         assert part in written
 
 
-def test_a_line_that_never_learns_leaves_room_for_those_that_do():
+def test_a_line_that_never_learns_leaves_room_for_those_that_do(run_with):
     """At the right edge 0.01 and 0.03 stand further apart than 0.3 and 0.4, on a logarithmic axis or around zero."""
     for slopes in ([0.3, 0.03, 0.01], [0.3, 0.03, 0.01, -0.02]):
         axes = draw([run_with(slope) for slope in slopes], list("abcd")[: len(slopes)]).axes[0]
@@ -67,7 +56,7 @@ def test_a_line_that_never_learns_leaves_room_for_those_that_do():
     "slopes",
     [[0.1], [0.1, 0.1, 0.1], [0.4, 0.39, 0.01, 0.0], [1.2, 0.1, 0.05], [-0.1, -0.1], [0.4, 0.4, 0.4, 0.4, 0.4]],
 )
-def test_names_neither_overlap_nor_leave_the_picture(slopes):
+def test_names_neither_overlap_nor_leave_the_picture(run_with, slopes):
     figure = draw(
         [run_with(slope) for slope in slopes], [f"a rather long name, number {i}" for i in range(len(slopes))]
     )
@@ -83,7 +72,7 @@ def test_names_neither_overlap_nor_leave_the_picture(slopes):
         assert figure.bbox.containsy(box.y1)
 
 
-def test_an_interrupted_run_ends_where_it_ended():
+def test_an_interrupted_run_ends_where_it_ended(run_with):
     short = replace(run_with(0.1, events=300_000))
     axes = draw([run_with(0.2), short], ["whole", "short"]).axes[0]
     assert axes.get_xlim()[1] == 1_000_000
@@ -91,7 +80,7 @@ def test_an_interrupted_run_ends_where_it_ended():
 
 
 @pytest.mark.parametrize("slopes", [[0.0], [0.4, 0.0], [-0.4], [1e-12, 1e12], [0.0, -1e-300]])
-def test_odd_regrets_are_drawn(slopes, tmp_path):
+def test_odd_regrets_are_drawn(run_with, slopes, tmp_path):
     """Nothing lost at all, less than nothing, and values that are many powers apart."""
     runs = [run_with(slope) for slope in slopes]
     assert regret_figure(runs, tmp_path / "regret.png").stat().st_size > 10_000
