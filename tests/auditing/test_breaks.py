@@ -84,13 +84,6 @@ def test_intact_programs_align(subject):
     assert not misaligned(subject)
 
 
-@pytest.mark.long
-def test_intact_epochs_and_studies_align():
-    assert not misaligned(EPOCHS, 7)
-    assert not misaligned(study(), 8)
-    assert not misaligned(study(BELIEVING), 2)
-
-
 def test_a_generation_that_reads_like_a_number_of_the_study_is_no_leak(monkeypatch):
     """It is drawn with every restoration: 7,997 is within a bound that is shown, and 12 is the horizon."""
     steps = itertools.cycle([7995, 10, 12345, 2, 3])

@@ -63,23 +63,6 @@ def changed(monkeypatch, owner, name, change):
     monkeypatch.setattr(owner, name, lambda self, *given, **named: change(self, right(self, *given, **named)))
 
 
-# ---------------------------------------------------------------------------------------------- nothing is wrong
-
-INTACT = [(one, schedules) for one, schedules in (
-    (SEGMENTED_STUDY, ["single"]), (STORED, ["block", "renewed"]), (SERVICE, ["single"]), (MANY, ["block"]),
-    (SIX_PROBES, None), (LARGE, None), (SHIPPED["posterior, epochs, probe-sums"], ["block"]),
-)]  # fmt: skip
-
-
-SOME = {"study of posterior, segments, probe-sums", "service, probe-sums"}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("subject", "schedules"), sampled(INTACT, SOME, [one.label for one, _ in INTACT]))
-def test_intact_programs_show_nothing(subject, schedules):
-    assert not found(subject, most=24 if subject is SIX_PROBES else 2, schedules=schedules)
-
-
 # ---------------------------------------------------------------------------------------------- what is released
 
 

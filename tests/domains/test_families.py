@@ -241,6 +241,7 @@ def test_spanning_trees_against_networkx_on_a_larger_graph_and_their_projection_
 CYCLE = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "t")]
 LINE, LOOP = [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 1)]
 NAN = math.nan
+NO_WEIGHTS = [[1.0], 1, [2.0, 2.0], [], [[1.0, 2.0]], [1.0, NAN], ["a", 1.0]]
 NO_GRAPHS = [3, None, [1, 2], [(1, 2, 3)], np.ones(4), [([1], [2])], "ab"]
 ISOLATED = [nx.Graph, nx.MultiGraph]
 
@@ -255,13 +256,6 @@ def alone(kind):
 WRONG = [
     (lambda: Box([0.0, 2.0], [1.0, 1.0]), "empty: low 2 is above high 1 at coordinate 1"),
     (lambda: Box(0.0, 1.0), "dimension must be given"),
-    (lambda: Box([0.0, 1.0], [1.0, 2.0, 3.0]), r"low must have shape \(3,\)"),
-    (lambda: Ball(0), "dimension must be at least 1"),
-    (lambda: Ball(2, radius=0.0), "radius must be greater than 0"),
-    (lambda: Ball(2, center=[0.0]), r"center must have shape \(2,\)"),
-    (lambda: NuclearBall(0, 2), "rows must be at least 1"),
-    (lambda: Simplex(1), "n must be at least 2"),
-    (lambda: Hypersimplex(5, 0), "k must be at least 1 and at most 4"),
     (lambda: Hypersimplex(5, 5), "k must be at least 1 and at most 4"),
     (lambda: Custom([1.0, 2.0], 2), "oracle must be a function"),
     (lambda: Product([]), "at least one domain"),
@@ -269,9 +263,7 @@ WRONG = [
     (lambda: Rounded(Box([1.0, 2.0], [1.0, 2.0])), "a single point"),
     (lambda: Rounded(lambda cost: cost), "domain must be a Domain"),
     (lambda: check_domain(lambda cost: cost), "domain must be a Domain"),
-    *((lambda weights=weights: Permutahedron(weights), "weights|string") for weights in ([1.0], 1, [2.0, 2.0], [])),
-    *((lambda weights=weights: Permutahedron(weights), "weights|string") for weights in ([[1.0, 2.0]], [1.0, NAN])),
-    *((lambda weights=weights: Permutahedron(weights), "weights|string") for weights in (["a", 1.0], ["a"])),
+    *((lambda weights=weights: Permutahedron(weights), "weights|string") for weights in NO_WEIGHTS),
     *((lambda bad=bad: ConvexHull(bad), "points must") for bad in ([1.0, 2.0], [], [[NAN, 1.0]], np.zeros((2, 2, 2)))),
     # names
     (lambda: Hypersimplex("tea", 1), "n must be a whole number or a list of names"),
@@ -283,25 +275,19 @@ WRONG = [
     (lambda: Laminar([{"tee"}], [1], ["tea"]), "'tee' is none"),
     (lambda: Rounded(Ball(2)).labelled(["a", "b"]), "name what it is made of"),
     (lambda: Ball(2).chosen_at([2]), "from 0 to 1"),
-    (lambda: Ball(2).chosen_at([1, 0]), "increasing"),
     # rankings
-    (lambda: Birkhoff(1), "n must be at least 2"),
     (lambda: Matchings(2, 2, [(0, 0), (0, 2)]), r"pairs must be \(0 to 1, 0 to 1\), got \(0, 2\)"),
     (lambda: Matchings(2, 2, [(0, 0), (1, 1), (0, 0)]), r"distinct, but \(0, 0\) is there twice"),
-    (lambda: Matchings(2, 2, [(0.5, 0.0)]), "whole numbers of shape"),
     (lambda: Matchings(2, 2, []), "whole numbers of shape"),
     # matroids and set functions
     (lambda: Partition([], 1), "number of elements in groups must be at least 1"),
     (lambda: Partition([0, 1], [1]), "capacities must be one number or 2"),
     (lambda: Partition([0, 1], {0: 1}), "exactly the groups"),
-    (lambda: Partition([0, 1], -1), "a capacity must be at least 0"),
     (lambda: Laminar([{0, 1}, {1, 2}], [1, 1]), r"\[1, 2\] and \[0, 1\] are neither"),
     (lambda: Laminar([{0, 1}], [1, 1]), "capacities must be 1 numbers"),
-    (lambda: Laminar([], []), "ground_size must be at least 1"),
     (lambda: Laminar([{0, 5}], [1], ground_size=3), "family must hold elements of the ground set, and 5 is none"),
     (lambda: Graphic(nx.DiGraph([(0, 1)])), "undirected"),
     (lambda: Partition([0, 0, 0], 1).independent([3]), "elements from 0 to 2, got 3"),
-    (lambda: Partition([0, 0, 0], 1).independent([True]), "subset must hold elements"),
     (lambda: MatroidBases(lambda mask: True), "matroid must come from"),
     # graphs
     (lambda: Paths(CYCLE, source="s", target="t"), "no directed cycle here, but has 'a' -> 'b' -> 'c' -> 'a'"),
@@ -318,25 +304,18 @@ WRONG = [
     *((lambda bad=bad: SpanningTrees(bad), "graph must be a networkx graph, or edges as an") for bad in NO_GRAPHS),
     (lambda: Flows([(0, 1), (1, 1)], source=0, target=1), r"self-loop at node 1 \(edge 1\)"),
     (lambda: Flows(LINE, source=0, target=2, value=3, capacities=[2.5, 9]), "capacities allow from 0 to 2, got 3"),
-    (lambda: Flows(LINE, source=0, target=2, value=0), "value must be greater than 0"),
     (lambda: Flows(LINE, source=0, target=2, capacities=[1.0]), "one number for each of the 2 edges"),
     (lambda: Flows(LINE, source=0, target=2, capacities=[1.0, -1.0]), "at least 0"),
-    (lambda: Flows(LINE, source=0, target=2, capacities="cap"), "capacities must be an array of numbers"),
     (lambda: Flows(LOOP, source=0, target=2), "finite somewhere on every directed cycle.*1 -> 2 -> 1|2 -> 1 -> 2"),
     # polytopes
     (lambda: Polytope([[1.0, -1.0]], [1.0], bounds=(0, None)), "unbounded"),
-    (lambda: Polytope([[1.0, 0.0], [-1.0, 0.0]], [1.0, 1.0]), "unbounded"),
     (lambda: Polytope(A_eq=[[1.0, 1.0]], b_eq=[3.0], bounds=(0, 1)), "the polytope is empty"),
     (lambda: Polytope(bounds=[(0, 1), (2, 1)]), "empty: low 2 is above high 1 at variable 1"),
     (lambda: Polytope([[0.0, 0.0]], [-1.0], bounds=(0, 1)), "row 0 of A_ub is zero"),
     (lambda: Polytope(A_eq=[[0.0, 0.0]], b_eq=[1.0], bounds=(0, 1)), "row 0 of A_eq is zero"),
     (lambda: Polytope([[1.0, 1.0]]), "A_ub and b_ub must be given together"),
     (lambda: Polytope(bounds=(0, 1)), "to say how many there are"),
-    (lambda: Polytope([[1.0, 1.0]], [1.0], [[1.0]], [1.0]), "A_eq must have 2 columns, got 1"),
-    (lambda: Polytope([[1.0, 1.0]], [1.0, 2.0]), r"b_ub must have shape \(1,\)"),
     (lambda: Polytope([[1.0, 1.0]], [1.0], bounds=[(0, 1)] * 3), "or 2 of them"),
-    (lambda: Polytope([1.0, 1.0], [1.0]), "A_ub must be a matrix"),
-    (lambda: Polytope([[1.0]], [1.0], bounds=(NAN, 1)), "bounds must be numbers"),
 ]
 
 

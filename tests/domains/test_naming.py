@@ -1,4 +1,4 @@
-"""Coordinates have names, and decisions are said in them; checked on every example of every family found."""
+"""Coordinates have names, decisions are said in them, and sets are written down; on every example of every family."""
 
 import inspect
 import json
@@ -16,7 +16,7 @@ from sampling import every
 from sottovoce import domains
 from sottovoce.domains import all_domains
 from sottovoce.domains.naming import as_plain, in_words
-from sottovoce.domains.specification import build, specify
+from sottovoce.domains.specification import build, fingerprint, same_answers, specify
 
 DRINKS = ("tea", "coffee", "cocoa", "milk", "juice", "water")
 
@@ -233,3 +233,36 @@ def test_a_set_of_ones_own_just_sets_labels_and_how_it_speaks_and_a_made_one_has
             self.labels = drinks
 
     assert Menu(DRINKS).chosen([1, 1, 0, 0, 0, 0]) == ["tea", "coffee"]
+
+
+# ---------------------------------------------------------------------- written down, or told apart by answers
+
+
+def test_another_set_has_another_fingerprint():
+    one, other = sv.domains.Hypersimplex(8, 3), sv.domains.Hypersimplex(8, 4)
+    assert not same_answers(fingerprint(one), fingerprint(other))
+    assert not same_answers(fingerprint(one), fingerprint(sv.domains.Hypersimplex(9, 3)))
+
+
+def test_fingerprints_ask_the_same_questions_for_ever():
+    """Stored fingerprints must match those of later versions: the costs are pinned here."""
+    costs = []
+    sv_domain = sv.domains.Custom(lambda cost: costs.append(cost.copy()) or -np.sign(cost), 3)
+    costs.clear()
+    fingerprint(sv_domain)
+    expected = [-0.90077792, -0.98416887, 0.79065637]
+    assert np.allclose(costs[0], expected), costs[0]
+
+
+@every(
+    "data",
+    [
+        {"made": ["domains", "all_domains", {}]},
+        {"made": ["os", "system", {"command": "true"}]},
+        {"made": ["matroids", "Graphic", {"graph": [[0, 1]]}]},
+        {"unheard": 1},
+    ],
+)
+def test_a_specification_makes_nothing_but_domains_of_this_library(data):
+    with pytest.raises((ValueError, TypeError)):
+        build(data)

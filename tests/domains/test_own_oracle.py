@@ -2,37 +2,22 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import linprog
 
 import sottovoce as sv
 from optimizers import bandit
 from sampling import every
-from sottovoce.domains import Custom, Domain, Hypersimplex, check_domain
+from sottovoce.domains import Custom, Hypersimplex, check_domain
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 
 ITEMS = 4
 
 
-def knapsack(seed, integer=False):
-    """The cheapest part of some items that fits, by HiGHS; whole items alone, if integer."""
+def knapsack(seed):
+    """The cheapest part of some items that fits, by HiGHS."""
     weights = np.random.default_rng(seed).uniform(1.0, 10.0, ITEMS)
-    capacity = weights.sum() / 3
-    if integer:
-        fits = LinearConstraint(weights[None], -np.inf, capacity)
-        return lambda cost: milp(cost, constraints=fits, integrality=np.ones(ITEMS), bounds=Bounds(0, 1)).x
-    return lambda cost: linprog(cost, A_ub=weights[None], b_ub=[capacity], bounds=(0, 1)).x
-
-
-class Subclass(Domain):
-    """One method, as the documentation says."""
-
-    def __init__(self, seed, integer=False):
-        self.dimension = ITEMS
-        self.solve = knapsack(seed, integer)
-
-    def extreme_point(self, cost):
-        return self.solve(cost)
+    return lambda cost: linprog(cost, A_ub=weights[None], b_ub=[weights.sum() / 3], bounds=(0, 1)).x
 
 
 @every("seed", range(6))
@@ -65,16 +50,6 @@ def test_answers_within_a_millionth_of_the_extent_pass_and_others_say_what_to_se
     assert 1e-7 < check_domain(stopped(9e-7)).off < 1e-6
     with pytest.raises(DomainError, match="mip_rel_gap': 0"):
         check_domain(stopped(1e-4))
-
-
-@pytest.mark.long
-@every("plan", ["auto", "worst-case", "paper"])
-@every("settings", [{}, {"losses": "linear"}, {"integral": True}])
-def test_a_subclass_with_one_method_is_played(plan, settings):
-    optimizer = bandit(Subclass(2), 200, plan=plan, **settings)
-    actions = optimizer.ask(20)
-    optimizer.tell(actions.ids, np.full(20, 0.5))
-    assert optimizer.recommend().x.shape == (ITEMS,)
 
 
 def test_costs_reach_it_at_one_scale_and_unrounded():

@@ -89,16 +89,6 @@ def test_a_warm_start_from_a_vertex_does_not_mistake_the_unit(scale):
     np.testing.assert_allclose(warm.point, cold.point, atol=1e-4 * scale)
 
 
-def test_ties_and_duplicates_cost_no_more_than_their_set():
-    """Every vertex of the cube ten times over, and a target that is as near to one facet as to another."""
-    corners = np.array(np.meshgrid(*[[-1.0, 1.0]] * 4)).reshape(4, -1).T
-    once = check(corners, np.full(4, 0.5))
-    often = check(np.repeat(corners, 10, axis=0), np.full(4, 0.5))
-    assert often.calls <= once.calls + 1
-    for result in (once, often):
-        np.testing.assert_allclose(result.point, 0.5, atol=1e-4)
-
-
 @every_method
 def test_very_many_dimensions_and_a_set_of_few(method):
     rng = np.random.default_rng(2)

@@ -13,7 +13,7 @@ from sottovoce.plans.forecast import Forecast, Spread
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.rehearsal import Rehearsal, _scope
-from sottovoce.rehearsal._scope import lengths, work_of
+from sottovoce.rehearsal._scope import work_of
 
 ARMS, RANGE, ONE = sv.domains.Simplex(4), (0.0, 1.0), sv.PureDP(1.0)
 LINEAR = {"losses": "linear", "integral": True}
@@ -210,18 +210,12 @@ class TestLarge:
         assert len(calls) - before < 2000
         assert "the set's oracle is slow" in planned(5000, domain=slower, rehearse=0.1).notes[-1]
 
-    def test_lengths_reach_the_horizon_or_a_quarter_of_a_quarter_of_it(self):
-        assert lengths(7) == (7,)
-        assert lengths(10**5)[-1] == 10**5
-        assert lengths(16 * 10**5)[-1] == 10**5
 
-
-class TestBounds:
-    def test_one_above_the_range_is_not_printed(self):
-        made = sv.plan(sv.domains.Ball(10), 1000, RANGE, ONE, plan="paper", rehearse=False)
-        assert made.bound / 1000 > 1
-        assert f"{made.bound / 1000:.4g}" not in str(made)
-        assert "none that says anything" in dict(made.rows)["bound"]
+def test_a_bound_above_the_range_is_not_printed():
+    made = sv.plan(sv.domains.Ball(10), 1000, RANGE, ONE, plan="paper", rehearse=False)
+    assert made.bound / 1000 > 1
+    assert f"{made.bound / 1000:.4g}" not in str(made)
+    assert "none that says anything" in dict(made.rows)["bound"]
 
 
 def test_a_forecast_goes_through_json_and_a_plan_without_one_says_how_to_get_one(usual):
@@ -260,11 +254,8 @@ def test_the_words_are_those_of_the_numbers():
     [
         ({"contrast": 0.0}, "contrast must be"),
         ({"contrast": 2.0}, "contrast must be"),
-        ({"contrast": "much"}, "contrast"),
         ({"scatter": 0.7}, "scatter must be"),
         ({"rehearse": -1.0}, "rehearse must be"),
-        ({"rehearse": "yes"}, "rehearse"),
-        ({"rehearse": math.nan}, "rehearse"),
     ],
 )
 def test_bad_arguments_are_refused(options, words):

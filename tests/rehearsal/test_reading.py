@@ -39,16 +39,9 @@ def test_the_length_for_a_share_is_where_the_share_is(share):
     assert shares.at(length.high).high == pytest.approx(share, rel=1e-3)
 
 
-def test_what_never_falls_is_never_learned():
-    flat = Shares(LENGTHS, [[1.1, 1.0]] * 3)
-    assert math.isinf(flat.length_for(0.5).central)
-
-
-def test_a_share_that_rose_by_chance_is_not_taken_to_rise_for_ever():
+def test_a_share_that_never_falls_or_rose_by_chance_is_never_learned_and_none_falls_faster_than_one_over_the_events():
+    assert math.isinf(Shares(LENGTHS, [[1.1, 1.0]] * 3).length_for(0.5).central)
     assert Shares([100, 800], [[0.9, 0.8], [1.0, 1.0]]).exponent == 0.0
-
-
-def test_nothing_falls_faster_than_one_over_the_events():
     assert Shares([100, 200], [[0.9], [0.01]]).exponent >= -1.0
 
 

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
 
 from sampling import every
 from sottovoce.stats._error_law import ErrorLaw
@@ -24,18 +23,6 @@ def test_two_laplace_parts_of_two_scales_have_theirs(scales):
         weights = a / (a - b), -b / (a - b)
         expected = sum(w * math.exp(-distance / scale) for w, scale in zip(weights, scales, strict=True))
         assert ErrorLaw(0.0, scales).tail(distance) == pytest.approx(expected, abs=2e-5)
-
-
-@every("normal", [0.05, 1.0, 20.0])
-def test_a_normal_part_with_a_laplace_part_is_the_integral(normal):
-    for distance in (0.5 * normal, 2 * normal + 1, 4 * normal + 3):
-
-        def above(z, x=distance):
-            return stats.laplace.pdf(z) * stats.norm.sf((x - z) / normal)
-
-        kinks = sorted({0.0, distance, distance - 5 * normal, distance + 5 * normal})
-        expected = 2 * integrate.quad(above, -60, 60, points=[k for k in kinks if -60 < k < 60], limit=400)[0]
-        assert ErrorLaw(normal, (1.0,)).tail(distance) == pytest.approx(expected, abs=1e-7)
 
 
 def test_many_parts_are_as_far_out_as_draws_of_them():

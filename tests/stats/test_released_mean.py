@@ -9,6 +9,7 @@ from scipy import integrate, stats
 import sottovoce as sv
 from sampling import every, sampled
 from sottovoce.stats import ReleasedMean
+from sottovoce.stats._error_law import ErrorLaw
 from sottovoce.stats.released_mean import _laplace_tail
 
 RANGE = (-1.0, 3.0)
@@ -94,6 +95,7 @@ def test_the_tail_of_normal_plus_laplace_is_that_of_the_integral(deviation):
             expected = 2 * sum(integrate.quad(above, *ends, limit=200)[0] for ends in pieces)
         found = _laplace_tail(np.array([distance]), np.array([deviation]), 1.0)[0]
         assert found == pytest.approx(expected, abs=2e-6)
+        assert ErrorLaw(deviation, (1.0,)).tail(distance) == pytest.approx(expected, abs=2e-6)
 
 
 def test_tails_do_not_overflow():

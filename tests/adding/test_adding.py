@@ -1,7 +1,8 @@
-"""A problem and a baseline, each one file and one line, work everywhere; what would not is refused with the reason."""
+"""A set, a problem and a baseline, each one file and one line, work everywhere; what would not is refused, and why."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from sottovoce.lab.problems import base
 
 pytestmark = pytest.mark.long  # the library is copied, and started in processes of their own
 HERE, PACKAGE = Path(__file__).parent, Path(sottovoce.__file__).parent
+ROOT = HERE.parents[1]
+SECTION = re.search(r"^## Adding a domain$(.*?)^## ", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL | re.MULTILINE)
 EVERYWHERE = """
 import json
 import sys
@@ -66,6 +69,85 @@ def one_more_line(init, line):
     return "".join([*lines[: last + 1], line + "\n", *lines[last + 1 :]])
 
 
+def printed_by(program, folder, *arguments):
+    """What a program prints that imports the library from a folder, and the documentation's programs from here."""
+    paths = os.pathsep.join((str(folder), str(ROOT / "docs")))
+    environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "400", "NO_COLOR": "1", "OPENBLAS_NUM_THREADS": "1"}
+    (folder / "program.py").write_text(program)
+    command = [sys.executable, str(folder / "program.py"), *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+# ---------------------------------------------------------------------- a set, as CONTRIBUTING shows it
+
+
+def block(language):
+    return re.search(rf"^```{language}\n(.*?)^```$", SECTION[1], re.DOTALL | re.MULTILINE)[1]
+
+
+TOUR = """
+import contextlib, doctest, io
+import reference
+import sottovoce as sv
+from sottovoce.cli import main
+from sottovoce.domains.choices import prefixes
+from sottovoce.domains.specification import build, specify
+
+def command(*arguments):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            main(list(arguments))
+        except SystemExit as ended:
+            return ended.code, printed.getvalue()
+
+domain = sv.domains.Prefixes(6)
+assert sv.domains.Prefixes in sv.domains.all_domains()  # the contract suites run over these
+for example in domain.examples():
+    sv.domains.check_domain(example)
+assert repr(build(specify(domain))) == "Prefixes(6)"
+
+code, out = command("domains")
+assert code == 0 and "prefixes:6" in out and "Choices of the first k of n items" in out, out
+code, out = command("plan", "--domain", "prefixes:6", "--horizon", "10k", "--plan", "paper")
+assert code == 0, out
+code, out = command("plan", "--domain", "prefix:6", "--horizon", "10k")
+assert code == 2 and "prefixes:6" in out and "hypersimplex:20,5" in out, out
+
+code, out = command("study", "create", "a", "--storage", "sqlite:///a.db", "--domain", "prefixes:6", "--horizon", "600",
+                    "--epsilon", "1")
+assert code == 0, out
+with sv.Study.open("sqlite:///a.db", name="a") as study:  # made again from what is stored
+    actions = study.ask(100)
+    study.tell(actions.ids, actions.x.mean(axis=1))
+    assert actions.x.shape == (100, 6) and study.verify().ok
+
+options = {"horizon": 20, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
+plan = sv.plan(domain, **options, rehearse=False, plan="worst-case", batch_size=10)
+
+def optimizer(seed, noise):
+    return sv.PrivateBandit(domain, plan=plan, seed=seed, noise=noise, **options)
+
+assert sv.audit(optimizer, runs=400, noise_seed=1).passed
+assert "`Prefixes`" in reference.tables()
+assert not doctest.testmod(prefixes).failed
+"""
+
+
+def test_a_new_domain_works_everywhere_by_one_file_and_its_name_in_one_place(tmp_path):
+    choices = Path("domains/choices")
+    added = [line[1:] for line in block("diff").splitlines() if line.startswith("+")]
+    init = (PACKAGE / choices / "__init__.py").read_text() + "\n".join(added) + "\n"
+    changed = {choices / "prefixes.py": block("python"), choices / "__init__.py": init}
+    linked(PACKAGE, tmp_path / "sottovoce", changed=changed)
+    printed_by(TOUR, tmp_path)
+
+
+# ---------------------------------------------------------------------- a problem and a baseline
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     """Everything that a library with the two toys printed and wrote; nobody else's library is touched."""
@@ -80,13 +162,7 @@ def found(tmp_path_factory):
         learners / "__init__.py": one_more_line(learners / "__init__.py", pendulum),
     }
     linked(PACKAGE, folder / "sottovoce", changed=changed)
-    script = folder / "everywhere.py"
-    script.write_text(EVERYWHERE)
-    environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "400", "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, str(script), str(folder)], env=environment, capture_output=True, text=True, check=True
-    )
-    return folder, done.stdout
+    return folder, printed_by(EVERYWHERE, folder, str(folder))
 
 
 def test_they_are_in_the_interface_and_in_the_help(found):
