@@ -138,17 +138,19 @@ def standing_still(study, url, *, beats, then, times):
             return "done"
         left[0] -= 1
         base.run("SET idle_in_transaction_session_timeout = 100")
+        if then == "a batch":  # ends with what the server waits behind, too
+            base.batch([("SELECT 1", ()), ("SELECT 2", ())])
         with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as other:
             query = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
             wait_until(lambda: other.execute(query, (raw.info.backend_pid,)).fetchone() is None)
         if beats:
             wait_until(lambda: base._pulse.failure is not None)
-        return base.run("SELECT 1") if then == "a statement" else None
+        return base.run("SELECT 1") if then != "a commit" else None
 
     return work
 
 
-@pytest.mark.parametrize("then", ["a statement", "a commit"])
+@pytest.mark.parametrize("then", ["a statement", "a commit", "a batch"])
 @pytest.mark.parametrize("beats", [False, True])
 def test_a_server_ends_a_transaction_that_stands_still_and_nothing_of_it_is_on_record(
     beats, then, postgres_url, opened, monkeypatch

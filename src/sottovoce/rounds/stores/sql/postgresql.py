@@ -12,9 +12,9 @@ import re
 import select
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from typing import Any, ClassVar
 
@@ -234,7 +234,13 @@ class PostgresServer(Database):
         return [_rows(one) for one in sent]
 
     def _journey(self, steps: Sequence[tuple[str, Values]]) -> list[Any]:
-        with self._raw.pipeline():
+        """Send them, and read what comes.
+
+        A driver asks for a flush behind the end of what it sends: the server would wait no more for a transaction in
+        which nothing happens, but for ever. The end is flushed anyway.
+        """
+        with self._raw.pipeline() as sending:
+            sending._fetch_gen = partial(_without_flush, sending._fetch_gen)
             return [self._cursor_of(statement, values) for statement, values in steps]
 
     def _explained(self, problem: BaseException) -> BaseException:
@@ -312,6 +318,10 @@ def _numbered(statement: str) -> tuple[str, tuple[str, ...]]:
         lambda found: f"${next(places) if found[0] == '?' else order.index(found[1]) + 1}",
         statement,
     ), order
+
+
+def _without_flush(fetch: Callable[..., Any], *, flush: bool) -> Any:
+    return fetch(flush=False)
 
 
 def _rows(cursor: Any) -> list[Row]:
