@@ -34,7 +34,7 @@ class Server:
             stderr=subprocess.PIPE,
             **self._quiet,
         )
-        port = _free_port()
+        port = free_port()
         options = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": self.folder, "fsync": "on"}
         self._command = [initdb.with_name("postgres"), "-D", self.data]
         for key, value in options.items():
@@ -103,7 +103,8 @@ def _account():
     pytest.skip("PostgreSQL refuses to run as root, and there is no other account")
 
 
-def _free_port():
+def free_port():
+    """Return a port of this machine that nobody has."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return taken.getsockname()[1]

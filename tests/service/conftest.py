@@ -1,7 +1,6 @@
 """What the tests of the service share: a service that runs in this process, on a port of its own."""
 
 import contextlib
-import socket
 import sys
 from pathlib import Path
 
@@ -79,11 +78,3 @@ def serve():
 def served(serve, sqlite_url):
     """Return a service with an empty storage."""
     return serve(storage=sqlite_url)
-
-
-@pytest.fixture
-def free_port():
-    """Return a port of this machine that nobody has."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]

@@ -11,7 +11,6 @@ import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -22,6 +21,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from storages import free_port
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "deploy" / "Containerfile"
@@ -126,11 +127,6 @@ def image():
         yield Image(folder, "SOTTOVOCE_DOWNLOAD" in os.environ)
     finally:
         shutil.rmtree(folder)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return one.getsockname()[1]
 
 
 def written(root):

@@ -19,18 +19,13 @@ from sottovoce.cli.app import app
 from sottovoce.service.keys import KeyStore
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.store import ServiceStore
+from storages import free_port
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy" / "sottovoce.service"
 NGINX = ROOT / "deploy" / "nginx.conf"
 PAGE = ROOT / "docs" / "how-to" / "service-deployment.md"
 LOSS = "0.7318250649"  # planted: it must be in no file of nginx's
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 @contextmanager

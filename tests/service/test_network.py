@@ -12,6 +12,7 @@ import pytest
 from sampling import every
 from sottovoce.cli import main
 from sottovoce.service.settings import Settings
+from storages import free_port
 
 PAGE = "https://shop.example"
 
@@ -89,27 +90,28 @@ def test_settings_travel_to_workers_and_show_no_password():
     assert "secret" not in repr(settings)
 
 
-def test_the_command_serves_with_tls(system_program, tmp_path, sqlite_url, free_port):
+def test_the_command_serves_with_tls(system_program, tmp_path, sqlite_url):
+    port = free_port()
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     made = [system_program("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
     made += ["/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert]
     subprocess.run(made, check=True, capture_output=True)
-    command = [sys.executable, "-m", "sottovoce", "serve", "--storage", sqlite_url, "--port", str(free_port), "--dev"]
+    command = [sys.executable, "-m", "sottovoce", "serve", "--storage", sqlite_url, "--port", str(port), "--dev"]
     command += ["--certificate", cert, "--private-key", key]
     service = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     trusted, answer = ssl.create_default_context(cafile=cert), None
     try:
         while answer is None and service.poll() is None:
             with contextlib.suppress(httpx2.TransportError):
-                answer = httpx2.get(f"https://127.0.0.1:{free_port}/health", verify=trusted)
+                answer = httpx2.get(f"https://127.0.0.1:{port}/health", verify=trusted)
         assert answer.json() == {"status": "ok"}
         with pytest.raises(httpx2.TransportError):
-            httpx2.get(f"http://127.0.0.1:{free_port}/health")
+            httpx2.get(f"http://127.0.0.1:{port}/health")
     finally:
         service.terminate()
         _, err = service.communicate(timeout=600)
     assert service.returncode in (0, -15)
-    assert f"serving at https://127.0.0.1:{free_port}" in err
+    assert f"serving at https://127.0.0.1:{port}" in err
     assert "DEVELOPMENT: there are no keys" in err
 
 

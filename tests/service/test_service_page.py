@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,6 +13,8 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+
+from storages import free_port
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "service.md"
@@ -32,10 +33,7 @@ class Reader:
     """Somebody who follows the page: starts what it says to start, and runs the rest."""
 
     def __init__(self, folder):
-        self.folder, self.service, self.names = folder, None, {}
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            self.port = one.getsockname()[1]
+        self.folder, self.service, self.names, self.port = folder, None, {}, free_port()
 
     def put_in(self, text):
         for shown, got in self.names.items():

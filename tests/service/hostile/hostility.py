@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from sottovoce.client import Retries
 from sottovoce.service.keys import KeyStore
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
+from storages import free_port
 
 _NOTHING_SECRET = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once, and not used: making it takes long
 PATIENT = Retries(attempts=1000, first=0.05, longest=2.0)  # a service that is killed comes back, in its time
@@ -43,12 +43,6 @@ def small_study(**changes):
         "integral": True,
         "patience": None,
     } | changes
-
-
-def free_port():
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return taken.getsockname()[1]
 
 
 def new_key(url, roles, study=None, **options):
