@@ -96,14 +96,11 @@ def test_a_wrong_claim_is_refuted(claim, chances):
     assert all(claim.tested < least(claim, [one], 1e-3) < 1.3 for one in found)
 
 
-def test_blocks_count_as_one():
+def test_blocks_count_as_one_and_nothing_is_shown_without_guesses():
     coins = np.random.default_rng(5)
     outcomes = guessed(*of_laplace(1.2), (600, 1), coins)
     parts = [Guesses.of(part) for part in np.split(outcomes, 3)]
     assert log_wealth(PURE, 1.0, parts) == pytest.approx(log_wealth(PURE, 1.0, [Guesses.of(outcomes)]))
-
-
-def test_nothing_is_shown_without_guesses():
     nothing = [Guesses.of(np.zeros((100, 1), dtype=int))]
     assert log_wealth(PURE, 1.0, nothing) == 0
     assert least(PURE, nothing, 0.01) == 0

@@ -194,13 +194,6 @@ def test_few_numbers_are_shrunk_and_many_are_not():
     assert share[100_000] == pytest.approx(1.0, abs=0.02)
 
 
-def test_probes_come_nearer_as_precision_grows():
-    scales = SlopeScales(Shape(BOX), small(1_000_000))
-    far = [scales.least_distance(precision, 0.25) for precision in (0.0, 1e6, 1e8, 1e10)]
-    assert far == sorted(far, reverse=True)
-    assert far[-1] == pytest.approx(far[-2] / math.sqrt(10))
-
-
 @pytest.mark.parametrize(("horizon", "most"), [(1000, 1.05), (10_000, 0.95)])
 def test_no_more_is_lost_than_by_never_learning(horizon, most):
     """A shallow bowl, whose best point gains .04 of the range: the mean of 12 runs."""

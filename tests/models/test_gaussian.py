@@ -59,15 +59,6 @@ def test_samples_have_the_posteriors_mean_and_its_covariance_times_the_squared_t
     assert (np.abs(np.cov(drawn.T) - wanted) < 5 * errors).all()
 
 
-def test_without_measurements_the_prior_is_left():
-    prior = LossPrior(2.0, np.zeros(3), 0.5)
-    fitted = ByMeasurements(prior, sparse.csr_array((0, 3)), np.zeros(0), np.zeros(0))
-    assert np.array_equal(fitted.mean, np.zeros(4))
-    mean, covariance = fitted.predict(sparse.csr_array(np.eye(3)))
-    assert np.array_equal(mean, np.zeros(3))
-    assert np.allclose(covariance, 4 * np.eye(3) + 0.25)
-
-
 @every("features", [None, 3])
 def test_variances_of_a_prior_are_those_of_its_matrix_sparse_or_not(features):
     world = np.random.default_rng(0)

@@ -17,11 +17,6 @@ def distance_gradient(target, x):
     return away / norm if norm else away
 
 
-def test_first_point_is_the_centre():
-    domain = sv.domains.Hypersimplex(5, 2)
-    assert np.array_equal(NoisyOCO(domain, gradient=lambda f, x: f, step=0.1).point(), domain.center)
-
-
 def test_it_descends():
     """The sign of the paper's line 14 would climb."""
     cost = np.array([1.0, 0.0, 0.0])

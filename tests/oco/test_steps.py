@@ -13,11 +13,6 @@ from sottovoce.oco.steps import AdaptiveStep, ConstantStep
 LENGTHS = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=50)
 
 
-def test_a_constant_step_stays():
-    step = ConstantStep(0.25)
-    assert {step.after(np.full(2, size)) for size in (0.0, 1.0, 1e9)} == {0.25}
-
-
 @given(LENGTHS, st.floats(0.1, 10.0), st.floats(0.1, 10.0))
 def test_an_adaptive_step_is_the_radius_over_the_root_of_twice_the_energy(lengths, radius, multiplier):
     step = AdaptiveStep(radius, multiplier)

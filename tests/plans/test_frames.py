@@ -31,14 +31,6 @@ def frames_on(placement, directions, size, play="inside", share=0.5, middle=0.0)
     return Frames(placement, share * placement.working.inner_radius, directions, size, play, middle)
 
 
-@each_stage
-@every("count", [1, 2, 3])
-def test_frames_are_orthonormal_in_the_direction_space(placement, count):
-    frame = haar_frame(placement.working, count, np.random.default_rng(0))
-    np.testing.assert_allclose(frame @ frame.T, np.eye(count), atol=1e-12)
-    np.testing.assert_allclose(placement.working.tangent(frame), frame, atol=1e-12)
-
-
 @every("domain", [sv.domains.Ball(5), sv.domains.Simplex(6)])
 def test_frames_are_uniform(domain):
     """What of a fixed unit vector falls into m uniform directions of d is Beta(m/2, (d-m)/2), squared.

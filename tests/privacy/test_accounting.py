@@ -87,12 +87,6 @@ def test_approximate_curve_is_that_of_leaky_randomised_response():
         assert compose(ApproxDP(epsilon, delta)).epsilon(delta_at(p, q, at)) == pytest.approx(at)
 
 
-@given(epsilons, deltas)
-def test_more_is_never_more_private(epsilon, delta):
-    one, two = compose(PureDP(epsilon)), compose(PureDP(epsilon), ZCDP(0.01))
-    assert two.epsilon(delta) >= one.epsilon(delta) - 1e-12
-
-
 def test_nothing_promised_is_nothing():
     together = compose(PureDP(1.0), NoPrivacy())
     assert together.epsilon(0.5) == math.inf

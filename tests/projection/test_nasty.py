@@ -101,15 +101,6 @@ def test_very_many_dimensions_and_a_set_of_few(method):
         np.testing.assert_allclose(sorted(result.weights), sorted(mix), atol=1e-5)
 
 
-@every_method
-def test_a_single_point_is_its_own_projection(method):
-    points = np.array([[3.0, -2.0, 1e5]])
-    for y in (points[0], np.zeros(3), np.full(3, 1e9)):
-        result = check(points, y, method)
-        assert result.converged
-        np.testing.assert_array_equal(result.point, points[0])
-
-
 def test_an_impossible_gap_ends_early_and_without_a_claim():
     rng = np.random.default_rng(3)
     points = 100.0 + rng.standard_normal((60, 10))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sampling import every
 from sottovoce.domains import all_domains
 from sottovoce.errors import DomainError
-from sottovoce.projection import Quadratic, conditional_gradient, project
+from sottovoce.projection import project
 
 METHODS = ("auto", "conditional-gradient", "open-loop")
 
@@ -214,15 +214,6 @@ def test_an_oracle_that_reuses_its_array_does_no_harm():
         np.testing.assert_allclose(result.point, on_choices(2)(y), atol=2e-2)
 
 
-def test_methods_are_the_rules_of_conditional_gradient():
-    y = np.random.default_rng(0).standard_normal(6)
-    for method, rule in (("conditional-gradient", "line-search"), ("open-loop", "open-loop")):
-        by_name = project(choose(2), y, method=method, gap=1e-3, max_calls=30)
-        by_rule = conditional_gradient(choose(2), Quadratic(y), choose(2)(-y), gap=1e-3, max_calls=29, rule=rule)
-        np.testing.assert_array_equal(by_name.point, by_rule.point)
-        assert by_name.calls == by_rule.calls + 1  # the start is a call too
-
-
 def test_domains_and_bare_oracles_are_the_same_to_it():
     class Cube:
         dimension = 3
@@ -292,17 +283,3 @@ def test_the_universal_certificate_is_at_rounding_level(family):
         )
         assert domain.contains(result.point, tolerance=1e-7 * (1 + domain.outer_radius))
         np.testing.assert_allclose(result.weights @ result.atoms, result.point, rtol=0, atol=1e-12 * (1 + size))
-
-
-@every_family
-def test_conditional_gradient_tells_the_truth_about_its_own_tolerance(family):
-    cases = (
-        (domain, y, method) for domain in family.examples() for y in targets(domain, count=1) for method in METHODS[1:]
-    )
-    for domain, y, method in cases:
-        result = project(domain, y, method=method, max_calls=100)
-        size = domain.diameter * max(domain.diameter, math.dist(result.point, y))
-        assert result.gap == pytest.approx(certificate(domain.extreme_point, result.point, y), abs=1e-9 * size)
-        assert result.converged == (result.gap <= result.tolerance)
-        exact = project(domain, y)
-        assert math.dist(result.point, exact.point) <= result.distance + exact.distance + 1e-9 * domain.diameter
