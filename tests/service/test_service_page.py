@@ -151,17 +151,3 @@ def test_the_page_is_true_from_its_top_to_its_end(reader, tmp_path, monkeypatch)
     assert "DEVELOPMENT" in log
     timeless = re.sub(r"^[\d-]+T[\d:.]+Z", "", log, flags=re.MULTILINE)  # a second, and its fraction, may be 0.25
     assert "0.25" not in timeless  # the loss that was told
-
-
-def test_answers_of_another_shape_are_noticed(tmp_path):
-    reader = Reader(tmp_path)
-    shown = {"id": "a", "x": [1.0, 2.0], "wants_loss": True}
-    reader.compare(shown, {"id": "b", "x": [0, 5.0], "wants_loss": True}, "")
-    assert reader.put_in("tell a") == "tell b"
-    for wrong in (
-        {"id": "b", "x": [0.0], "wants_loss": True},
-        {"id": "b", "x": [0.0, 1.0]},
-        {**shown, "wants_loss": 1},
-    ):
-        with pytest.raises(AssertionError):
-            reader.compare(shown, wrong, "")

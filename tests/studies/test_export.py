@@ -1,14 +1,15 @@
-"""An export holds what was released and what is public: all of it, and nothing else."""
+"""What a study says of itself to whoever exports, states or takes home: what was released and what is public."""
 
 import json
 import re
 
 import numpy as np
 import pytest
-from study_tools import Look
+from study_tools import Look, ball, believing, sums
 
 import sottovoce as sv
-from sottovoce.studies import export_lines
+from sottovoce.errors import ConfigurationMismatch, StudyNotFound
+from sottovoce.studies import export_lines, state_stored
 
 OPTIONS = {
     "domain": sv.domains.Birkhoff(3),
@@ -87,3 +88,107 @@ def test_a_dropped_round_is_exported_without_numbers(study, tmp_path):
         last = again.export()["rounds"][-1]
     assert (last["state"], last["size"], last["missing"]) == ("dropped", 5, None)
     assert "released" not in last
+
+
+# ---------------------------------------------------------------------- stating it where it lies
+
+
+def test_a_statement_says_what_status_and_verify_say(sqlite_url, opened):
+    study = opened(sqlite_url, name="spring", **sums(privacy=sv.PureDP(1.0)))
+    for _ in range(2):
+        block = study.ask_round()
+        study.tell(block.ids[:-1], np.full(len(block) - 1, 0.5))
+        study.forget(block.ids[-1:])
+    study.ask(size=3)
+    stated, status = state_stored(sqlite_url, "spring", verify=True), study.status()
+    assert (stated.rounds, stated.open_rounds, stated.told) == (status.round, status.open_rounds, status.told)
+    assert (stated.released, stated.forgotten, stated.incarnation) == (2, status.forgotten, status.incarnation)
+    assert stated.asked >= status.asked  # a process may have reserved more than it has handed out
+    assert stated.privacy == study.privacy
+    assert stated.verification.ok
+    assert not stated.restored
+
+
+def test_a_server_is_stated_with_what_its_log_keeps_and_without_a_password(postgres_url, opened):
+    opened(postgres_url, name="spring", **sums(privacy=sv.PureDP(1.0)))
+    told = postgres_url.replace("tester@", "tester:hush-hush@")
+    assert told != postgres_url
+    stated = state_stored(told, "spring")
+    assert "hush-hush" not in repr(stated)
+    assert any("the server's own log" in one for one in stated.privacy.not_covered)
+    assert not stated.reachable
+
+
+def test_a_set_of_functions_has_to_be_passed_and_simulated_noise_has_not(sqlite_url, opened):
+    cheapest = sv.domains.Custom(lambda cost: (np.arange(3) == np.argmin(cost)).astype(float), 3)
+    study = opened(sqlite_url, name="own", **ball(domain=cheapest, privacy=sv.PureDP(1.0), noise=sv.SimulatedNoise(1)))
+    with pytest.raises(ConfigurationMismatch):
+        state_stored(sqlite_url, "own")
+    stated = state_stored(sqlite_url, "own", domain=cheapest)
+    assert stated.privacy.simulated
+    assert stated == study.statement()
+    with pytest.raises(StudyNotFound):
+        state_stored(sqlite_url, "another")
+
+
+def test_a_file_that_others_can_reach_is_noted(sqlite_url, shelf, opened):
+    opened(sqlite_url, name="spring", **sums()).close()
+    assert not state_stored(sqlite_url, "spring").reachable
+    (shelf / "study.db").chmod(0o644)
+    assert state_stored(sqlite_url, "spring").reachable
+
+
+# ---------------------------------------------------------------------- what to take home
+
+
+COSTS = np.array([0.9, 0.1, 0.8, 0.9, 0.2, 0.7]) / 2
+BEST = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.0])
+
+
+def made(**changes):
+    return believing(domain=sv.domains.Hypersimplex(6, 2), horizon=600, integral=False, seed=2) | changes
+
+
+def play(study, size):
+    actions = study.ask(size)
+    study.tell(actions.ids, actions.x @ COSTS)
+
+
+def test_any_process_is_told_the_same_when_all_is_over(opened, sqlite_url):
+    study = opened(sqlite_url, **made())
+    other = opened(sqlite_url)
+    assert other.recommend().rounds == 0
+    play(study, 600)
+    found = study.recommend()
+    assert np.array_equal(found.x, BEST)
+    again = opened(sqlite_url)
+    assert again.remaining == 0
+    assert found.to_dict() == other.recommend().to_dict() == again.recommend().to_dict()
+
+
+@pytest.mark.parametrize("exploration", [{}, {"exploration": "designs", "probes": None, "least_events": None}])
+def test_what_an_epoch_that_is_closed_has_learned_is_not_lost(opened, sqlite_url, exploration):
+    """All of three epochs is asked, and the losses of the first come: by another process nothing else is at hand."""
+    given = {
+        name: one for name, one in made(horizon=None, **exploration).items() if one is not None or name == "horizon"
+    }
+    study = opened(sqlite_url, **given)
+    actions = study.ask(256 + 512 + 100)
+    study.tell(actions.ids[:256], actions.x[:256] @ COSTS)
+    found = study.recommend()
+    assert found.rounds > 0
+    study.close()
+    assert opened(sqlite_url).recommend().to_dict() == found.to_dict()
+
+
+def test_the_status_says_whether_the_model_fits(opened, sqlite_url):
+    study = opened(sqlite_url, **made(horizon=20_000))
+    assert study.status().fit_check is None
+    actions = study.ask(16_000)
+    pairs = np.abs(actions.x[:, 0::2].sum(axis=1) - 1.0)  # both of one kind, or one of each
+    coins = np.random.default_rng(0).random(len(pairs))
+    study.tell(actions.ids, (coins < 0.2 + 0.5 * pairs).astype(float))
+    status = study.status()
+    assert status.fit_check.serious
+    assert "losses do not look linear in the action" in str(status)
+    assert status.to_dict()["fit_check"]["probability"] < 1e-4

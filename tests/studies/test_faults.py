@@ -2,14 +2,12 @@
 
 import os
 import pwd
-import resource
 import shutil
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, connected, execute, losses_of, path_of, raw, sums, watch
+from study_tools import Look, ball, connected, execute, losses_of, raw, sums, watch
 
 import sottovoce as sv
 from children import Child
@@ -46,35 +44,6 @@ def test_a_full_disk_loses_nothing_and_work_goes_on_once_there_is_room(opened, s
     assert study.status().told == 20
     assert study.status().round == 1
     assert opened(sqlite_url).status().told == 20
-
-
-def test_a_file_that_may_not_grow_is_a_clear_error(opened, sqlite_url):
-    """The kernel refuses to write, and SQLite says so in its own words."""
-    opened(sqlite_url, **sums()).close()
-
-    def work(report):
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        study = sv.Study.open(sqlite_url, name="study")
-        ids = study.ask(5).ids.tolist()
-        study.tell(ids, losses_of(ids))
-        report("told", ids)
-        size = os.stat(path_of(sqlite_url) + "-wal").st_size
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 6000, resource.RLIM_INFINITY))
-        try:
-            while True:
-                study.ask(300)
-        except StorageError as problem:
-            report("problem", str(problem))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        report("after", study.status().told)
-        report("asked", study.ask(4).ids.tolist())
-
-    said, killed = Child(work).finish()
-    assert not killed
-    said = dict(said)
-    assert said["after"] == 5
-    assert len(said["asked"]) == 4
-    assert opened(sqlite_url).status().told == 5
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="it takes root to become somebody else")

@@ -88,20 +88,6 @@ def test_a_body_that_drips_after_its_answer_is_not_waited_for(service):
     assert closed
 
 
-def test_no_body_is_held_beyond_the_limit(service):
-    before = memory(service)
-    with connected(service) as connection:
-        with contextlib.suppress(ConnectionError):
-            connection.sendall(head(service, "/studies/spring/tell", "Transfer-Encoding: chunked"))
-            for _ in range(1000):
-                connection.sendall(b"ea60\r\n" + b" " * 60_000 + b"\r\n")
-            connection.sendall(b"0\r\n\r\n")
-            connection.shutdown(socket.SHUT_WR)
-        found = answer_of(connection)
-    assert found[:12] in (b"HTTP/1.1 413", b"")  # none, if it was cut off while it still sent
-    assert memory(service) < before + 20
-
-
 def test_more_studies_than_may_be_open_are_served_all_the_same(service):
     """Many at once, in many threads, beyond what is kept open: every answer is right, and nothing accumulates."""
     names = [f"many {number}" for number in range(8)]
