@@ -1,6 +1,7 @@
 """Running the service: uvicorn, one process or several, TLS, and a stop that loses nothing."""
 
 import asyncio
+import gc
 import os
 import socket
 import ssl
@@ -76,7 +77,10 @@ def worker() -> Any:
 
     redact_errors()
     sys.setswitchinterval(_SWITCH_SECONDS)
-    return create_app(Settings.from_environment())
+    app = create_app(Settings.from_environment())
+    gc.collect()
+    gc.freeze()  # what stays for good need not be looked through again and again while calls wait
+    return app
 
 
 def _options(settings: Settings) -> dict[str, Any]:
