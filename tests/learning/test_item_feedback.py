@@ -1,6 +1,5 @@
 """Feedback by item: what is told, by name and in order; what is refused; what is believed; in memory and in studies."""
 
-import itertools
 import json
 
 import numpy as np
@@ -128,20 +127,6 @@ def test_the_statement_says_whose_losses_move_what(guarantee):
         "one event's losses of all its items" if one else "one person's losses, in up to 3 events"
     )
     assert type(statement).from_dict(json.loads(json.dumps(statement.to_dict()))) == statement
-
-
-def test_a_prior_is_matched_by_name_and_new_items_start_from_nothing():
-    means = -np.linspace(0.02, 0.5, len(DRINKS))
-    earlier = optimizer_of(privacy=sv.NoPrivacy())
-    played(earlier, means)
-    posterior = earlier.posterior()
-    menu = ("water", *DRINKS[:1:-1])  # one is new, two are gone, and the order is another
-    later = optimizer_of(sv.domains.Hypersimplex(menu, k=3), privacy=sv.NoPrivacy(), prior=posterior, horizon=1000)
-    belief = later._policy.current().explorer.belief
-    losses, deviations = belief.item_losses()
-    assert menu[int(np.argmin(losses))] == DRINKS[-1]
-    assert deviations[0] == deviations.max()
-    assert set(itertools.chain(*[action.chosen for action in later.ask(200)])) & set(DRINKS[-4:])
 
 
 @pytest.mark.parametrize("events", [200, 1000])

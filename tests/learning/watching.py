@@ -3,17 +3,14 @@
 import numpy as np
 
 
-def watch_releases(optimizer, see, *, all_rows=False):
-    """Have `see` called with every round that is released and its numbers, noise and all, before anything uses them.
-
-    Of all rows, with weights and squares; or of sums alone.
-    """
+def watch_releases(optimizer, see):
+    """Have `see` called with every round that is released and its sums, noise and all, before anything uses them."""
     compute = optimizer._policy.compute
 
     def watched(one, slots):
         found = compute(one, slots)
         if found is not None:
-            see(one, np.array(found if all_rows else found[0], dtype=np.float64))
+            see(one, np.array(found[0], dtype=np.float64))
         return found
 
     optimizer._policy.compute = watched

@@ -1,4 +1,7 @@
-"""Actions for segments: whose they are, in which order they come, and that every loss finds its way home."""
+"""Actions for segments: whose they are, in which order they come, and what is public.
+
+Nobody moves more than one number of one round: tests/auditing/test_segments.py.
+"""
 
 import numpy as np
 import pytest
@@ -101,3 +104,24 @@ def test_a_list_gives_the_first_actions_of_each_in_the_order_of_the_events_until
     assert optimizer.round > 10
     with pytest.raises(sv.errors.HorizonReached):
         optimizer.ask_round(segment=["a"])
+
+
+def test_the_statement_says_that_the_segment_is_public_and_noise_is_that_of_one_optimizer():
+    alone, together = family(segments=None, noise=None), family(noise=None)
+    assert together.plan.noise == alone.plan.noise
+    text = " ".join(str(together.privacy).split())
+    assert "which segment an event belongs to: it is public" in text
+    assert "the budget is spent once for all of them" in text
+    assert "segment" not in str(alone.privacy)
+
+
+def test_no_loss_is_shown_anywhere():
+    optimizer = family()
+    actions = optimizer.ask(segment=PEOPLE)
+    optimizer.tell(actions.ids, [0.123456789] * 3)
+    inside = (optimizer._store, optimizer._store.leases, optimizer._store.open_rounds(), optimizer._policy)
+    for one in (optimizer, *inside, *optimizer._policy.streams.values(), optimizer.outstanding()):
+        assert "123456789" not in repr(one)
+    with pytest.raises(sv.errors.InvalidLoss) as caught:
+        optimizer.tell(optimizer.ask(segment="phone").id, float("inf"))
+    assert "inf" not in str(caught.value).replace("infin", "")

@@ -1,5 +1,7 @@
 """Many segments share rounds, until some have events enough, and differ, to have rounds of their own."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from families import family
@@ -70,23 +72,20 @@ def test_few_leave_where_all_are_alike():
 
 @pytest.mark.parametrize("way", ["single", "block", "round", "list"])
 def test_events_are_counted_for_whom_they_were(way):
-    optimizer, coins, counts = many(), np.random.default_rng(3), dict.fromkeys(MANY, 0)
-    while sum(counts.values()) < 6000:
+    optimizer, coins, counts = many(), np.random.default_rng(3), Counter()
+    ask = {
+        "single": lambda came: [optimizer.ask(segment=name).id for name in came],
+        "block": lambda came: optimizer.ask(segment=np.array(came)).ids,
+        "round": lambda came: optimizer.ask_round(most=100, segment=came[0]).ids,
+        "list": lambda came: optimizer.ask_round(segment=came).ids,
+    }[way]
+    while counts.total() < 6000:
         came = coins.choice(MANY, size=60, p=SHARES / SHARES.sum()).tolist()
-        if way == "single":
-            ids = [optimizer.ask(segment=name).id for name in came]
-        elif way == "block":
-            ids = optimizer.ask(segment=np.array(came)).ids
-        elif way == "round":
-            came = came[:1] * len(ids := optimizer.ask_round(most=100, segment=came[0]).ids)
-        else:
-            came = came[: len(ids := optimizer.ask_round(segment=came).ids)]
+        ids = ask(came)
+        came = came[:1] * len(ids) if way == "round" else came[: len(ids)]
         optimizer.tell(np.array(ids), np.array([float(name == MANY[0]) for name in came]))
-        for name in came:
-            counts[name] += 1
-    assert {name: count for name, count in optimizer.sizes.items() if count} == {
-        name: count for name, count in counts.items() if count
-    }
+        counts.update(came)
+    assert Counter(optimizer.sizes) == counts
     assert optimizer._policy.own, "some have left"
 
 
