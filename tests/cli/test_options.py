@@ -7,7 +7,6 @@ import pytest
 import typer
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.cli.app import app
 from sottovoce.cli.options import SHARED
 from sottovoce.options import OPTIONS
@@ -53,37 +52,6 @@ def literals(kind):
 
 
 SMALL = ("--domain", "box:2", "--horizon", "400")
-
-
-@every(
-    ("options", "error"),
-    [
-        (("--domain", "cube:3"), "domain must be written like one of"),
-        ((*SMALL, "--domain-json", "x.json"), "pass either --domain or --domain-json"),
-        ((*SMALL, "--horizon", "soon"), "horizon must be a whole number"),
-        ((*SMALL, "--epsilon", "1", "--rho", "1"), "--epsilon and --rho exclude each other"),
-        ((*SMALL, "--local", "--delta", "1e-6"), "--delta and --local exclude each other"),
-        ((*SMALL, "--no-privacy", "--contributions", "2"), "--contributions and --no-privacy exclude each other"),
-        ((*SMALL, "--losses", "cubic"), "losses must be one of 'convex', 'linear', got 'cubic'"),
-        ((*SMALL, "--plan", "best"), "plan must be one of 'auto'"),
-        ((*SMALL, "--mechanism", "magic"), "mechanism must be one of 'probe-sums'"),
-        ((*SMALL, "--exploration", "magic"), "exploration must be one of 'posterior'"),
-        ((*SMALL, "--exploration", "sphere", "--mechanism", "probe-sums"), "does not fit exploration 'sphere'"),
-        ((*SMALL, "--choose", "batchsize=4"), "did you mean batch_size?"),
-        ((*SMALL, "--choose", "batch_size"), "choose 'batch_size' must be written like key=value"),
-        ((*SMALL, "--choose", "losses=linear"), "losses has an option of its own: --losses"),
-        ((*SMALL, "--choose", "radius=0.1", "--choose", "radius=0.2"), "radius is chosen twice"),
-        ((*SMALL, "--loss-range", "1"), "loss-range must be two numbers such as 0,1"),
-        ((*SMALL, "--lipschitz", "-1"), "lipschitz must be greater than 0"),
-        ((*SMALL, "--features", "none.csv"), "there is no file none.csv"),
-        ((*SMALL, "--prior", "none.posterior"), "there is no file none.posterior"),
-    ],
-)
-def test_errors_name_the_option_and_nothing_is_done(options, error, command):
-    code, out, err = command(*CREATE, *options)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert error in err
-    assert command("study", "status", "spring")[0] == 2
 
 
 def test_choices_reach_the_plan(command):

@@ -49,8 +49,8 @@ class StandIn:
     def __init__(self):
         self.channels, self.items = {"spring": None}, None  # names that every action has, with feedback by item
         self.faults, self.requests = deque(), []
-        self.asked, self.told, self.forgotten, self.refused = {}, {}, set(), {}
-        self.repeated, self.answers, self.lock = 0, {}, threading.Lock()
+        self.asked, self.told, self.forgotten = {}, {}, set()
+        self.answers, self.lock = {}, threading.Lock()
         self.away, self.enough = False, (math.inf, threading.Event())
 
     def start(self):
@@ -110,7 +110,6 @@ class StandIn:
     def on_ask(self, name, headers, plain):
         size, again = plain.get("size"), headers.get("Idempotency-Key")
         if again in self.answers:
-            self.repeated += 1
             return 200, self.answers[again]
         made = []
         for _ in range(1 if size is None else size):
@@ -132,8 +131,6 @@ class StandIn:
         values = next(plain[name] for name in ("loss", "report", "losses", "reports") if name in plain)
         values = [values] if "id" in plain else values
         for one in ids:
-            if one in self.refused:
-                return problem(self.refused[one], 409, "refused for good")
             if self.asked.get(one) != name:
                 return problem("unknown-action", 404, "id was not handed out by this study; nothing was recorded")
         fresh = {one: value for one, value in zip(ids, values, strict=True) if one not in self.told}

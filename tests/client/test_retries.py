@@ -1,12 +1,12 @@
 """Calls are repeated while a service is away, and nothing happens twice."""
 
-import os
 import socket
 import threading
 
 import pytest
 
 import sottovoce as sv
+from children import Child
 from sampling import every
 from sottovoce.client import Retries
 from sottovoce.client.retries import told_to_wait
@@ -98,20 +98,14 @@ def test_what_a_header_says_is_understood_or_passed_over(header):
     assert found is None or found >= 0
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_forked_child_has_connections_of_its_own(connected, stand_in):
     """Both write into what they have: on a shared connection answers would go to whoever reads first."""
     remote = connected()
     remote.ask()
-    child = os.fork()
-    if not child:
-        try:
-            os._exit(0 if len({remote.ask().id for _ in range(20)}) == 20 else 3)
-        finally:
-            os._exit(4)
-    mine = {remote.ask().id for _ in range(20)}
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert (len(mine), len(stand_in.asked)) == (20, 41)
+    child = Child(lambda report: report("asked", len({remote.ask().id for _ in range(20)})))
+    assert len({remote.ask().id for _ in range(20)}) == 20
+    assert child.finish() == ([["asked", 20]], False)
+    assert len(stand_in.asked) == 41
 
 
 @every("wrong", [{"attempts": 0}, {"first": 0}, {"longest": -1}])

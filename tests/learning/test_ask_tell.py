@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -97,19 +96,6 @@ def test_what_is_refused_shows_nothing_and_changes_nothing():
     assert len(optimizer.outstanding()) == 10
     optimizer.tell(actions.ids, losses_of(actions.ids))
     assert np.array_equal(np.concatenate([actions.x, finish(optimizer)]), REFERENCE)
-
-
-def test_long_rounds_are_held_in_chunks():
-    """Of an open round, an integer is kept for every loss, and not every decision: here, 160 MB with their weights."""
-    optimizer = bandit(sv.domains.Simplex(400), horizon=50_000, batch_size=25_000)
-    tracemalloc.start()
-    for _ in range(25):
-        actions = optimizer.ask_round(most=1000)
-        optimizer.tell(actions.ids, losses_of(actions.ids))
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert most < 80e6
-    assert optimizer.round == 1
 
 
 def test_a_failing_oracle_leaves_no_half_asked_block():

@@ -45,7 +45,27 @@ def test_creating_again_changes_nothing_and_creating_otherwise_is_refused(found,
     assert err.count("\n") == 1
 
 
+CREATE, BOX = ("create", "other"), ("--domain", "box:2", "--horizon", "400")
 BAD_USE = [
+    ((*CREATE, "--domain", "cube:3"), "domain must be written like one of"),
+    ((*CREATE, *BOX, "--domain-json", "x.json"), "pass either --domain or --domain-json"),
+    ((*CREATE, *BOX, "--horizon", "soon"), "horizon must be a whole number"),
+    ((*CREATE, *BOX, "--epsilon", "1", "--rho", "1"), "--epsilon and --rho exclude each other"),
+    ((*CREATE, *BOX, "--local", "--delta", "1e-6"), "--delta and --local exclude each other"),
+    ((*CREATE, *BOX, "--no-privacy", "--contributions", "2"), "--contributions and --no-privacy exclude each other"),
+    ((*CREATE, *BOX, "--losses", "cubic"), "losses must be one of 'convex', 'linear', got 'cubic'"),
+    ((*CREATE, *BOX, "--plan", "best"), "plan must be one of 'auto'"),
+    ((*CREATE, *BOX, "--mechanism", "magic"), "mechanism must be one of 'probe-sums'"),
+    ((*CREATE, *BOX, "--exploration", "magic"), "exploration must be one of 'posterior'"),
+    ((*CREATE, *BOX, "--exploration", "sphere", "--mechanism", "probe-sums"), "does not fit exploration 'sphere'"),
+    ((*CREATE, *BOX, "--choose", "batchsize=4"), "did you mean batch_size?"),
+    ((*CREATE, *BOX, "--choose", "batch_size"), "choose 'batch_size' must be written like key=value"),
+    ((*CREATE, *BOX, "--choose", "losses=linear"), "losses has an option of its own: --losses"),
+    ((*CREATE, *BOX, "--choose", "radius=0.1", "--choose", "radius=0.2"), "radius is chosen twice"),
+    ((*CREATE, *BOX, "--loss-range", "1"), "loss-range must be two numbers such as 0,1"),
+    ((*CREATE, *BOX, "--lipschitz", "-1"), "lipschitz must be greater than 0"),
+    ((*CREATE, *BOX, "--features", "none.csv"), "there is no file none.csv"),
+    ((*CREATE, *BOX, "--prior", "none.posterior"), "there is no file none.posterior"),
     (("create", "a", "--domain", "ball:3", "--plan", "paper"), "keeps un-noised sums"),
     (("ask", "spring", "--size", "2", "--round"), "--size, --round and --for exclude each other"),
     (("ask", "spring", "--size", "2000"), "1000 of horizon=1000 are left"),
@@ -91,7 +111,7 @@ def test_bad_use_is_one_line_and_code_2(arguments, words, command, found, place)
     assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert words in err
-    assert found("status", "spring")["told"] == 0
+    assert [(one["name"], one["asked"]) for one in found("list")["studies"]] == [("spring", 0)]  # nothing is done
 
 
 def test_a_storage_must_be_named_and_the_option_wins_over_the_environment(command, found, monkeypatch):

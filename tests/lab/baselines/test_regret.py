@@ -1,4 +1,4 @@
-"""Each baseline's regret grows no faster than its own guarantee says, and stays below its own bound.
+"""Regret of each baseline, and of the paper's algorithm, grows no faster than its guarantee, and stays below its bound.
 
 The mean regret is taken at a short and at a long horizon, over several seeds (of the environment, the coins and the
 noise alike; more of them at the short one, where they cost little). The slope between the two, of log regret against
@@ -39,7 +39,10 @@ class Case:
 
 ARMS = sv.domains.Simplex(4)
 BALL, DISC, SUBSETS = sv.domains.Ball(3), sv.domains.Ball(2), sv.domains.Hypersimplex(6, 2)
+PAPER = {"horizons": (10_000, 316_228), "seeds": (8, 4), "tolerance": 0.01}
 CASES = [
+    Case("paper around", sv.domains.Ball(10), 3 / 4, **PAPER),  # Theorem 1.1, without privacy
+    Case("paper inside", sv.domains.Ball(10), 3 / 4, **PAPER),
     Case("garber-kretzu", BALL, 3 / 4, (1_000, 400_000)),
     Case("garber-kretzu", SUBSETS, 3 / 4, (1_000, 400_000)),
     Case("smith-thakurta", DISC, 3 / 4, (250, 2_000), (8, 4), privacy=sv.PureDP(10.0)),
@@ -55,9 +58,12 @@ def run_of(case, horizon, seed):
     if case.linear:
         environment = sv.lab.NoisyLinear(case.domain, gap=case.gap, seed=seed)
     else:
-        environment = sv.lab.MovingTarget(case.domain, drift=0.0, seed=seed)
-    kind = sv.lab.baselines.BASELINES[case.name]
-    options = {"privacy": case.privacy, "noise": sv.SimulatedNoise(seed)} if kind.private else {}
+        environment = sv.lab.MovingTarget(case.domain, seed=seed, **({} if "paper" in case.name else {"drift": 0.0}))
+    if "paper" in case.name:
+        kind, options = sv.PrivateBandit, {"privacy": sv.NoPrivacy(), "plan": "paper", "play": case.name.split()[1]}
+    else:
+        kind = sv.lab.baselines.BASELINES[case.name]
+        options = {"privacy": case.privacy, "noise": sv.SimulatedNoise(seed)} if kind.private else {}
     learner = kind(
         case.domain,
         horizon=horizon,
@@ -93,3 +99,12 @@ def test_regret_grows_as_guaranteed(case):
     slope, limit = slope_with_limit(case.horizons, regrets)
     print(f"{case}: {slope:.3f}, at most {limit:.3f}, guaranteed {case.exponent:.3f}")
     assert limit < case.exponent + case.tolerance
+
+
+def test_never_learning_grows_linearly():
+    """So that the test above can fail: what does not learn has slope 1."""
+    environment, horizons = sv.lab.MovingTarget(sv.domains.Ball(10), seed=1), (10_000, 100_000)
+    lost = [environment.cumulative_loss(environment.domain.center, [horizon]) for horizon in horizons]
+    best = [environment.cumulative_loss(environment.comparator(horizon).point, [horizon]) for horizon in horizons]
+    slope, _ = slope_with_limit(horizons, [np.repeat(one - other, 2) for one, other in zip(lost, best, strict=True)])
+    assert slope == pytest.approx(1.0, abs=0.02)

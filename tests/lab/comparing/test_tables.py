@@ -52,16 +52,7 @@ def test_only_seeds_that_were_finished_everywhere_count():
 
 
 class TestSummary:
-    def test_means_and_standard_errors(self):
-        regrets = np.array([10.0, 14.0, 9.0, 11.0])
-        never = np.array([50.0, 60.0, 40.0, 55.0])
-        (found,) = summarise(
-            result(regret, never_learning=other, horizon=100, seed=seed)
-            for seed, (regret, other) in enumerate(zip(regrets, never, strict=True))
-        )
-        assert found.regret == pytest.approx(regrets.mean() / 100)
-        assert found.regret_error == pytest.approx(stats.sem(regrets) / 100)
-        assert found.ratio == pytest.approx(regrets.sum() / never.sum())
+    """Means, errors and shares: tests/report/test_sweep_page.py, from the file of results."""
 
     def test_failed_runs_are_counted_and_leave_the_mean_alone(self):
         failed = Result(Cell("ball", "default", 1.0, 1_000, 1), "failed", error="why")
