@@ -117,12 +117,6 @@ def test_ctrl_c_ends_the_real_program_cleanly(tmp_path):
     assert 0 < Run.load(tmp_path / "results" / "slate" / "run-epsilon-1.npz").events_finished < 10**8
 
 
-def test_a_command_starts_without_what_few_commands_need():
-    """Figures, statistics and noise take longer to import than most commands take to run."""
-    look = "import sys, sottovoce.cli; print({'matplotlib', 'scipy.stats', 'opendp'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", look], capture_output=True, text=True).stdout == "set()\n"
-
-
 # ---------------------------------------------------------------------- folders, made before anything is simulated
 
 WRITING = [

@@ -4,7 +4,6 @@ import gc
 import pickle
 import socket
 import ssl
-import sys
 
 import pytest
 
@@ -120,9 +119,3 @@ def test_a_remote_study_need_not_be_closed(stand_in, key, monkeypatch):
     del remote
     gc.collect()
     assert [one.fileno() for one in made] == [-1]
-
-
-def test_without_httpx2_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "httpx2", None)
-    with pytest.raises(ImportError, match=r"pip install '\.\[client\]'"):
-        sv.connect("https://decide.example", study="spring")

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import Executor, Future
 
@@ -93,3 +95,19 @@ class NeverBegins(Executor):
         if len(self.futures) == 4:
             self.futures[0].set_result(fn(*args))
         return self.futures[-1]
+
+
+def start_sweep(folder, cells, options="", **environment):
+    """Start a process that sweeps, in words of Python, and prints how many cells are done whenever there is news."""
+    script = folder.parent / f"{folder.name}-child.py"
+    script.write_text(
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import standins; standins.register()\n"
+        "from sottovoce.lab import Cell, grid, sweep\n"
+        "if __name__ == '__main__':\n"
+        f"    sweep(sys.argv[2], {cells}, command='redo', {options},\n"
+        "        progress=lambda standing: print(standing.done, flush=True))\n"
+    )
+    words = [sys.executable, script, os.path.dirname(__file__), folder]
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(words, env={**os.environ, **environment}, **given)

@@ -87,21 +87,13 @@ def test_an_interrupt_ends_the_processes(tmp_path, monkeypatch):
 
 
 def test_processes_end_with_a_parent_that_is_killed(tmp_path):
-    script = tmp_path / "parent.py"
-    script.write_text(
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "import standins; standins.register()\n"
-        "from sottovoce.lab import Cell, sweep\n"
-        "if __name__ == '__main__':\n"
-        "    sweep(sys.argv[2], [Cell('toy', 'default', 1.0, 300, seed) for seed in range(2)], task=standins.noted)\n"
-    )
-    here = os.path.dirname(standins.__file__)
-    environment = {**os.environ, "NOTED": str(tmp_path / "noted")}
-    parent = subprocess.Popen([sys.executable, script, here, tmp_path / "sweep"], env=environment)
+    cells, noted = "[Cell('toy', 'default', 1.0, 300, seed) for seed in range(2)]", str(tmp_path / "noted")
+    parent = standins.start_sweep(tmp_path / "sweep", cells, "task=standins.noted", NOTED=noted)
     processes = wait_for([tmp_path / f"noted-{seed}" for seed in range(2)])
     assert all(map(alive, processes))
     parent.kill()
     parent.wait()
+    parent.stdout.close()
     while any(map(alive, processes)):  # the suite's own limit ends it, should they live on
         time.sleep(0.02)
 

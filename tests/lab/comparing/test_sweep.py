@@ -2,11 +2,8 @@
 
 import csv
 import math
-import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -178,12 +175,13 @@ class TestResuming:
 
     def test_killed_at_any_moment_and_resumed_it_equals_the_uninterrupted_one(self, tmp_path):
         """Each child is killed after some news from it and a random wait: early, late, and in between."""
-        cells = grid(["toy"], ["default", "no-privacy"], epsilons=[1.0], horizons=[10_000], seeds=range(4))
+        words = "grid(['toy'], ['default', 'no-privacy'], epsilons=[1.0], horizons=[10_000], seeds=range(4))"
+        cells = eval(words)
         whole = sweep(tmp_path / "whole", cells)
         again = tmp_path / "killed"
         rng, endings = random.Random(0), []
         for jobs, news in ((2, 3), (1, 2)):
-            child = start_child(again, seeds=4, horizon=10_000, jobs=jobs)
+            child = standins.start_sweep(again, words, f"jobs={jobs}, task=standins.run_toy")
             for _ in range(news):
                 child.stdout.readline()
             time.sleep(rng.random() * 0.3)
@@ -202,25 +200,6 @@ class TestResuming:
             assert np.array_equal(one.events, two.events)
             assert np.array_equal(one.point, two.point)
         assert not list(again.rglob("*.partial"))
-
-
-def start_child(folder, *, seeds, horizon, jobs):
-    script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "import standins; standins.register()\n"
-        "from sottovoce.lab import grid, sweep\n"
-        "cells = grid(['toy'], ['default', 'no-privacy'], epsilons=[1.0],\n"
-        f"    horizons=[{horizon}], seeds=range({seeds}))\n"
-        "if __name__ == '__main__':\n"
-        f"    sweep(sys.argv[2], cells, command='redo', jobs={jobs}, task=standins.run_toy,\n"
-        "        progress=lambda standing: print(standing.done, flush=True))\n"
-    )
-    path = folder.parent / f"{folder.name}-child.py"
-    path.write_text(script)
-    here = os.path.dirname(standins.__file__)
-    return subprocess.Popen(
-        [sys.executable, path, here, folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
 
 
 # ---------------------------------------------------------------------- failing
