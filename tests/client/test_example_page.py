@@ -1,7 +1,6 @@
 """The example page in a real browser, against `sottovoce serve`: it asks, a click tells, and no raw loss leaves it."""
 
 import contextlib
-import functools
 import json
 import os
 import re
@@ -10,16 +9,16 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import httpx2
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
+from starlette.staticfiles import StaticFiles
 
 import sottovoce as sv
+from in_thread import answering
 from sampling import every
 from sottovoce.cli import main
 
@@ -59,20 +58,6 @@ def run(command, capsys):
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as free:
         return free.getsockname()[1]
-
-
-@contextlib.contextmanager
-def pages(folder):
-    handler = functools.partial(_Quiet, directory=folder)
-    with ThreadingHTTPServer(("", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield server.server_port
-        server.shutdown()
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
 
 
 @contextlib.contextmanager
@@ -122,11 +107,11 @@ def test_the_page_asks_and_a_click_tells_a_report(browser, tmp_path, monkeypatch
     assert 'data-epsilon="1" data-answers="1"' in index  # as the study promises: one report for each person
     index = index.replace('data-answers="1"', f'data-answers="{ANSWERS}"')
     (folder / "index.html").write_text(index.replace(SERVICE, url).replace('data-key=""', f'data-key="{key}"'))
-    with pages(folder) as page:
-        words = [one.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{page}") for one in serve if one != "--dev"]
+    with answering(StaticFiles(directory=folder, html=True)) as page:
+        words = [one.replace("http://127.0.0.1:8000", page) for one in serve if one != "--dev"]
         with service([*words, "--port", str(port)], url):
-            check_page(browser, f"http://127.0.0.1:{page}/", drinks)
-            check_another_origin(browser, f"http://localhost:{page}/")
+            check_page(browser, page, drinks)
+            check_another_origin(browser, page.replace("127.0.0.1", "localhost"))
     with sv.Study.open("sqlite:///drinks.db", name="drinks") as study:
         assert study.status().told == ANSWERS
         assert not study.outstanding()
@@ -172,10 +157,10 @@ def test_a_page_whose_script_was_replaced_does_nothing(browser, tmp_path):
     in_a_shell(commands()[0], folder)
     with open(folder / "sottovoce.js", "a") as script:
         script.write("// and one line more\n")
-    with pages(folder) as page:
+    with answering(StaticFiles(directory=folder, html=True)) as page:
         browser.get_log("browser")
         sent(browser)
-        browser.get(f"http://127.0.0.1:{page}/")
+        browser.get(page)
         said = []
         WebDriverWait(browser, 60, 0.02).until(
             lambda _: said.extend(browser.get_log("browser")) or any("integrity" in one["message"] for one in said)

@@ -1,5 +1,7 @@
-"""Decisions by what they choose: the same as written out, and nothing is written out on the way."""
+"""Decisions by what they choose, in places and in names: the same as written out, which nobody has to pay for."""
 
+import copy
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -106,3 +108,75 @@ def test_a_menu_is_what_was_written(rows):
     np.testing.assert_array_equal(np.array(both.shared()), both.written())
     if set(np.unique(rows)) <= {0.0, 1.0}:
         assert [one.tolist() for one in both.chosen] == [one.tolist() for one in indices_of(both.written())]
+
+
+# ---------------------------------------------------------------------- in the names of the set
+
+DRINKS = ("tea", "coffee", "cocoa", "milk", "juice", "water")
+MENU = sv.domains.Hypersimplex(DRINKS, k=2)
+
+
+def menu_of(domain, **options):
+    return bandit(domain, 5000, integral=True, **options)
+
+
+def named(x):
+    return [DRINKS[i] for i in np.flatnonzero(x)]
+
+
+@every("plan", ["auto", "worst-case"])
+def test_actions_say_what_they_choose(plan):
+    made = menu_of(MENU, plan=plan)
+    for action in [made.ask() for _ in range(50)]:
+        assert action.chosen == named(action.x)
+        number, _, wants_loss = action  # it is still a tuple of three
+        assert (number, wants_loss) == (action.id, action.wants_loss)
+        assert repr(action) == f"Action(id={number}, chosen={named(action.x)!r}, wants_loss={wants_loss})"
+        assert isinstance(action, sv.Action)
+    baseline = sv.lab.baselines.ThompsonSampling(MENU, horizon=100, loss_range=(0.0, 1.0), seed=1)
+    for one in baseline.ask(5):
+        assert one.chosen == named(one.x)
+    assert sv.Action(1, np.array([0.0, 1.0, 1.0])).chosen == [1, 2]  # of nobody's set
+    nobodys = sv.Actions(np.arange(2), np.array([[0.0, 0.5], [1.0, 0.0]]), np.ones(2, dtype=bool))
+    assert nobodys.chosen == [{1: 0.5}, [0]]
+    actions = made.ask(300)
+    assert actions.chosen == [named(x) for x in actions.x]
+    assert [one.chosen for one in actions] == actions.chosen
+
+
+@every("domain", [MENU, sv.domains.Hypersimplex(700, 2)])
+def test_what_one_event_is_told_is_its_own(domain):
+    actions = menu_of(domain).ask(300)
+    said = actions.chosen
+    same = [i for i in range(300) if said[i] == said[0]]
+    assert len(same) > 1
+    said[same[0]].clear()
+    assert len(said[same[1]]) == 2
+    assert len(actions.chosen[same[0]]) == 2
+
+
+@every("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_and_pickles_keep_what_was_said_even_of_sets_that_cannot_be_pickled(again):
+    domain = sv.domains.Custom(lambda cost: np.where(cost <= np.sort(cost)[1], 1.0, 0.0), DRINKS)
+    made = menu_of(domain)
+    action, actions = made.ask(), made.ask(40)
+    other, others = again(action), again(actions)
+    assert np.array_equal(other.x, action.x)
+    assert other.chosen == action.chosen == named(action.x)
+    assert again(other).chosen == action.chosen
+    assert others.chosen == actions.chosen
+    assert [one.chosen for one in again(others)] == actions.chosen
+    assert np.array_equal(others.x, actions.x)
+
+
+def test_recommendations_are_named():
+    made = menu_of(MENU)
+    while made.remaining > 500:
+        actions = made.ask_round()
+        made.tell(actions.ids, actions.x @ [0.5, 0.1, 0.4, 0.1, 0.5, 0.4])
+    found = made.recommend()
+    assert found.chosen == ["coffee", "milk"]
+    assert "decision  coffee, milk\n" in str(found)
+    assert found.to_dict()["chosen"] == ["coffee", "milk"]
+    assert pickle.loads(pickle.dumps(found)).chosen == ["coffee", "milk"]
+    assert "decision  [1. 1. 0. 0.]" in str(menu_of(sv.domains.Hypersimplex(4, 2)).recommend())

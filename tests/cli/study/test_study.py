@@ -175,11 +175,6 @@ def test_json_that_is_nested_too_deeply_is_an_error_of_use(text, command, place,
     code, out, error = command("create", "spring", "--domain-json", place / "deep.json", "--horizon", "1000")
     assert (code, out) == (2, "")
     assert "does not hold a domain" in error
-    command("create", "spring", "--domain", "simplex:3", "--horizon", "1000")
-    (place / "deep.jsonl").write_text('{"id": ' + "[" * 100_000 + "\n")
-    code, _, error = command("tell", "spring", "--file", place / "deep.jsonl")
-    assert code == 2
-    assert "line 1: it is not a JSON object" in error
 
 
 def test_arguments_of_any_bytes_end_in_words(place):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -188,22 +188,6 @@ class TestCluster:
         assert_equal_to_running_them_here(sweep(tmp_path / "all", executor=executor))
         there = sweep(tmp_path / "killed", CELLS[:1], executor=executor, task=standins.die_once)
         assert_equal_to_running_them_here(there, CELLS[:1])
-
-    def test_a_cell_that_kills_every_worker_fails_alone(self, tmp_path):
-        """As Dask says it after `allowed-failures`; here by an executor that says the same."""
-        from types import SimpleNamespace
-
-        from distributed import KilledWorker
-
-        class Deadly(standins.Inline):
-            def submit(self, fn, /, *args):
-                future = Future()
-                future.set_exception(KilledWorker("cell", SimpleNamespace(address="tcp://worker:1"), 3))
-                return future if args[1] == CELLS[0] else super().submit(fn, *args)
-
-        swept = sweep(tmp_path, CELLS[:2], executor=Deadly())
-        assert [result.status for result in swept.results] == ["failed", "done"]
-        assert swept.results[0].error.startswith("KilledWorker")
 
     def test_a_scheduler_that_goes_away_is_said_and_the_sweep_is_finished_here(self, cluster, tmp_path):
         def kill(standing):

@@ -46,7 +46,7 @@ def finished(tmp_path_factory):
 
 
 class TestFolder:
-    def test_everything_that_was_run_reads_back(self, finished):
+    def test_everything_that_was_run_reads_back_and_the_table_has_a_row_for_each_cell(self, finished):
         loaded = Sweep.load(finished.folder)
         assert loaded == finished
         assert loaded.cells == SMALL
@@ -61,8 +61,6 @@ class TestFolder:
             assert run.point.shape == (3,)
             assert np.linalg.norm(run.point) <= 1 + 1e-9
             assert result.dimension == 3
-
-    def test_the_table_has_one_row_per_cell_and_says_what_is_not_private(self, finished):
         with open(finished.folder / "results.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         assert rows == [{name: str(value) for name, value in row_of(one).items()} for one in finished.results]
