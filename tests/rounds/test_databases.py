@@ -148,17 +148,6 @@ def test_a_deadlock_that_comes_again_and_again_is_an_error_in_the_end(url: str) 
         assert len(tries) == 5
 
 
-def test_no_error_carries_what_a_driver_says(url: str) -> None:
-    """A driver's error may quote a row, and so a loss."""
-    with opened(url) as (book,):
-        ids = ask(book, 5)
-        base = book.store._base
-        with pytest.raises(database.Conflict) as refused:
-            base.transaction(lambda: base.run("UPDATE sottovoce_chunks SET closed = 1000"))
-        assert (refused.value.__context__, refused.value.__cause__) == (None, None)
-        tell(book, ids)
-
-
 # ---------------------------------------------------------------------- foreign things
 
 TRIGGER = "CREATE TRIGGER keeper AFTER UPDATE ON {} BEGIN SELECT 1; END"

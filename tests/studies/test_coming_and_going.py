@@ -1,16 +1,13 @@
 """Several who open one book, close it, come back, and tell each other's ids: nothing is lost, and nobody is stuck."""
 
-import os
-
 import pytest
 from killing import Post, warm_up, work_on
 from players import KINDS, Account
-from study_tools import SOAK, Look, ball, believing, lease_ahead, losses_of, sums
+from study_tools import SOAK, Look, ball, believing, lease_ahead, sums
 
 import sottovoce as sv
 from children import Child, forked_at_once
 from sottovoce.errors import AlreadyTold, UnknownAction
-from sottovoce.learning.policy import BanditPolicy
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -120,28 +117,6 @@ def test_processes_that_create_the_same_study_at_once_agree(url, tmp_path):
     assert len(set(ids)) == 18
     assert Look(url).counters.clock == 18
     assert len(sv.Ledger(sv.PureDP(1.0), ledger).entries) == 1
-
-
-def all_but_one(study):
-    block = study.ask_round()
-    study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
-    return block.ids[-1]
-
-
-def test_a_process_that_dies_while_it_closes_a_round_holds_up_nobody(url, opened, monkeypatch):
-    study = opened(url, **ball())
-    last = all_but_one(study)
-    study.close()
-
-    def work(report):
-        mine = sv.Study.open(url, name="study")
-        monkeypatch.setattr(BanditPolicy, "compute", lambda *_: os._exit(0))
-        mine.tell(last, 0.5)
-
-    said, killed = Child(work).finish()
-    assert (said, killed) == ([], False)
-    status = opened(url).status()
-    assert (status.told, status.round) == (8, 1)
 
 
 def test_a_round_that_several_processes_complete_at_once_is_closed_once(url, opened):

@@ -1,6 +1,5 @@
 """A fork: no acknowledged loss depends on what another process does with descriptors that were inherited."""
 
-import gc
 import json
 import os
 import sqlite3
@@ -99,30 +98,6 @@ def test_a_server_is_opened_again_in_the_child(opened, postgres_url):
     assert kind == "told"
     study.tell(ids, losses_of(ids))  # over the connection of before
     assert on_record(postgres_url, [*theirs, *ids])
-
-
-def test_a_child_never_closes_or_uses_what_it_inherited(opened, url):
-    """Closing would end the parent's session, or roll back what it has under way."""
-    study = opened(url, **sums())
-    ids = study.ask(5).ids
-    base = study._store._base
-    raw = base._raw
-
-    def work(report):
-        count = sys.getrefcount(raw)
-        with pytest.raises(ForkRefused):
-            study.ask()
-        with study:
-            pass
-        study.close()
-        base.close()
-        base._raw = None
-        gc.collect()
-        report("kept", sys.getrefcount(raw) >= count - 1)
-
-    assert said_by(work) == ("kept", True)
-    study.tell(ids, losses_of(ids))
-    assert base._raw is raw
 
 
 SCRIPT = """

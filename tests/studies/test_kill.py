@@ -9,7 +9,7 @@ import random
 
 import pytest
 from killing import WAYS, doomed, warm_up, work_on
-from players import KINDS, Account
+from players import KINDS, NAMES, Account
 from study_tools import SOAK, Look, ball, believing, curved, sums
 
 import sottovoce as sv
@@ -22,6 +22,10 @@ MADE = {  # whose rounds release plain sums of their losses, and are short
     "a study": ("a study", {"making": sums()}),
     "probes": ("a study", {"making": believing(probes=2, least_events=2)}),  # short at first, for they grow
     "segments": ("segments", {"probes": 2, "least_events": 2}),
+    "segments that share rounds": (
+        "segments",
+        {"probes": 2, "least_events": 2, "segments": sv.Segments(NAMES, limit=20)},
+    ),
     "evaluations": ("evaluations", {"events": (5, 8, 30)}),
 }
 AGAIN = range(4 if SOAK else 1)  # a fresh one each: what is checked after a kill grows with what was done before

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-from pathlib import Path
 
 import pytest
 from study_tools import Backup, Look, connected, losses_of, path_of, rows, sums
@@ -97,23 +96,6 @@ def test_a_copy_that_nobody_pays_for_is_refused(opened, sqlite_url, tmp_path):
         with pytest.raises(LedgerExceeded):
             opened(copy, ledger=ledger, restored=restored)
     assert ledger.spent == 1.0
-
-
-def test_a_life_that_begins_in_a_running_process_is_charged(opened, sqlite_url, ledger):
-    """An id from the future: the storage under this process is older than what it handed out."""
-    opened(sqlite_url, **MADE, ledger=ledger).close()
-    backup = Path(path_of(sqlite_url)).read_bytes()
-    study = opened(sqlite_url, ledger=ledger)
-    newer = study.ask(40).ids
-    study.close()
-    Path(path_of(sqlite_url)).write_bytes(backup)
-    study = opened(sqlite_url)  # without the ledger, which hears of it when it is passed again
-    with pytest.raises(StudyBehind):
-        study.tell(newer[-1], 0.5)
-    study.close()
-    assert ledger.spent == 1.0
-    opened(sqlite_url, ledger=ledger)
-    assert ledger.spent == 2.0
 
 
 @pytest.mark.parametrize("budget", [10.0, 1.0])

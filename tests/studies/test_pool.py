@@ -5,12 +5,9 @@ import sqlite3
 import numpy as np
 import pytest
 from damaging import faults, rewrite
-from killing import arm
 from study_tools import Look, believing, losses_of
 
 import sottovoce as sv
-from children import Child
-from sottovoce.errors import AlreadyTold
 from sottovoce.learning import pooled_policy
 
 MANY = [f"segment {number}" for number in range(14)]
@@ -130,33 +127,3 @@ def test_damage_to_who_shares_rounds_is_found(tmp_path, soon):
     connection.execute("UPDATE sottovoce_streams SET name = '\"nobody\"' WHERE stream = 0")
     connection.close()
     assert "that segments share are not stored first" in faults(tmp_path)
-
-
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize(("way", "after", "late"), [("statement", 150, False), ("commit", 14, True)])
-def test_a_process_that_is_killed_leaves_the_pool_sound(way, after, late, opened, url, soon):
-    opened(url, **crowded()).close()
-
-    def go(report):
-        coins = np.random.default_rng(after)
-        arm(way, after, late)
-        with sv.Study.open(url, name="study") as study:
-            while True:
-                ids = study.ask(segment=came(coins, 1 + int(coins.integers(8)))).ids.tolist()
-                report("asked", ids)
-                study.tell(ids, losses_of(ids))
-                report("told", ids)
-
-    said, killed = Child(go).finish()
-    assert killed
-    told = [one for kind, ids in said if kind == "told" for one in ids]
-    study = opened(url)
-    status = study.status()
-    assert len(told) <= status.told
-    assert sum(study.sizes.values()) == status.asked
-    for one in told[-20:]:
-        with pytest.raises(AlreadyTold):
-            study.tell(one, 0.5)
-    ids = study.ask(segment=MANY * 5).ids
-    study.tell(ids, losses_of(ids))
-    assert study.verify().ok
