@@ -14,22 +14,21 @@ NAMES = sv.Segments(["phone", "desktop", 7])
 FACTORS = sv.Segments(factors={"device": ["phone", "desktop"], "hour": [0, 1, 2]})
 
 
-def test_a_list_a_mapping_and_segments_are_all_taken():
+def test_a_list_a_mapping_and_segments_are_all_taken_and_factors_are_named_by_level_in_order_or_by_name():
     assert sv.Segments.of(["a", "b"]) == sv.Segments(("a", "b"))
     assert sv.Segments.of({"device": ["a", "b"]}).names == (("a",), ("b",))
     assert sv.Segments.of(NAMES) is NAMES
+    assert FACTORS.key(("phone", 2)) == FACTORS.key({"hour": np.int64(2), "device": "phone"}) == ("phone", 2)
+    assert FACTORS.key(["phone", 2]) == ("phone", 2)
+    assert len(FACTORS.names) == FACTORS.most == 6
+    assert FACTORS.row(("desktop", 1)).tolist() == [1, 0, 1, 0, 1, 0]  # what segments share
+    assert [name for name, _ in FACTORS.groups] == ["everybody", "device", "hour"]
 
 
 @every("given", [3, "phone", None, [], {}, [1.5], [True], ["a", "a"], {"": ["a"]}, {"d": "ab"}])
 def test_what_cannot_be_segments_is_refused(given):
     with pytest.raises((TypeError, ValueError)):
         sv.Segments.of(given)
-
-
-def test_segments_of_factors_are_named_by_level_in_order_or_by_name():
-    assert FACTORS.key(("phone", 2)) == FACTORS.key({"hour": np.int64(2), "device": "phone"}) == ("phone", 2)
-    assert FACTORS.key(["phone", 2]) == ("phone", 2)
-    assert len(FACTORS.names) == FACTORS.most == 6
 
 
 @every(
@@ -63,11 +62,6 @@ def test_whatever_was_not_named_may_be_opened_up_to_a_limit():
         sv.Segments(factors={"a": [1, 2]}, limit=9)
     with pytest.raises(ValueError, match="4096"):
         sv.Segments(limit=5000)
-
-
-def test_a_row_says_what_segments_share():
-    assert FACTORS.row(("desktop", 1)).tolist() == [1, 0, 1, 0, 1, 0]
-    assert [name for name, _ in FACTORS.groups] == ["everybody", "device", "hour"]
 
 
 def test_features_are_centred_and_scaled_so_that_units_do_not_matter():

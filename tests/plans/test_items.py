@@ -204,34 +204,6 @@ def test_one_person_moves_the_sums_of_one_round_no_farther_than_its_noise_is_for
         assert farthest >= 0.9 * RESOLUTION * grid.l1
 
 
-@every("privacy", [sv.ZCDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.ApproxDP(1.0, 0.01), sv.PureDP(1.0, contributions=3)])
-@every("most", [None, 1.0, 1.5])
-def test_other_noise_and_several_events_of_a_person(handed, privacy, most):
-    domain, count = sv.domains.Hypersimplex(7, 5), privacy.contributions
-    made = optimizer(domain, (0.0, 1.0), most, privacy)
-    chosen = play(made, "arrays", {})
-    grid, noise = handed[0][0].explorer.grid, made.plan.noise
-    sums_of(handed)
-    alike = [event for event in range(64) if set(chosen[event]) == set(chosen[0])][:count]
-    far = np.minimum(1.0, np.maximum(0.0, (most or 5.0) - np.arange(5)))  # all on as few items as hold it
-    left, right = ([0, 1], [2, 3, 4]), ([2, 3, 4], [0, 1])
-    both = []
-    for mine, others in (left, right):
-        clicks = dict.fromkeys(others, 0.0) | dict(zip(mine, far, strict=False))
-        own = {item: clicks[place] for place, item in enumerate(chosen[0])}
-        ends = {event: np.array([own[item] for item in chosen[event]]) for event in alike}
-        play(optimizer(domain, (0.0, 1.0), most, privacy), "block of arrays", ends, 80)
-        both.append(sums_of(handed))
-    moved = np.concatenate(both[0]) - np.concatenate(both[1])
-    assert len(alike) == count
-    if noise.family == "gaussian":
-        assert np.linalg.norm(moved) <= count * RESOLUTION * grid.l2
-        assert np.linalg.norm(moved) >= 0.99 * count * RESOLUTION * grid.l2
-    else:
-        assert np.abs(moved).sum() <= count * RESOLUTION * grid.l1
-        assert np.abs(moved).sum() >= 0.99 * count * RESOLUTION * grid.l1
-
-
 @pytest.mark.parametrize("most", [1.0, None])
 def test_a_report_that_never_comes_counts_as_nothing_whoever_it_was(handed, most):
     """With `most` as if nothing had been clicked; without it, as if nobody had been asked: which are public facts."""

@@ -120,16 +120,13 @@ def test_shares_never_add_up_to_more_than_the_whole(epsilon, contributions):
     assert share == pytest.approx(epsilon / contributions)
 
 
-@every("epsilon", [0.0, -1.0, math.nan, 8.000001, 1e-300])
-def test_impossible_budgets_are_refused(epsilon):
-    with pytest.raises(ValueError, match="epsilon"):
-        OneBitChannel((0.0, 1.0), epsilon)
-
-
-@every("loss_range", [(1.0, 1.0), (2.0, 1.0), (0.0, math.inf), (math.nan, 1.0), (-1e308, 1e308)])
-def test_impossible_ranges_are_refused(loss_range):
-    with pytest.raises(ValueError, match="loss_range"):
-        OneBitChannel(loss_range, 1.0)
+def test_impossible_budgets_and_ranges_are_refused():
+    for epsilon in (0.0, -1.0, math.nan, 8.000001, 1e-300):
+        with pytest.raises(ValueError, match="epsilon"):
+            OneBitChannel((0.0, 1.0), epsilon)
+    for loss_range in ((1.0, 1.0), (2.0, 1.0), (0.0, math.inf), (math.nan, 1.0), (-1e308, 1e308)):
+        with pytest.raises(ValueError, match="loss_range"):
+            OneBitChannel(loss_range, 1.0)
 
 
 def test_one_bit_runs_where_there_is_nothing_but_python():

@@ -93,13 +93,10 @@ def test_what_makes_no_sense_is_refused_by_name(evaluations, change, message):
         sv.ab_test(**{"arms": arms, **change})
 
 
-def test_other_things_are_refused_without_being_shown(evaluations):
+def test_other_things_are_refused_without_being_shown_and_so_are_arms_of_different_ranges(evaluations):
     with pytest.raises(TypeError, match="arm 'B' must be an evaluation that is closed, or its result, got float") as it:
         sv.ab_test({"A": told(evaluations, 0.5, 50), "B": 0.123456})
     assert "0.123456" not in str(it.value)
-
-
-def test_arms_of_different_ranges_are_refused(evaluations):
     other = sv.PrivateEvaluations((0.0, 2.0), sv.PureDP(1.0), noise=sv.SimulatedNoise(1))
     with pytest.raises(ValueError, match=r"one loss_range.*A \(0.0, 1.0\), B \(0.0, 2.0\)"):
         sv.ab_test({"A": told(evaluations, 0.5, 50), "B": told(other, 0.5, 50)})

@@ -82,15 +82,11 @@ def test_levels_for_normal_errors_do_for_laplace_noise(stages, alpha):
             assert crossing(real, levels) <= alpha * 1.004
 
 
-def test_nothing_is_claimed_at_a_look_that_is_too_early_and_nothing_of_alpha_is_lost():
+def test_all_of_alpha_is_spent_at_the_end_less_before_and_none_at_a_look_that_is_too_early():
     levels = levels_of_looks((ErrorLaw(0.1), ErrorLaw(math.sqrt(0.99))), (0.01, 1.0), 0.05)
     assert levels[0] == 0.0
     assert levels[1] == pytest.approx(0.05, rel=1e-3)
-
-
-def test_all_of_alpha_is_spent_at_the_end_and_less_before():
-    shares = np.linspace(0.01, 1.0, 50)
-    found = [spent(share, 0.05) for share in shares]
+    found = [spent(share, 0.05) for share in np.linspace(0.01, 1.0, 50)]
     assert found == sorted(found)
     assert found[-1] == 0.05
     assert found[0] < 1e-9
