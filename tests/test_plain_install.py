@@ -1,5 +1,6 @@
 """What `pip install .` brings is enough to ask and tell; what is missing for more names the extra that brings it.
 
+And the versions of Python that are supported are said alike everywhere.
 Programs run where nothing that is installed can be imported but what the plain dependencies bring.
 """
 
@@ -13,6 +14,7 @@ import tomllib
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -188,3 +190,28 @@ def test_no_page_installs_a_name_that_is_on_no_index():
     for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
         text = page.read_text(encoding="utf-8")
         assert not re.search(r"pip install [\"']?sottovoce\b(?!-)", text), page
+
+
+# ---------------------------------------------------------------------- versions of Python
+
+CLASSIFIERS = "\n".join(PROJECT["classifiers"])
+SUPPORTED = re.findall(r"^Programming Language :: Python :: (3\.\d+)$", CLASSIFIERS, re.MULTILINE)
+
+
+def test_the_tests_run_on_a_version_that_is_supported():
+    running = "{}.{}".format(*sys.version_info)
+    assert running in SUPPORTED, (
+        f"if all else passes, add {running} to the classifiers in pyproject.toml, and to the pages"
+    )
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/tutorials/five-minutes.md"])
+def test_pages_name_the_versions_that_are_supported(page):
+    said = re.search(r"Python (3\.\d+(?:, 3\.\d+)* (?:or|and) 3\.\d+)", (ROOT / page).read_text(encoding="utf-8"))
+    assert re.findall(r"3\.\d+", said[1]) == SUPPORTED
+
+
+def test_older_versions_are_refused_by_pip_and_by_make():
+    oldest = SUPPORTED[0]
+    assert PROJECT["requires-python"] == f">={oldest}"
+    assert "sys.version_info < ({}, {})".format(*oldest.split(".")) in (ROOT / "Makefile").read_text(encoding="utf-8")
