@@ -1,5 +1,6 @@
 """A fork: no acknowledged loss depends on what another process does with descriptors that were inherited."""
 
+import gc
 import json
 import os
 import sqlite3
@@ -98,6 +99,30 @@ def test_a_server_is_opened_again_in_the_child(opened, postgres_url):
     assert kind == "told"
     study.tell(ids, losses_of(ids))  # over the connection of before
     assert on_record(postgres_url, [*theirs, *ids])
+
+
+def test_a_child_closes_nothing_that_it_inherited_and_cannot_reach_the_server(opened, url):
+    """Closing would end the parent's session, or undo what it has under way."""
+    study = opened(url, **sums())
+    study.ask()
+    base = study._store._base
+    number = None if url.startswith("sqlite") else base._raw.fileno()
+
+    def inherited():
+        if number is not None:
+            return [os.readlink(f"/proc/self/fd/{number}")]
+        return sorted(os.readlink(one) for one in os.scandir("/proc/self/fd") if "study.db" in os.path.realpath(one))
+
+    def work(report):
+        before = inherited()
+        study.close()
+        base._raw = None
+        gc.collect()
+        report("kept", [before, inherited()])
+
+    _, (before, after) = said_by(work)
+    assert before == after
+    assert before == ["/dev/null"] if number is not None else len(before) > 1
 
 
 SCRIPT = """
