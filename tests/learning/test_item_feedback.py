@@ -78,6 +78,18 @@ def test_a_study_plays_what_memory_plays(tmp_path):
         assert played(study, means) == expected
 
 
+def test_names_in_any_order_tell_what_a_list_in_order_does():
+    named, listed = (optimizer_of(most=None, horizon=150, noise=sv.SimulatedNoise(3), **COSTS) for _ in range(2))
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        action, again = named.ask(), listed.ask()
+        told = rng.random(3).round(2).tolist()
+        named.tell(action.id, dict(reversed(list(zip(action.chosen, told, strict=True)))))
+        listed.tell(again.id, told)
+    assert named.posterior() == listed.posterior()
+    assert named.round > 1
+
+
 def test_late_reports_are_refused_or_dropped_unread_and_of_a_block_all_are_taken_or_none():
     optimizer = optimizer_of()
     actions = optimizer.ask(2)
