@@ -92,14 +92,6 @@ class TestLearning:
         regret = play(optimizer, lambda x: 0.1 + ((x - target) ** 2).sum(axis=1) / 4) - 0.1
         assert regret < 0.04
 
-    def test_an_unknown_horizon_begins_each_epoch_with_what_was_believed(self):
-        optimizer = bandit(horizon=None, **LINEAR)
-        play(optimizer, slates, events=256 + 512 + 1024)
-        before = len(optimizer._policy.current().explorer.belief.measurements)
-        play(optimizer, slates, events=1)  # the next epoch
-        assert len(optimizer._policy.current().explorer.belief.measurements) >= before - 12 > 0
-        assert play(optimizer, slates, events=6000) - COSTS[:3].sum() < 0.1
-
 
 class Counted(sv.domains.Simplex):
     """A set whose oracle sees how many threads linear algebra has."""

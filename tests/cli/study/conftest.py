@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sottovoce.cli import main
-
 SECRET = "0.123456789"  # tests tell this loss
 
 
@@ -24,13 +22,11 @@ def place(monkeypatch):
 
 
 @pytest.fixture
-def command(capsys):
+def command(command):
     def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(["study", *map(str, arguments)])
-        printed = capsys.readouterr()
-        assert SECRET not in printed.out + printed.err
-        return ended.value.code, printed.out, printed.err
+        code, out, err = command("study", *map(str, arguments))
+        assert SECRET not in out + err
+        return code, out, err
 
     return call
 
