@@ -82,6 +82,7 @@ class Optimizer(MayStop, Book):
         horizon = None if configuration.horizon is None else problem.horizon
         super().__init__(store(policy.shape), policy, horizon=horizon)
         self._alone = configuration.segments is None and not self._store.shared
+        self._plain = not self._attentive and not self._store.shared  # whether a loss is a number, and so is its id
         self._pooling = isinstance(policy, PooledPolicy)  # whether it must be counted whom events are for
         for name in policy.first_streams:
             self._store.stream(name)
@@ -316,8 +317,7 @@ class Optimizer(MayStop, Book):
         late
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
-        attentive = self._attentive or report is not None or late != "error"
-        if type(ids) is int and self._texts is None and not attentive:  # the usual case in memory, at once
+        if report is None and self._plain and type(ids) is int and late == "error":  # the usual case, at once
             try:
                 with self._lock: left = self._record_one(ids, self._quantise(losses))  # noqa: E701  # fmt: skip
             except InvalidLoss:
@@ -326,7 +326,7 @@ class Optimizer(MayStop, Book):
                 if left <= 0:
                     with self._lock: self._release({self._store.stream_of(ids)})  # noqa: E701  # fmt: skip
                 return
-        if attentive:
+        if self._attentive or report is not None or late != "error":
             losses = self._reported(losses, report, late)
         if self._itemised:
             self._tell_items(ids, losses, late)
