@@ -16,7 +16,6 @@ VARIANTS = {
     "step_multiplier=1": {"step_multiplier": 1},
     "step_multiplier=6": {"step_multiplier": 6},
     "decay=0": {"decay": 0.0},
-    "reuse=True": {"reuse": True},
 }
 
 

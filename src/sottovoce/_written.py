@@ -60,8 +60,8 @@ def read_values(text: str, what: str) -> dict[str, Any]:
 
     Examples
     --------
-    >>> read_values("rate=0.1, reuse=false", "choice")
-    {'rate': 0.1, 'reuse': False}
+    >>> read_values("rate=0.1, padding=false", "choice")
+    {'rate': 0.1, 'padding': False}
     """
     settings = read_settings(text, what)
     if not all(settings) or not all(settings.values()):

@@ -31,11 +31,11 @@ FRAMES = {"exploration": "frames", "batch_size": 4, "directions": 2}
 TWO_NUMBERS = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), 12, FRAMES, label="two numbers a round")
 SEVERAL = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0, contributions=2), 24, FRAMES | {"batch_size": 8})
 EPOCHS = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), None, FRAMES | {"batch_size": 32})
-REUSE = Configuration(
+DESIGNS = Configuration(
     sv.domains.Simplex(3),
     sv.PureDP(1.0),
     24,
-    {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0, "reuse": True},
+    {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0},
     losses="linear",
     integral=True,
 )
@@ -74,7 +74,7 @@ INTACT = [
     CONVEX,
     TWO_NUMBERS,
     SEVERAL,
-    REUSE,
+    DESIGNS,
     *(sphere(name, sv.ZCDP(0.5)) for name in ("tree", "fresh")),
 ]
 
@@ -325,7 +325,7 @@ def test_a_missing_loss_that_is_farther_from_others_than_they_are_from_each_othe
     assert misaligned(subject)
 
 
-@pytest.mark.parametrize("subject", [REUSE, TWO_NUMBERS, BELIEVING])
+@pytest.mark.parametrize("subject", [TWO_NUMBERS, BELIEVING])
 def test_an_event_that_counts_in_two_numbers(monkeypatch, subject):
     right = Probed._added
     monkeypatch.setattr(

@@ -32,7 +32,6 @@ RUNS = {  # the set, the options, and the checksum of all actions and the number
     "frames": (SIMPLEX, {"exploration": "frames", "batch_size": 13}, (1.6991637887131963, 19)),
     "frames, vertices": (SLATE, {"exploration": "frames", "batch_size": 12, **LINEAR}, (3.7475514859577204, 17)),
     "designs": (ARMS, {**LINEAR, **WORST}, (-1.7105089716595392, 3)),
-    "designs, reuse": (BOX, {**LINEAR, **WORST, "reuse": True, "horizon": 600}, (15.45501299042028, 4)),
     "tree": (SIMPLEX, {"mechanism": "tree", **SPHERE}, (1.037334126720971, 24)),
     "paper": (BALL, {"plan": "paper"}, (6.125241917594144, 16)),
     "fresh": (SIMPLEX, {"mechanism": "fresh", **SPHERE}, (0.6302749055763783, 24)),

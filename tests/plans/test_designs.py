@@ -24,7 +24,6 @@ STAGES = {
 }
 CHOICES, INTEGRAL = STAGES["choices"], STAGES["choices, integral"]
 OPTIONS = DesignOptions(rate=0.25, probe_events=3)  # rounds of 12
-REUSE = DesignOptions(rate=0.25, probe_events=3, reuse=True)
 
 
 def designs_on(placement, options=OPTIONS, prior=None, probe=None, **more):
@@ -71,15 +70,13 @@ class TestUnbiased:
         assert designs.can_draw(probes[0])
         assert not designs.can_draw(probes[0] + 0.1)
 
-    @every("options", [OPTIONS, REUSE])
-    def test_losses_that_change_from_event_to_event(self, options):
-        """An exploring place is uniform in its stride, so every event of the round counts the same; what else is read
-        serves later rounds."""
+    def test_losses_that_change_from_event_to_event(self):
+        """An exploring place is uniform in its stride, so every event of the round counts the same."""
         placement, coins, rows = INTEGRAL, np.random.default_rng(3), []
         costs = np.linspace(0.0, 1.0, placement.domain.dimension) * np.linspace(0.0, 2.0, 12)[:, None]
         prior, point = (0.6, coins.standard_normal(placement.working.dimension) / 4), half_way(placement)
         for _ in range(2000):
-            designs = designs_on(placement, options, prior)
+            designs = designs_on(placement, prior=prior)
             rows.append(play(designs, coins, lambda x, events: (x * costs[events]).sum(axis=1), (12,), point)[0])
         expected = in_working(placement, costs.sum(axis=0))
         assert agree(rows, expected).max() < 0.15 * np.linalg.norm(expected)
@@ -114,18 +111,16 @@ class TestRounds:
         for stride in np.array(begun).T:
             assert stats.chisquare(np.bincount(stride % 4, minlength=4)).pvalue > 1e-9
 
-    @every("options", [OPTIONS, REUSE])
     @every("placement", STAGES.values())
-    def test_the_others_play_the_point(self, placement, options):
+    def test_the_others_play_the_point(self, placement):
         """Itself, or vertices of which it is the mean."""
         coins, point, played = np.random.default_rng(7), half_way(placement), []
-        designs = designs_on(placement, options)
+        designs = designs_on(placement)
         for _ in range(300):
             exploration = designs.begin(point, 0, 12, coins)
             for start, size in ((0, 7), (7, 5)):
                 draw = exploration.draw(coins, start, size)
-                exploring = draw.weights.index == 0 if options.reuse else draw.wants_loss
-                played.append(draw.actions[~exploring])
+                played.append(draw.actions[~draw.wants_loss])
         actions = np.concatenate(played)
         if placement.integral:
             assert set(np.unique(actions)) == {0.0, 1.0}
@@ -136,29 +131,6 @@ class TestRounds:
         exploration = designs_on(CHOICES).begin(CHOICES.working.center, 9_000, size, np.random.default_rng(8))
         draw = exploration.draw(np.random.default_rng(8), 0, size)
         assert draw.wants_loss.sum() in (size // 4, size // 4 + 1)
-
-    @every("placement", [CHOICES, INTEGRAL])
-    def test_under_reuse_each_event_is_in_one_number_with_those_that_play_the_same(self, placement):
-        designs, coins = designs_on(placement, REUSE), np.random.default_rng(12)
-        exploration = designs.begin(half_way(placement), 0, 12, coins)
-        for start, size in ((0, 5), (5, 4), (9, 3)):
-            draw = exploration.draw(coins, start, size)
-            assert draw.wants_loss is None
-            assert (draw.weights.sign == 1).all()
-            assert ((draw.weights.index >= 0) & (draw.weights.index < exploration.numbers)).all()
-            for index in np.unique(draw.weights.index):
-                assert np.ptp(draw.actions[draw.weights.index == index], axis=0).max() == 0.0
-
-    def test_what_is_reused_makes_the_model_better(self):
-        cost, errors = np.linspace(0.0, 1.0, 6), []
-        truth = np.append(in_working(INTEGRAL, cost), cost @ INTEGRAL.rounded.design.mean)
-        for options in (OPTIONS, REUSE):
-            coins, designs = np.random.default_rng(15), designs_on(INTEGRAL, options, loss_variance=0.25)
-            for _ in range(30):
-                noisy = lambda x, events: x @ cost + 0.5 * coins.standard_normal(len(x))  # noqa: B023, E731
-                play(designs, coins, noisy, (12,), half_way(INTEGRAL))
-            errors.append(np.linalg.norm(np.append(designs.model.theta, designs.model.level) - truth))
-        assert errors[1] < errors[0]
 
 
 @every("decay", [0.0, 1 / 3])

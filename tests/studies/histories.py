@@ -5,7 +5,7 @@ import random
 import time
 
 import networkx as nx
-from small_studies import believing, curved, sums
+from small_studies import believing, curved, probing, sums
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, HorizonReached, RoundClosed, StudyBehind, UnknownAction
@@ -30,9 +30,9 @@ CASES = {
     "a short horizon": _BALL | {"horizon": 61},
     "fresh noise": _BALL | {"exploration": "sphere", "mechanism": "fresh"},
     "fresh noise, a lag": _BALL | {"exploration": "sphere", "mechanism": "fresh", "delay": 2},
-    "designs": sums(reuse=False, privacy=sv.PureDP(1.0)),
+    "designs": probing(privacy=sv.PureDP(1.0)),
     "designs, every loss": sums(privacy=sv.PureDP(1.0), horizon=4000),
-    "designs, unknown horizon": sums(reuse=False, privacy=sv.PureDP(1.0), horizon=None, probe_events=4),
+    "designs, unknown horizon": probing(privacy=sv.PureDP(1.0), horizon=None, probe_events=4),
     "designs on a ball": _PLAIN
     | {"domain": sv.domains.Ball(3), "losses": "linear", "exploration": "designs", "rate": 0.25, "probe_events": 2},
     "an oracle": _BALL | {"domain": _TREES, "batch_size": 6},

@@ -30,16 +30,15 @@ def sums(**changes):
         "losses": "linear",
         "integral": True,
         "exploration": "designs",  # as it would be anyway; the search for a plan need not weigh the others
-        "reuse": True,
-        "rate": 0.25,
-        "probe_events": 3,
+        "rate": 1.0,
+        "probe_events": 12,
         "decay": 0.0,
     } | changes
 
 
 def probing(**changes):
     """A study that wants few of its losses: rounds of twelve events, three of which probe."""
-    return sums(reuse=False) | changes
+    return sums(rate=0.25, probe_events=3) | changes
 
 
 def believing(**changes):

@@ -64,7 +64,7 @@ def test_losses_are_in_the_files_before_the_release_and_nowhere_after(kind, one_
 
 
 def test_a_large_block_leaves_nothing_on_overflow_pages(opened, sqlite_url):
-    study = opened(sqlite_url, **wide(probe_events=400))
+    study = opened(sqlite_url, **wide(probe_events=1600))
     block = study.ask_round()
     assert len(block) == 1600
     patterns = planted(distinct(block.ids))

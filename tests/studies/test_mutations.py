@@ -40,7 +40,7 @@ INVISIBLE = {
     # What a plan says about itself, and what its exploration does not use.
     PLAN + r" (alternatives|bound|bound_without_privacy|max_calls|name|no_learning|notes|forecast) .*": "words",
     PLAN + r" (noise_in_loss_units|padding|baseline|gap|memory) .*": "words, or not used",
-    PLAN + r" (batch_size|decay|growth|probe_events|radius|rate|reuse) .*": "not used",
+    PLAN + r" (batch_size|decay|growth|probe_events|radius|rate) .*": "not used",
     PLAN + r" bits lowered": "not used, where reports have a grid of their own",
     PLAN + r" noise scale raised": "more noise than enough",
     r"counters\.made\[design\.(calls|worst_leverage)\] .*": "words",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from killing import arm
-from study_tools import Look, ball, believing, connected, curved, execute, losses_of, path_of, probing, rows, sums
+from study_tools import Look, ball, believing, connected, curved, execute, losses_of, path_of, probing, rows
 
 import sottovoce as sv
 from children import Child, forked_at_once
@@ -104,7 +104,7 @@ PLANS = {
     "convex": curved(),
     "segments": believing(segments=["phone"]),
     "items": believing(feedback="items", probes=None, least_events=None),
-    "designs": sums(),
+    "designs": probing(),
     "probing": probing(),
     "frames": ball(),
     "paper": ball(plan="paper", batch_size=None),

@@ -42,7 +42,7 @@ RESTARTED = {
 LONG = {  # rounds of several blocks, and not a whole number of passes over the directions in each
     "long frames": ball(batch_size=9001, directions=3, radius=0.2),
     "long designs": probing(domain=D.Ball(3), integral=False, rate=0.001, probe_events=9),
-    "long reuse": sums(rate=0.001, probe_events=9),
+    "long sums": sums(probe_events=9001),
     "long spheres": ball(batch_size=9001, exploration="sphere"),
     "long probes": believing(least_events=3001),
     "long probes on a ball": curved(least_events=2251),

@@ -32,7 +32,7 @@ from sottovoce._checks import number, whole
 from sottovoce._sums import Probed
 from sottovoce.plans.draft import OBLIVIOUS, ProbeDraft, bet, loss_deviation, probe_noise_of
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
-from sottovoce.plans.kind import Chosen, ExplorationKind, flag, step_multiplier
+from sottovoce.plans.kind import Chosen, ExplorationKind, step_multiplier
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
@@ -49,23 +49,18 @@ class DesignOptions(Options, exploration="designs"):
         Share of events that explore, averaged over the horizon (gamma), and events of a probe (y).
     decay
         The power of time by which the share falls; 1/3 suits what is stationary.
-    reuse
-        Whether the losses of events that do not explore are read as well, one number for each vertex that they play.
-        They improve the control variate, and through it the estimate, which stays unbiased.
     """
 
     rate: float
     probe_events: int
     decay: float = 0.0
-    reuse: bool = False
 
     rests_on = OBLIVIOUS
 
     def words(self) -> str:
         """How such a plan explores."""
-        reporting = "all report" if self.reuse else "only these report"
         law = f", falling as t^-{self.decay:.2g}" if self.decay else ""
-        return f"{100 * self.rate:.3g}% of events{law}, {self.probe_events} for each probe; {reporting}"
+        return f"{100 * self.rate:.3g}% of events{law}, {self.probe_events} for each probe; only these report"
 
 
 class LinearModel:
@@ -183,15 +178,7 @@ class Designs(Explorer):
         """Draw the round's probe, and where it is played."""
         stride, events = self.stride(passed), self.options.probe_events
         places = np.arange(events) * stride + coins.integers(0, stride, size=events)
-        atoms = self.atoms_of(point) if self.options.reuse else None
-        return DesignExploration(self, point, size, self.draw_probe(coins), places[places < size], atoms)
-
-    def atoms_of(self, point: Floats) -> tuple[Floats, Floats]:
-        """Vertices and their shares with the `point` as mean; the point alone, if actions need not be vertices."""
-        original = self.placement.original(point)
-        if not self.placement.integral:
-            return original[None, :], np.ones(1)
-        return self.placement.domain.decompose(original)
+        return DesignExploration(self, point, size, self.draw_probe(coins), places[places < size])
 
     def draw_probe(self, coins: np.random.Generator) -> Floats:
         """Draw a vertex of the design."""
@@ -212,8 +199,7 @@ class Designs(Explorer):
     def resume(self, point: Floats, record: Record) -> "DesignExploration":
         """Return the round that `record` was taken of."""
         places = np.asarray(record["places"], dtype=np.int64)
-        atoms = (np.asarray(record["atoms"]), np.asarray(record["shares"])) if "atoms" in record else None
-        return DesignExploration(self, point, int(record["size"]), np.asarray(record["action"]), places, atoms)
+        return DesignExploration(self, point, int(record["size"]), np.asarray(record["action"]), places)
 
     @property
     def learns(self) -> LinearModel:
@@ -225,86 +211,51 @@ class Designs(Explorer):
 
         `mean` is what was released of the `count` events that played the `probe`; None if there are none.
         """
-        model, offset = self.model, self._offset(probe)
+        assert self.placement.rounded is not None
+        model, offset = self.model, np.asarray(self.placement.rounded.from_original(probe))  # from the mean, whitened
         expected = self.middle if model._inverse is None else model.predict(offset)
         theta = offset * (0.0 if mean is None else mean - expected) + model.theta
         if mean is not None:
-            self.learn_more(probe, mean, count)
+            variance = max(self.loss_variance / count + (self.noise / count) ** 2, 1e-12)
+            model.learn(offset, mean, variance, float(offset @ offset), self.middle)
         return np.asarray(size * theta)
-
-    def learn_more(self, action: Floats, mean: float, count: float) -> None:
-        """Let the model know the released `mean` loss, of `count` events, of an `action`."""
-        offset, variance = self._offset(action), max(self.loss_variance / count + (self.noise / count) ** 2, 1e-12)
-        self.model.learn(offset, mean, variance, float(offset @ offset), self.middle)
-
-    def _offset(self, action: Floats) -> Floats:
-        """Where an action lies from the design's mean, whitened."""
-        assert self.placement.rounded is not None
-        return np.asarray(self.placement.rounded.from_original(action))
 
 
 class DesignExploration(Exploration):
-    """One round with one probe; under `reuse`, the vertices that exploiting events play have a number each, too."""
+    """One round with one probe."""
 
-    def __init__(
-        self,
-        designs: Designs,
-        point: Floats,
-        size: int,
-        probe: Floats,
-        places: Integers,
-        atoms: tuple[Floats, Floats] | None = None,
-    ) -> None:
+    numbers = 1
+
+    def __init__(self, designs: Designs, point: Floats, size: int, probe: Floats, places: Integers) -> None:
         self._designs, self._point, self._size, self._probe, self._places = designs, point, size, probe, places
-        self._atoms = atoms
-        self.numbers = 1 if atoms is None else 1 + len(atoms[0])
 
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
-        """Return events: the probe at its places, the point (or vertices with that mean) elsewhere."""
+        """Return events: the probe at its places, the point (or vertices with that mean) elsewhere, unread."""
         first, last = np.searchsorted(self._places, [start, start + size])
         exploring = np.zeros(size, dtype=bool)
         exploring[self._places[first:last] - start] = True
         others = size - int(exploring.sum())
         actions = np.empty((size, self._designs.placement.domain.dimension))
         actions[exploring] = self._probe
-        index = np.zeros(size, dtype=np.int64)
-        if self._atoms is not None:
-            vertices, shares = self._atoms
-            picked = coins.choice(len(vertices), p=shares, size=others)
-            actions[~exploring], index[~exploring] = vertices[picked], 1 + picked
-            return Draw(actions, None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
         if others:
             mean = self._point[None, :]
             actions[~exploring] = self._designs.placement.play(mean, np.zeros(others, dtype=np.int64), coins)
-        return Draw(actions, exploring, Probed(1, index, exploring.astype(np.int64)))
+        return Draw(actions, exploring, Probed(1, np.zeros(size, dtype=np.int64), exploring.astype(np.int64)))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the size of the round times theta^."""
         count = float(weights[0])  # none, if all people who played the probe had given all their losses
-        gradient = self._designs.learn(self._probe, float(sums[0] / count) if count else None, count, self._size)
-        vertices = () if self._atoms is None else self._atoms[0]
-        for vertex, total, count in zip(vertices, sums[1:], weights[1:], strict=True):
-            if count:
-                self._designs.learn_more(vertex, float(total / count), float(count))
-        return gradient
+        return self._designs.learn(self._probe, float(sums[0] / count) if count else None, count, self._size)
 
     def record(self) -> Record:
-        """Return the probe, its places, and the vertices that other events play."""
-        record = {"action": self._probe, "places": self._places, "size": self._size}
-        return record if self._atoms is None else record | {"atoms": self._atoms[0], "shares": self._atoms[1]}
+        """Return the probe, and its places."""
+        return {"action": self._probe, "places": self._places, "size": self._size}
 
     def is_possible(self) -> bool:
-        """Whether the probe is of the design, its places are in order, and the vertices have the point as mean."""
-        places, designs = self._places, self._designs
+        """Whether the probe is of the design, and its places are in order."""
+        places = self._places
         ordered = bool((np.diff(places) > 0).all() and (places >= 0).all() and (places < self._size).all())
-        if not ordered or not designs.can_draw(self._probe) or (self._atoms is not None) != designs.options.reuse:
-            return False
-        if self._atoms is None:
-            return True
-        vertices, shares = self._atoms
-        mean, point = shares @ vertices, designs.placement.original(self._point)
-        summed = math.isclose(float(shares.sum()), 1.0, abs_tol=1e-6) and bool((shares >= 0).all())
-        return summed and np.allclose(mean, point, atol=1e-4 * max(1.0, np.abs(point).max()))
+        return ordered and self._designs.can_draw(self._probe)
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
         """All losses count with a plus, and the weights say how many there are."""
@@ -382,7 +333,6 @@ DESIGNS = ExplorationKind(
         "rate": lambda problem, value: number("rate", value, above=0, at_most=1),
         "probe_events": lambda problem, value: whole("probe_events", value, most=problem.horizon),
         "decay": lambda problem, value: number("decay", value, above=-1e-12, at_most=0.9),
-        "reuse": flag,
         "step_multiplier": step_multiplier,
     },
     drafts=_drafts,

@@ -104,8 +104,3 @@ AROUND_POINT: Mapping[str, Check] = {
 def step_multiplier(problem: Problem, value: Any) -> float:
     """Check what the adaptive step is multiplied by."""
     return number("step_multiplier", value, above=0)
-
-
-def flag(problem: Problem, value: Any) -> bool:
-    """Take anything as yes or no."""
-    return bool(value)

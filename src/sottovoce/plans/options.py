@@ -125,8 +125,6 @@ class PlanChoices(TypedDict, total=False):
         Events of one probe (designs).
     decay
         The power of time by which the rate falls (designs).
-    reuse
-        Whether losses of events that do not explore are read as well (designs).
     step_multiplier
         What the adaptive step is multiplied by (designs, frames).
     probes
@@ -150,7 +148,6 @@ class PlanChoices(TypedDict, total=False):
     rate: float | None
     probe_events: int | None
     decay: float | None
-    reuse: bool | None
     step_multiplier: float | None
     probes: int | None
     least_events: int | None

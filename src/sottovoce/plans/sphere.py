@@ -33,7 +33,7 @@ from sottovoce._sums import Weighted
 from sottovoce.domains import Domain
 from sottovoce.plans.draft import ProbeDraft, ProbeNoise, batch_sizes, loss_deviation, positions, radii
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
-from sottovoce.plans.kind import AROUND_POINT, Chosen, ExplorationKind, flag
+from sottovoce.plans.kind import AROUND_POINT, Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
@@ -416,7 +416,7 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
 SPHERE = ExplorationKind(
     gives="vectors",
     options=SphereOptions,
-    choices={**AROUND_POINT, "padding": flag},
+    choices={**AROUND_POINT, "padding": lambda problem, value: bool(value)},
     drafts=_drafts,
     build=_build,
     bounded=True,

@@ -206,13 +206,12 @@ def _frames(central: Guarantee) -> Iterator[Configuration]:
 
 
 def _designs(central: Guarantee, twice: Guarantee) -> Iterator[Configuration]:
-    for what, privacy, integral, more in (
-        ("designs, probe-sums", central, False, {}),
-        ("integral designs, probe-sums", central, True, {}),
-        ("integral designs with reuse, probe-sums", central, True, {"reuse": True}),
-        ("designs, probe-sums", twice, False, {}),
+    choices = {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0}
+    for what, privacy, integral in (
+        ("designs, probe-sums", central, False),
+        ("integral designs, probe-sums", central, True),
+        ("designs, probe-sums", twice, False),
     ):
-        choices = {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0, **more}
         label = label_of(what, privacy)
         yield Configuration(Simplex(3), privacy, 24, choices, losses="linear", integral=integral, label=label)
 
