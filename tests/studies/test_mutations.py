@@ -30,6 +30,7 @@ INVISIBLE = {
     r"counters\.made\[configuration\.privacy\] epsilon raised": "the noise is more than enough for that",
     # Counters that only move, and the clock.
     r"counters\.(version|incarnation|writers|erased) .*": "as good as any other",
+    r"counters\.(elsewhere|move) changed": "of books that move",
     r"rounds\.full_(at|time) (raised|lowered)": "a time of day; within one call of ask",
     # Dice, and the losses themselves.
     r"chunks\.slots (told|waiting|missing) now (told|waiting|missing), counted": "a loss is what it is told to be",
