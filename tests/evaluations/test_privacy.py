@@ -1,9 +1,7 @@
-"""The executable proof: one loss moves what is released of one evaluation, by the steps of the grid at most.
+"""The noise of evaluations is for what one loss moves: the sum by the steps of the grid, and squares for nothing more.
 
-So it is with a second number, of squares, which moves so little that it costs nothing. All have noise of their own.
+That whatever is told moves no more, and each number has a noise of its own, tests/auditing/test_evaluations.py plays.
 """
-
-import itertools
 
 import numpy as np
 import pytest
@@ -38,29 +36,6 @@ class Counted:
     def draw(self, size):
         self.drawn += [10**9 * (len(self.drawn) + 1 + i) for i in range(size)]
         return np.array(self.drawn[-size:], dtype=np.int64)
-
-
-def released(losses, variance):
-    """What is released of people who come in this order, by public coins; a loss that is None is forgotten."""
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=Counted(), seed=5, variance=variance)
-    for size in (2, 3):
-        evaluations.open(size)
-    for loss in losses:
-        met, person = evaluations.assign()
-        met.forget(person) if loss is None else met.tell(loss, ids=person)
-    return np.array([(one.total, one.squares or 0) for one in evaluations.results])
-
-
-@every("variance", [False, True])
-def test_replacing_one_loss_moves_one_evaluation_by_the_steps_of_the_grid_at_most(variance):
-    """Brute force over the ends of the range and beyond, and over losses that do not come: the worst is reached."""
-    values, others, worst = [-7.0, 0.0, 0.125, 0.3, 0.5, 1.0, 1e12, None], [0.1, 0.9, 0.4, 0.6, 0.2], 0
-    for place, both in itertools.product(range(5), itertools.combinations(values, 2)):
-        one, other = (released([*others[:place], value, *others[place + 1 :]], variance) for value in both)
-        moved = np.abs(one - other).sum(axis=1)
-        assert (moved > 0).sum() <= 1
-        worst = max(worst, int(moved.sum()))
-    assert worst == STEPS
 
 
 @every("steps", [2, 4, 6, 64, 100, 512])
@@ -102,20 +77,6 @@ def test_the_noise_is_the_least_that_keeps_the_guarantee(guarantee):
 
     accounted = pld.from_gaussian_mechanism(noise.scale / moved, value_discretization_interval=1e-4)
     assert accounted.get_delta_for_epsilon(guarantee.epsilon) == pytest.approx(guarantee.delta, rel=0.02)
-
-
-def test_each_number_has_one_noise_of_its_own():
-    for variance in (False, True):
-        source = Counted()
-        evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=source, variance=variance)
-        opened = [evaluations.open(2) for _ in range(4)]
-        for one in reversed(opened):
-            one.tell([0.5, 0.5])
-            assert one.mean == one.mean
-            one.interval()
-        numbers = [(one.result.total - STEPS, *([one.result.squares] if variance else [])) for one in reversed(opened)]
-        assert [noise for both in numbers for noise in both] == source.drawn
-        assert len(source.drawn) == 4 * (1 + variance)
 
 
 def test_a_handler_that_reads_in_the_middle_of_a_release_sees_the_only_number_there_will_ever_be():
