@@ -13,7 +13,7 @@ from planted import by_item, misaligned
 from sampling import sampled
 from sottovoce._sums import Itemised
 from sottovoce.learning import policy
-from sottovoce.plans import sensitivity
+from sottovoce.plans import choosing, sensitivity
 from sottovoce.privacy import ItemGrid, noise
 
 
@@ -26,7 +26,20 @@ def wrong(subject, most=4, schedules=("block", "single")):
     return misaligned(subject, most, schedules=list(schedules))
 
 
+LADDER = [(0, 1), (0, 1), (1, 2), (2, 3), (2, 4), (3, 4), (1, 4), (0, 4)]
+PATHS = sv.domains.Paths(LADDER, source=0, target=4)
+SETS = {
+    "one of n": sv.domains.Simplex(4),
+    "paths of different lengths": PATHS,
+    "spanning trees": sv.domains.SpanningTrees([(i, j) for i in range(4) for j in range(i)]),
+    "rankings": sv.domains.Birkhoff(3),
+    "matchings": sv.domains.Matchings(["ann", "bob"], ["car", "van", "bus"]),
+    "some of n": sv.domains.Box(0, 1, 4),
+    "products with paths": sv.domains.Product([PATHS, sv.domains.Simplex(2)]),
+}
 SUBJECTS = {
+    **{name: by_item(domain, 130) for name, domain in SETS.items()},
+    **{f"{name}, every item": by_item(domain, 130, None, (-1.0, 3.0)) for name, domain in SETS.items()},
     "one click": items(),
     "graded costs": items(1.5, (0.0, 1.0)),
     "every item": items(None, (-1.0, 2.0)),
@@ -36,7 +49,7 @@ SUBJECTS = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(SUBJECTS, {"one click", "every item"}, SUBJECTS))
+@pytest.mark.parametrize("name", sampled(SUBJECTS, {"one click", "every item", "products with paths"}, SUBJECTS))
 def test_intact_programs_align(name):
     assert not wrong(SUBJECTS[name])
 
@@ -45,6 +58,18 @@ def test_intact_studies_and_other_ways_of_telling_align():
     for most in (1.0, None):
         assert not wrong(replace(items(most), stored=True), 2, ["block", "shuffled"])
     assert not wrong(items(), 5, ["shuffled", "pieces", "threads", "gaps"])
+
+
+@pytest.mark.parametrize(("most", "loss_range"), sampled([(1.1, (-1.0, 0.0)), (None, (0.0, 3.0))], 1))
+def test_later_epochs_of_an_unknown_horizon_keep_the_limit_on_their_coarser_grids(monkeypatch, most, loss_range):
+    """Losses are kept on the grid of the first epoch, and summed on that of their own."""
+    for module in (sensitivity, choosing):
+        monkeypatch.setattr(module, "most_bits", lambda problem, mechanism: 12 if problem.horizon <= 256 else 6)
+    unknown = by_item(sv.domains.Hypersimplex(5, 3), None, most, loss_range)
+    assert not wrong(unknown, schedules=["block"])
+    right = ItemGrid.coarsened
+    monkeypatch.setattr(ItemGrid, "coarsened", lambda self, rows, factor: right(self, rows, factor // 2))
+    assert wrong(replace(unknown), schedules=["block"])
 
 
 # ---------------------------------------------------------------------------------------------- breaks

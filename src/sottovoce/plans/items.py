@@ -8,7 +8,7 @@ less, so that those of the others carry less of it. Who counts for how much foll
 There is no bound against an adversary. The order of magnitude that is given: of n items, of which k are chosen, each is
 seen T k/n times, so that its mean is off by sqrt(V n/(T k)), and regret is of the order of k of these.
 
-Tests: tests/plans/test_items.py.
+Tests: tests/plans/test_items.py, tests/auditing/test_items.py.
 """
 
 import math
