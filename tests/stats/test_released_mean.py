@@ -1,4 +1,7 @@
-"""What a released mean says of the truth: unbiased, and in its interval as often as it says. Seeds are fixed."""
+"""What a released mean says of the truth: unbiased, and in its interval as often as it says. Seeds are fixed.
+
+A second number, of squares, says how much losses vary; tests/evaluations/test_privacy.py says that it costs nothing.
+"""
 
 import itertools
 
@@ -8,19 +11,27 @@ from scipy import integrate, stats
 
 import sottovoce as sv
 from sampling import every, sampled
+from sottovoce.privacy import LossGrid
 from sottovoce.stats import ReleasedMean
 from sottovoce.stats._error_law import ErrorLaw
 from sottovoce.stats.released_mean import _laplace_tail
+from sottovoce.stats.scale import scale_for
 
 RANGE = (-1.0, 3.0)
-PEOPLE = {  # losses in units of the range, and their mean
-    "halves": (lambda coins, n: coins.random(n) < 0.5, 0.5),
-    "one in ten": (lambda coins, n: coins.random(n) < 0.1, 0.1),
-    "two in a hundred": (lambda coins, n: coins.random(n) < 0.02, 0.02),
-    "all the same": (lambda coins, n: np.full(n, 0.3), 0.3),
-    "none": (lambda coins, n: np.zeros(n), 0.0),
-    "spread out": (lambda coins, n: coins.beta(2, 5, n), 2 / 7),
+PEOPLE = {  # losses in units of the range: a draw, its mean, its variance
+    "halves": (lambda coins, n: coins.random(n) < 0.5, 0.5, 0.25),
+    "one in ten": (lambda coins, n: coins.random(n) < 0.1, 0.1, 0.09),
+    "two in a hundred": (lambda coins, n: coins.random(n) < 0.02, 0.02, 0.0196),
+    "all the same": (lambda coins, n: np.full(n, 0.3), 0.3, 0.0),
+    "none": (lambda coins, n: np.zeros(n), 0.0, 0.0),
+    "spread out": (lambda coins, n: coins.beta(2, 5, n), 2 / 7, 10 / (49 * 8)),
+    "narrow, rarely all": (
+        lambda coins, n: np.where(coins.random(n) < 0.02, 1.0, 0.2 + 0.05 * coins.random(n)),
+        0.98 * 0.225 + 0.02,
+        0.98 * (0.225**2 + 0.05**2 / 12) + 0.02 - (0.98 * 0.225 + 0.02) ** 2,
+    ),
 }
+RARE = ("two in a hundred", "narrow, rarely all")
 PRIVACY = {
     "pure, 1": sv.PureDP(1.0),
     "pure, 0.05": sv.PureDP(0.05),
@@ -28,15 +39,16 @@ PRIVACY = {
     "none": sv.NoPrivacy(),
     "one bit": sv.LocalDP(1.0),
 }
-RUNS, EVENTS = 1000, 300
+STEPS, RUNS, EVENTS = LossGrid(0.0, 1.0).steps, 1000, 300
 
 
-def released(privacy, people, runs=RUNS, events=EVENTS):
+def released(privacy, people, runs=RUNS, events=EVENTS, squares=False):
     """Means of many evaluations of one kind of people, with what they say of themselves."""
-    evaluations = sv.PrivateEvaluations(RANGE, privacy, noise=sv.SimulatedNoise(8))
+    noise = sv.SimulatedNoise(8)
+    evaluations = sv.PrivateEvaluations(RANGE, PRIVACY[privacy], noise=noise, variance=squares)
     coins = np.random.default_rng(6)
     for _ in range(runs):
-        losses = RANGE[0] + 4.0 * people(coins, events)
+        losses = RANGE[0] + 4.0 * PEOPLE[people][0](coins, events)
         one = evaluations.open(events)
         if evaluations.channel is None:
             one.tell(losses)
@@ -53,23 +65,43 @@ CASES = [
 ]
 
 
+SQUARES = [
+    *(("pure, 1", people) for people in PEOPLE),
+    *((privacy, "spread out") for privacy in ("pure, 0.05", "zCDP", "none")),
+    ("none", "narrow, rarely all"),
+]
+
+
 @pytest.mark.parametrize(("privacy", "people"), sampled(CASES, 4))
 def test_intervals_hold_the_truth_as_often_as_they_say(privacy, people):
     """Four standard deviations of luck are allowed, and the error of the normal approximation for rare losses."""
-    make, mean = PEOPLE[people]
-    results, truth = released(PRIVACY[privacy], make, runs=400), RANGE[0] + 4.0 * mean
+    results, truth = released(privacy, people, runs=400), RANGE[0] + 4.0 * PEOPLE[people][1]
     for confidence in (0.8, 0.99):
         held = np.mean([low <= truth <= high for low, high in (one.interval(confidence) for one in results)])
         luck = np.sqrt(confidence * (1 - confidence) / len(results))
-        assert held >= confidence - 4 * luck - 0.01 * (people == "two in a hundred")
+        assert held >= confidence - 4 * luck - 0.01 * (people in RARE)
         if people == "halves":  # where the bound is the variance itself: not much too wide, either
             assert held <= confidence + 4 * luck
 
 
+@pytest.mark.long
+@every(("privacy", "people"), SQUARES)
+def test_intervals_from_squares_hold_the_truth_as_often_as_they_say(privacy, people):
+    """Of means and of differences; four deviations of luck, and 0.02 for losses so rare that sums are not normal."""
+    runs, truth = 80, RANGE[0] + 4.0 * PEOPLE[people][1]
+    results = released(privacy, people, 2 * runs, squares=True)
+    for confidence in (0.8, 0.95):
+        least = confidence - 4 * np.sqrt(confidence * (1 - confidence) / runs) - 0.02 * (people in RARE)
+        held = np.mean([low <= truth <= high for low, high in (one.interval(confidence) for one in results[:runs])])
+        assert held >= least
+        pairs = zip(results[::2], results[1::2], strict=True)
+        found = [sv.ab_test({"A": a, "B": b}, confidence=confidence).differences[0] for a, b in pairs]
+        assert np.mean([one.low <= 0.0 <= one.high for one in found]) >= least
+
+
 @pytest.mark.parametrize(("privacy", "people"), sampled(CASES, range(len(PRIVACY))))
 def test_means_are_unbiased_and_standard_errors_not_too_small(privacy, people):
-    make, mean = PEOPLE[people]
-    results = released(PRIVACY[privacy], make)
+    results, mean = released(privacy, people), PEOPLE[people][1]
     means, errors = (np.array([getattr(one, name) for one in results]) for name in ("mean", "standard_error"))
     spread = means.std()
     assert abs(means.mean() - (RANGE[0] + 4.0 * mean)) <= 5 * spread / np.sqrt(RUNS) + 1e-5
@@ -124,3 +156,42 @@ def test_without_noise_the_interval_of_ones_and_zeros_is_wilsons():
     """Against scipy."""
     found = result(2**18 * 7, sv.NoPrivacy()).interval(0.95)
     assert found == pytest.approx(tuple(stats.binomtest(7, 100).proportion_ci(0.95, "wilson")), abs=1e-9)
+
+
+# ---------------------------------------------------------------------- a second number, of squares
+
+
+@every("people", ["halves", "spread out", "all the same"])
+def test_the_variance_is_estimated_and_pulled_up_by_little(people):
+    results = released("pure, 1", people, 60, 2000, squares=True)
+    found = np.array([one.variance for one in results]) / 16.0
+    truth = PEOPLE[people][2]
+    assert np.mean(found) == pytest.approx(truth, abs=0.002)
+    assert np.all(found >= 0)
+
+
+def test_intervals_are_as_narrow_as_losses_vary():
+    """Against the same evaluations without their second number: times and amounts gain, clicks lose nothing."""
+    ratios = {}
+    for people in ("spread out", "all the same", "halves", "one in ten"):
+        widths = {True: [], False: []}
+        for one in released("pure, 1", people, 12, 1000, squares=True):
+            plain = ReleasedMean(one.number, one.events, one.total, one.scale)
+            for squares, found in ((True, one), (False, plain)):
+                low, high = found.interval()
+                widths[squares].append(high - low)
+            assert one.standard_error <= plain.standard_error
+        ratios[people] = np.mean(widths[True]) / np.mean(widths[False])
+    assert ratios["spread out"] < 0.45
+    assert ratios["all the same"] < 0.3
+    assert 0.98 < ratios["halves"] <= 1.0
+    assert 0.98 < ratios["one in ten"] <= 1.0
+
+
+def test_noise_that_drowns_the_second_number_leaves_what_the_mean_says():
+    scale = scale_for((0.0, 1.0), sv.PureDP(0.001))
+    plain = ReleasedMean(0, 100, 100 * STEPS // 3, scale)
+    for squares in (-(10**12), 0, 10**12):
+        drowned = ReleasedMean(0, 100, 100 * STEPS // 3, scale, squares)
+        assert drowned.interval() == plain.interval()
+        assert drowned.standard_error == pytest.approx(plain.standard_error, rel=0.02)

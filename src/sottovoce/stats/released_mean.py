@@ -61,7 +61,7 @@ class Variance(NamedTuple):
     and that of the mean; they are added, since the two numbers come from the same losses. It never exceeds what the
     mean and the range allow by themselves, and the intervals take the smaller of both.
 
-    Tests: tests/evaluations/test_second_moment.py, coverage by simulation included.
+    Tests: tests/stats/test_released_mean.py, coverage by simulation included.
     """
 
     estimate: float
