@@ -2,7 +2,7 @@
 
 Where there is no container engine, a folder takes the place of the image: what is copied into the image is copied
 there, commands run with its paths, and what it starts is started and asked for its health. Packages come from the
-environment of the tests, not from an index; `SOTTOVOCE_DOWNLOAD=1` installs all of them, as an engine would.
+environment of the tests, not from an index.
 """
 
 import json
@@ -43,8 +43,8 @@ def of(name):
 class Image:
     """A folder that is built as the image would be."""
 
-    def __init__(self, folder, complete):
-        self.folder, self.root, self.complete = folder, folder / "root", complete
+    def __init__(self, folder):
+        self.folder, self.root = folder, folder / "root"
         self.arguments, self.environment, self.tools = {}, {}, folder / "tools"
         self.tools.mkdir()
         for name, line in SHIMS.items():
@@ -88,16 +88,15 @@ class Image:
 
     def run(self, rest):
         path = f"{self.tools}:{os.environ['PATH']}"
-        offline = {} if self.complete else {"PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+        offline = {"PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
         told = {**self.arguments, **offline, "PATH": path, "APT_GET": str(self.folder / "apt-get")}
         hidden = ("PYTHONPATH", "PIP_CONSTRAINT", "PIP_FIND_LINKS")
         others = {name: value for name, value in os.environ.items() if name not in hidden}
         command = ["/bin/sh", "-euc", self.inside(rest)]
         done = subprocess.run(command, env={**others, **told}, cwd=self.root, capture_output=True, text=True)
         assert done.returncode == 0, (rest, done.stdout, done.stderr)
-        if not self.complete:  # what pip would have downloaded
-            for packages in self.root.glob("opt/*/lib/python*/site-packages"):
-                (packages / "of_the_tests.pth").write_text(sysconfig.get_path("purelib"))
+        for packages in self.root.glob("opt/*/lib/python*/site-packages"):  # what pip would have downloaded
+            (packages / "of_the_tests.pth").write_text(sysconfig.get_path("purelib"))
 
     def settings(self, storage=""):
         """How commands run in the image: in its environment, as its user if that is possible here."""
@@ -124,7 +123,7 @@ def image():
     folder = Path(tempfile.mkdtemp(prefix="sottovoce-image-"))
     folder.chmod(0o755)
     try:
-        yield Image(folder, "SOTTOVOCE_DOWNLOAD" in os.environ)
+        yield Image(folder)
     finally:
         shutil.rmtree(folder)
 

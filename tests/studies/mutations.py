@@ -1,13 +1,14 @@
 """Every column of every row of a study changed, one at a time, with fitting checksums: what `verify` must find."""
 
+from dataclasses import fields
+
 import numpy as np
-from damaging import seal_of
 from small_studies import SOAK
 
 from sottovoce._records import pack, unpack
 from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape, Slots
 from sottovoce.rounds.round import seal_of as seal_of_slots
-from sottovoce.rounds.stores.sql._book_rows import chain_of
+from sottovoce.rounds.stores.sql._book_rows import BookCounters, chain_of
 from sottovoce.rounds.stores.sql.database import open_database
 from sottovoce.rounds.stores.sql.verify import read_book
 from sottovoce.studies.verifying.verification import verify_rows
@@ -29,6 +30,11 @@ def rows_of(url, name="study"):
 def faults_of(rows, domain=None):
     """Return what `verify` finds in rows."""
     return verify_rows(rows, "study", domain).faults
+
+
+def seal_of(counters):
+    """Return the checksum of counters, as somebody would compute it who knows how."""
+    return BookCounters(**{one.name: getattr(counters, one.name) for one in fields(BookCounters)}).seal()
 
 
 def changed(rows, table, index, column, value, *, chained=True):
@@ -56,6 +62,13 @@ def rechained(rows):
         releases.append(row)
     streams = [row._replace(chain=chains.get(row.stream, b"")) for row in rows.streams]
     return rows._replace(releases=releases, streams=streams)
+
+
+def with_record(rows, table, index, column, *, chained=True, **values):
+    """Return the rows with other values in one record; None takes one away."""
+    record = unpack(bytes(getattr(getattr(rows, table)[index], column))) | values
+    kept = {name: value for name, value in record.items() if name not in values or value is not None}
+    return changed(rows, table, index, column, pack(kept), chained=chained)
 
 
 def mutations(rows):

@@ -1,16 +1,13 @@
 """`verify` invents nothing: no honest history, however its losses came and its processes died, shows a fault."""
 
-import sqlite3
-
 import pytest
-from damaging import rechain
 from histories import CASES, wander
+from mutations import faults_of, rows_of, with_record
 from small_studies import SOAK
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce._records import pack, unpack
-from sottovoce.studies.verifying.verification import verify_stored
+from sottovoce._records import unpack
 
 SEEDS = range(20 if SOAK else 2)
 LOOKS = (15, 45) if SOAK else (8, 20)
@@ -53,13 +50,9 @@ def test_points_that_come_again_are_no_fault(late, sqlite_url):
 
 def test_a_round_cannot_have_learned_from_what_was_not_released(sqlite_url):
     late_losses(sqlite_url, 20, 3)
-    database = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
-    public = {number: unpack(data) for number, data in database.execute("SELECT number, public FROM sottovoce_rounds")}
+    rows = rows_of(sqlite_url)
+    public = [unpack(bytes(row.public)) for row in rows.rounds]
     other = next(one for one in range(5, 20) if (public[one]["point"] != public[one - 1]["point"]).any())
     for learned in (public[other]["learned"] - 1, public[other]["learned"] + 4, other + 1, -1):
-        changed = (pack(public[other] | {"learned": learned}), other)
-        database.execute("UPDATE sottovoce_rounds SET public = ? WHERE number = ?", changed)
-        rechain(database)
-        found = verify_stored(sqlite_url, "study")
-        assert any("which cannot be" in fault or "does not follow" in fault for fault in found.faults), learned
-    database.close()
+        found = faults_of(with_record(rows, "rounds", other, "public", learned=learned))
+        assert any("which cannot be" in fault or "does not follow" in fault for fault in found), learned

@@ -6,12 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 from histories import CASES
-from mutations import changed, faults_of, found_and_not, rows_of
+from mutations import changed, faults_of, found_and_not, rows_of, with_record
 from small_studies import SOAK
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce._records import pack, unpack
+from sottovoce._records import unpack
 from sottovoce.rounds.stores.sql.schema import RELEASED, UNRELEASED
 
 KINDS = (
@@ -135,11 +135,6 @@ def test_what_cannot_be_found_is_no_more_than_the_list_says(outcomes):
     assert {
         one for one in INVISIBLE | OF_PROBES | OF_SEGMENTS if not any(re.fullmatch(one, what) for what in missed)
     } == set()
-
-
-def with_record(rows, table, index, column, *, chained=True, **values):
-    record = unpack(bytes(getattr(getattr(rows, table)[index], column)))
-    return changed(rows, table, index, column, pack(record | values), chained=chained)
 
 
 def with_plan(rows, **values):

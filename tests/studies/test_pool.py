@@ -1,10 +1,8 @@
 """Studies of many segments: small ones share rounds, in every process and after every restart."""
 
-import sqlite3
-
 import numpy as np
 import pytest
-from damaging import faults, rewrite
+from mutations import changed, faults_of, rows_of, with_record
 from study_tools import Look, believing, losses_of
 
 import sottovoce as sv
@@ -106,24 +104,16 @@ def test_what_is_released_of_the_pool_are_losses_of_all_who_share_it(opened, sql
     assert 0 <= told - released <= held
 
 
-def test_damage_to_who_shares_rounds_is_found(tmp_path, soon):
-    from damaging import open_in
-
-    with open_in(tmp_path, **crowded()) as study:
-        coins = np.random.default_rng(3)
-        for _ in range(20):
-            names = came(coins, 40)
-            tell(study, names, study.ask(segment=names))
-        assert study._policy.own
-        assert study.verify().ok
-    path = tmp_path / "study.db"
-    sound = path.read_bytes()
-    connection = sqlite3.connect(path, isolation_level=None)
-    rewrite(connection, "sottovoce_streams", "believed", lambda record: record.pop("own"), "stream = 0")
-    connection.close()
-    assert "is incomplete" in faults(tmp_path)
-    path.write_bytes(sound)
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("UPDATE sottovoce_streams SET name = '\"nobody\"' WHERE stream = 0")
-    connection.close()
-    assert "that segments share are not stored first" in faults(tmp_path)
+def test_damage_to_who_shares_rounds_is_found(opened, sqlite_url, soon):
+    study, coins = opened(sqlite_url, **crowded()), np.random.default_rng(3)
+    for _ in range(20):
+        names = came(coins, 40)
+        tell(study, names, study.ask(segment=names))
+    assert study._policy.own
+    rows = rows_of(sqlite_url)
+    assert faults_of(rows) == ()
+    for other, words in (
+        (with_record(rows, "streams", 0, "believed", own=None), "is incomplete"),
+        (changed(rows, "streams", 0, "name", '"nobody"'), "that segments share are not stored first"),
+    ):
+        assert any(words in fault for fault in faults_of(other))
