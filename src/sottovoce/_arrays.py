@@ -3,8 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Indices", "Integers", "Mask", "Matrix", "Positions", "Vector"]
-
 Floats = NDArray[np.float64]
 """Numbers, in an array of any shape."""
 

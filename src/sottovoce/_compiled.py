@@ -14,8 +14,6 @@ import numpy as np
 from sottovoce._extras import faster_with
 from sottovoce._wait_notice import watched
 
-__all__ = ["compiled"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

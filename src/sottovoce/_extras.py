@@ -10,8 +10,6 @@ from typing import Any
 
 from sottovoce.errors import MissingExtra
 
-__all__ = ["BROUGHT_BY", "data_frame", "faster_with", "load", "naming_the_extra"]
-
 BROUGHT_BY = {
     "numba": "graphs",
     "highspy": "lp",

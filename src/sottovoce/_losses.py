@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from sottovoce.errors import InvalidLoss, WrongReport
 
-__all__ = ["as_array", "as_float", "as_floats", "as_rows", "losses_or_reports", "raw_loss_refused"]
-
 
 def as_float(loss: Any) -> float:
     """Return a loss as a float, or refuse it without showing it."""

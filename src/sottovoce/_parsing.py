@@ -6,8 +6,6 @@ from sottovoce._written import split
 from sottovoce.domains import Domain, all_domains
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoPrivacy, PureDP
 
-__all__ = ["guarantee_of", "labelled", "written_domain"]
-
 
 def written_domain(text: Any) -> Domain:
     """Read a domain such as ``ball:10``, ``box:5`` (coordinates in [0, 1]) or ``hypersimplex:20,5``.

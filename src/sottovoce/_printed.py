@@ -6,8 +6,6 @@ Tests: tests/test_printed.py.
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["Part", "Printed"]
-
 Part = tuple[str, Sequence[tuple[str, str]]]
 """A heading, and rows of names and texts; a text that needs no name has an empty one."""
 

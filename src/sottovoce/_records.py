@@ -19,8 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DamagedRecord", "Record", "checksum", "pack", "part", "unpack"]
-
 Record = dict[str, Any]
 """Plain values and arrays by name; names may have headings, as in "plan.step"."""
 

@@ -5,8 +5,6 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
-__all__ = ["SQLiteConnection"]
-
 
 class SQLiteConnection(sqlite3.Connection):
     """A connection whose cursors end with it.

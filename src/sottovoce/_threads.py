@@ -17,8 +17,6 @@ from weakref import WeakSet
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["single_threaded"]
-
 
 @cache
 def _libraries(scipy: bool) -> list[Any]:

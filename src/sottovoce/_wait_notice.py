@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["watched"]
-
 _SOON = 1.0  # seconds in which nobody needs to be told
 
 

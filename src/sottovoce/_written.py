@@ -10,17 +10,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "ParsedName",
-    "bare_name",
-    "listed",
-    "read",
-    "read_settings",
-    "read_values",
-    "split",
-    "split_names",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class ParsedName:

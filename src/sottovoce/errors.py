@@ -3,35 +3,6 @@
 No message ever holds a loss: an exception text travels to logs, and logs are not protected.
 """
 
-__all__ = [
-    "AlreadyTold",
-    "ConfigurationMismatch",
-    "CopyRefused",
-    "DomainError",
-    "ForkRefused",
-    "HorizonReached",
-    "InvalidLoss",
-    "LedgerConflict",
-    "LedgerExceeded",
-    "MissingExtra",
-    "NotReleased",
-    "RefusedCall",
-    "RoundClosed",
-    "ServiceAway",
-    "ServiceError",
-    "SottovoceError",
-    "StateRefused",
-    "StorageError",
-    "StudyBehind",
-    "StudyDamaged",
-    "StudyNotFound",
-    "SweepStopped",
-    "UnknownAction",
-    "UnknownSegment",
-    "WrongReport",
-]
-
-
 UNRECORDED = "nothing of this call was recorded"
 """What follows from a refusal, for the caller of that one call."""
 
@@ -177,3 +148,6 @@ class LedgerExceeded(SottovoceError, RuntimeError):
 
 class LedgerConflict(SottovoceError, ValueError):
     """A charge that contradicts what a ledger has on record."""
+
+
+__all__ = [name for name, one in list(globals().items()) if isinstance(one, type)]

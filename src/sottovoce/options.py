@@ -11,8 +11,6 @@ from sottovoce.plans import EXPLORATIONS
 from sottovoce.plans.options import CHOICES
 from sottovoce.privacy import MECHANISMS
 
-__all__ = ["OPTIONS", "Option"]
-
 _DECISION, _PRIVACY, _PLAN = "What is decided", "Privacy", "How it is learned"
 
 

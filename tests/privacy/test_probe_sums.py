@@ -2,7 +2,6 @@
 
 import math
 
-import dp_accounting
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +11,6 @@ from sampling import every
 from sottovoce._sums import Probed
 from sottovoce.privacy import (
     ZCDP,
-    ApproxDP,
     LossGrid,
     ProbeSums,
     PureDP,
@@ -48,26 +46,15 @@ def test_a_person_moves_no_more_numbers_than_events_and_none_by_more_than_the_ra
 
 @given(st.integers(1, 20), st.floats(0.01, 10))
 def test_laplace_noise_spends_epsilon_and_no_more(contributions, epsilon):
-    scale = probe_noise(PureDP(epsilon, contributions), steps=STEPS).scale
+    scale = probe_noise(PureDP(epsilon, contributions), STEPS).scale
     assert epsilon * (1 - 1e-9) <= contributions * STEPS / scale <= epsilon * (1 + 1e-15)
 
 
 @every("contributions", [1, 4])
-@every("per_round", [None, 1, 3, 9])
-def test_gaussian_noise_agrees_with_dp_accounting(contributions, per_round):
-    """The worst person: as many events in one number as may be, the rest in others."""
-    scale = probe_noise(ApproxDP(1.0, 1e-6, contributions), steps=STEPS, per_round=per_round).scale
-    most = min(per_round or contributions, contributions)
-    counts = [most] * (contributions // most) + [contributions % most] * (contributions % most > 0)
-    accountant = dp_accounting.pld.PLDAccountant()
-    for count in counts:
-        accountant.compose(dp_accounting.GaussianDpEvent(scale / (count * STEPS)))
-    assert accountant.get_epsilon(1e-6) <= 1.002
-    if contributions % most == 0:
-        assert accountant.get_epsilon(1e-6) == pytest.approx(1.0, rel=2e-3)
-    concentrated = probe_noise(ZCDP(0.3, contributions), steps=STEPS, per_round=most)
-    rho = contributions * most * STEPS**2 / (2 * concentrated.scale**2)
-    assert rho == pytest.approx(0.3, rel=1e-9)
+def test_gaussian_noise_spends_rho_and_no_more(contributions):
+    """The worst person: all of their events in one number. What it means in epsilon: test_gaussian.py."""
+    scale = probe_noise(ZCDP(0.3, contributions), STEPS).scale
+    assert (contributions * STEPS / scale) ** 2 / 2 == pytest.approx(0.3, rel=1e-9)
 
 
 @every("steps", [4, 16, 64])

@@ -7,14 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from projections import METHODS, TIGHT, project_by
 from sampling import every
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
-
-TIGHT = "min-norm-point"
-METHODS = (TIGHT, "conditional-gradient", "open-loop")
-
-every_method = every("method", METHODS)
 
 
 def hull(points):
@@ -27,7 +23,7 @@ def certificate(points, x, y):
 
 def check(points, y, method=TIGHT, **options):
     """Project, and compare what the result says of itself with what holds."""
-    result = project(hull(points), y, method=method, **options)
+    result = project_by(method, hull(points), y, **options)
     size = np.abs(points).max() + np.abs(y - points[0]).max()
     assert certificate(points, result.point, y) <= result.gap + 1e-13 * size * size
     assert result.converged == (result.gap <= result.tolerance)
@@ -89,7 +85,7 @@ def test_a_warm_start_from_a_vertex_does_not_mistake_the_unit(scale):
     np.testing.assert_allclose(warm.point, cold.point, atol=1e-4 * scale)
 
 
-@every_method
+@every("method", METHODS)
 def test_very_many_dimensions_and_a_set_of_few(method):
     rng = np.random.default_rng(2)
     n, count = 20_000, 7
@@ -127,12 +123,11 @@ BROKEN = {
 }
 
 
-@every_method
 @every("fault", BROKEN)
-def test_an_oracle_that_breaks_its_promise_is_named(method, fault):
+def test_an_oracle_that_breaks_its_promise_is_named(fault):
     for gap in (None, 1e-6):
         with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="oracle"):
-            project(BROKEN[fault], [3.0, 0.5, -0.5], method=method, gap=gap, max_calls=50)
+            project(BROKEN[fault], [3.0, 0.5, -0.5], gap=gap, max_calls=50)
 
 
 @every("later", [2, 1])

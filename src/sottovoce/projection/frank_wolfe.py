@@ -62,7 +62,7 @@ def conditional_gradient(
         found = -float(gradient.dot(direction))
         if not found > gap or calls >= budget:  # NaN stops here, and is refused
             break
-        point += (2.0 / (calls + 1) if open_loop else objective.line_search(point, direction, 1.0)) * direction
+        point += (2.0 / (calls + 1) if open_loop else objective.line_search(point, direction)) * direction
     point.setflags(write=False)
     lengths = math.sqrt(direction.dot(direction)) + math.sqrt(point.dot(point))  # what a gap's rounding is measured by
     return Projection(point, checked_gap(found, math.sqrt(gradient.dot(gradient)) * lengths), gap, calls)

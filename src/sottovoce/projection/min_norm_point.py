@@ -5,61 +5,76 @@ point of the atoms' affine hull nearest to the target, and drop an atom whenever
 1976). On a polytope the method ends after finitely many steps.
 """
 
+from typing import Any, Protocol
+
 import numpy as np
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import vector, whole
+from sottovoce.errors import DomainError
 from sottovoce.projection._active_atoms import ActiveAtoms
 from sottovoce.projection._stopping import Stopping
-from sottovoce.projection.result import Oracle, Projection, first_vertex, same_shape
+from sottovoce.projection.result import Oracle, Projection
 
 _NOTHING = np.zeros(1)
 
 
-def minimum_norm_point(
-    oracle: Oracle,
+class HasExtremePoint(Protocol):
+    """Anything with a linear oracle by this name; every domain is one."""
+
+    def extreme_point(self, cost: Vector) -> Vector:
+        """Return argmin <cost, x> over the set."""
+
+
+def project(
+    domain: HasExtremePoint | Oracle,
     target: Vector,
     *,
     warm: Projection | None = None,
     gap: float | None = None,
     max_calls: int | None = None,
 ) -> Projection:
-    """Project `target` on a convex set that is known by its linear oracle.
+    """Return the point of `domain` nearest to `target`, with a certificate.
 
     Parameters
     ----------
-    oracle : callable
-        From a cost vector to a point of the set that minimises <cost, x>.
+    domain : Domain or callable
+        Anything with a method `extreme_point`, or the bare linear oracle: a function from a cost vector to a point of
+        the set where <cost, x> is least.
     target : array of shape (n,)
         The point to be projected.
     warm : Projection, optional
-        An earlier result on the same set: its atoms and their factor are taken over.
+        An earlier result on the same set to start from: its atoms and their factor are taken over. The nearer the
+        targets, the fewer the oracle calls.
     gap : float, optional
-        Stop once the Frank-Wolfe gap is at most this. Default: 1e-10 times the squared scale of the set (the largest
-        distance between a vertex and a point that was met), or 1e-12 times the scale times the distance to the target
-        if that is more, and never within 50 times the gap's own rounding error. Whatever was asked for, the search
-        ends where rounding hides the gap; `converged` then says whether that was enough.
+        Stop once the Frank-Wolfe gap is at most this; the distance to the true projection is then at most its square
+        root. Default: 1e-10 times the squared scale of the set (the largest distance between a vertex and a point that
+        was met), or 1e-12 times the scale times the distance to the target if that is more, and never within 50 times
+        the gap's own rounding error. Whatever was asked for, the search ends where rounding hides the gap; `converged`
+        then says whether that was enough.
     max_calls : int, optional
-        Stop after this many oracle calls, whatever the gap. Default: 1000 + 20 n.
+        Stop after this many oracle calls, whatever the gap. Default: 1000 + 20 n. A start from cold takes at least two.
 
     Returns
     -------
     Projection
-        Its gap belongs to the returned point: the last oracle call is made there.
+        With `point`, `gap` (of that point: the last oracle call is made there), `distance`, `calls`, `converged`,
+        `atoms` and `weights`.
 
     Examples
     --------
-    >>> def oracle(cost):  # the probability simplex
-    ...     vertex = np.zeros(cost.size)
-    ...     vertex[cost.argmin()] = 1.0
-    ...     return vertex
-    >>> result = minimum_norm_point(oracle, [0.9, 0.5, -1.0])
-    >>> result.converged, result.point.round(6)
-    (True, array([0.7, 0.3, 0. ]))
-    >>> minimum_norm_point(oracle, [0.9, 0.52, -1.0], warm=result).calls
+    >>> def square(cost):  # [-1, 1]^2
+    ...     return np.where(cost > 0, -1.0, 1.0)
+    >>> result = project(square, [3.0, 0.5])
+    >>> result.point.round(6), result.converged, result.distance < 1e-4
+    (array([1. , 0.5]), True, True)
+    >>> project(square, [3.0, 0.52], warm=result).calls
     1
     """
-    target = vector("target", target, np.size(target))
+    oracle: Any = getattr(domain, "extreme_point", domain)
+    if not callable(oracle):
+        raise TypeError(f"domain must be a Domain or a linear oracle (a function from cost to vertex), got {domain!r}")
+    target = vector("target", target, getattr(domain, "dimension", np.size(target)))
     budget = whole("max_calls", 1000 + 20 * target.size if max_calls is None else max_calls)
     stopping = Stopping(gap, 0.0 if warm is None else warm.scale)
     walk, calls = _start(oracle, target, warm)
@@ -78,9 +93,16 @@ def minimum_norm_point(
 def _start(oracle: Oracle, target: Vector, warm: Projection | None) -> tuple["_Walk", int]:
     """Return where the walk begins, and the oracle calls spent."""
     if warm is None or warm.active is None or warm.weights is None:
-        vertex = first_vertex(oracle, target)
+        vertex = np.array(oracle(-target), dtype=np.float64)  # a copy, since an oracle may use its array again
+        if vertex.shape != target.shape:
+            raise ValueError(f"target must have the shape of the oracle's answers, {vertex.shape}, got {target.shape}")
+        if not np.isfinite(vertex).all():
+            raise DomainError(f"the oracle must return finite vectors, got {vertex!r}")
         return _Walk(ActiveAtoms(vertex), np.ones(1), vertex, target), 1
-    same_shape(warm, target)
+    if warm.point.shape != target.shape:
+        raise ValueError(
+            f"warm must come from the same set: its point has shape {warm.point.shape}, target {target.shape}"
+        )
     walk = _Walk(warm.active, warm.weights, warm.point, target, shared=True)
     walk.descend()
     return walk, 0

@@ -26,7 +26,7 @@ class Objective(ABC):
     ...
     ...     def gradient(self, x):
     ...         return x**3
-    >>> round(Quartic().line_search(np.array([2.0]), np.array([-4.0]), 1.0), 6)
+    >>> round(Quartic().line_search(np.array([2.0]), np.array([-4.0])), 6)
     0.5
     """
 
@@ -38,8 +38,8 @@ class Objective(ABC):
     def gradient(self, x: Vector) -> Vector:
         """Return the gradient at `x`; entries may be infinite on the boundary."""
 
-    def line_search(self, x: Vector, direction: Vector, largest: float = 1.0) -> float:
-        """Return the step in [0, largest] that minimises the objective along `direction`.
+    def line_search(self, x: Vector, direction: Vector) -> float:
+        """Return the step in [0, 1] that minimises the objective along `direction`.
 
         Bisection on the slope: by convexity the slope grows with the step. The step returned is the lower end of the
         last bracket, where the slope is not positive, so the objective never rises.
@@ -50,8 +50,6 @@ class Objective(ABC):
             Where it starts.
         direction
             Where it goes.
-        largest
-            The longest step.
         """
         moving = direction != 0.0  # a coordinate that stands still adds nothing, even where its slope is infinite
         toward = direction[moving]
@@ -60,9 +58,9 @@ class Objective(ABC):
             with np.errstate(divide="ignore", invalid="ignore"):
                 return float(self.gradient(x + step * direction)[moving].dot(toward))
 
-        if slope(largest) <= 0.0:
-            return largest
-        low, high = 0.0, largest
+        if slope(1.0) <= 0.0:
+            return 1.0
+        low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             if slope(middle) <= 0.0:  # NaN (infinities of both signs) counts as too far
@@ -87,7 +85,7 @@ class Quadratic(Objective):
     >>> objective = Quadratic([1.0, 2.0])
     >>> objective.value(np.zeros(2))
     2.5
-    >>> objective.line_search(np.zeros(2), np.array([2.0, 4.0]), 1.0)
+    >>> objective.line_search(np.zeros(2), np.array([2.0, 4.0]))
     0.5
     """
 
@@ -108,13 +106,13 @@ class Quadratic(Objective):
         """Return the displacement from the target."""
         return x - self.target
 
-    def line_search(self, x: Vector, direction: Vector, largest: float = 1.0) -> float:
+    def line_search(self, x: Vector, direction: Vector) -> float:
         """Return the minimising step in closed form."""
         descent = float((self.target - x).dot(direction))
         length = float(direction.dot(direction))
         if descent <= 0.0:
             return 0.0
-        return min(descent / length, largest) if length > 0.0 else largest
+        return min(descent / length, 1.0) if length > 0.0 else 1.0
 
 
 class Entropy(Objective):

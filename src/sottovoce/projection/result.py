@@ -4,10 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from sottovoce._arrays import Floats, Vector
-from sottovoce.errors import DomainError
 from sottovoce.projection._active_atoms import ActiveAtoms
 
 Oracle = Callable[[Vector], Vector]
@@ -65,21 +62,3 @@ class Projection:
     def atoms(self) -> Floats | None:
         """The vertices of which the point is a mean; None if the method does not keep them."""
         return None if self.active is None else self.active.atoms
-
-
-def first_vertex(oracle: Oracle, target: Vector) -> Vector:
-    """Return the vertex from which a cold search starts; a copy, since an oracle may use its array again."""
-    vertex = np.array(oracle(-target), dtype=np.float64)
-    if vertex.shape != target.shape:
-        raise ValueError(f"target must have the shape of the oracle's answers, {vertex.shape}, got {target.shape}")
-    if not np.isfinite(vertex).all():
-        raise DomainError(f"the oracle must return finite vectors, got {vertex!r}")
-    return vertex
-
-
-def same_shape(warm: Projection, target: Vector) -> None:
-    """Refuse a warm start from a set of another dimension."""
-    if warm.point.shape != target.shape:
-        raise ValueError(
-            f"warm must come from the same set: its point has shape {warm.point.shape}, target {target.shape}"
-        )

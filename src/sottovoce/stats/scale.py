@@ -19,7 +19,6 @@ from sottovoce.privacy import (
     local,
     mechanism_for,
 )
-from sottovoce.privacy.mechanisms.probe_sums import least_probe_noise
 
 MORE_EVENTS = 4.0
 """Events that are taken to have told besides, one half at each end of the range: Agresti and Coull's."""
@@ -118,8 +117,6 @@ def scale_for(loss_range: tuple[float, float], privacy: Guarantee, *, variance: 
         owners = local.OneBitChannel(ends, privacy.per_report)
         return Scale(ends, owners.low, owners.step, (owners.low - owners.step, owners.low + owners.step), None)
     drawn = mechanism.noise(privacy, sensitivity_of(losses, variance))
-    if variance and drawn is not None:  # one event is in two numbers, which together move as one does
-        drawn = least_probe_noise(privacy, losses.steps, reached=2)
     return Scale(ends, losses.low, losses.step, ends, drawn)
 
 

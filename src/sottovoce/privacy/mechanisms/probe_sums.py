@@ -9,8 +9,7 @@ and does not depend on any loss.
 
 Sensitivity: every event is in exactly *one* number of *one* round, and replacing its loss moves that number by at most
 `steps` (the range of a loss on its grid); with the squares beside it, both together by no more than that, in l1 norm
-and so in l2. K events: l1 at most K*steps over the whole run, and l2 as much, since all may fall into one number. If at
-most c of a person's events fall into one round, l2 is at most sqrt(K*c)*steps.
+and so in l2. K events: l1 at most K*steps over the whole run, and l2 as much, since all may fall into one number.
 
 Proof. Given all that was released before, a number's noise is fresh, so its likelihood ratio between neighbours is that
 of one Laplace release moved by m_i*steps, m_i being how many of the person's events it holds; the sum of the m_i is at
@@ -21,62 +20,41 @@ for the whole run, however later rounds use earlier outputs (parallel compositio
 Tests: tests/privacy/test_probe_sums.py.
 """
 
-import math
 from functools import lru_cache
 
 import numpy as np
 
 from sottovoce._arrays import Integers
 from sottovoce._checks import whole
-from sottovoce.privacy.calibration import least_noise_for, noise_for
+from sottovoce.privacy.calibration import least_noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, MechanismState, ReleasesRounds, Sensitivity
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, MechanismState, ReleasesRounds
 from sottovoce.privacy.noise import Noise, Sampler, add
 
 
-def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = None, reached: int = 1) -> Noise:
-    """Return the least noise per number that keeps the guarantee.
+@lru_cache(1024)
+def probe_noise(guarantee: Guarantee, steps: int) -> Noise:
+    """Return the least noise per number that keeps the guarantee, whether or not the squares stand beside it.
+
+    What it is to be discrete is charged to Gaussian noise for both numbers of an event.
 
     Parameters
     ----------
     guarantee
-        PureDP (Laplace noise), ApproxDP or ZCDP (Gaussian).
+        PureDP (Laplace noise), ApproxDP (the lesser of both) or ZCDP (Gaussian).
     steps
-        How far replacing one loss can move its number: `LossGrid.steps`.
-    per_round
-        How many of one person's events can fall into one round (c), where that is known to be fewer than all of its
-        contributions. Only Gaussian noise gains from it.
-    reached
-        How many numbers one event is in, where these move by `steps` at most all together, in l1 norm: what it is to be
-        discrete is charged to Gaussian noise for each of them.
+        How far replacing one loss can move its numbers, together, in l1 norm: `LossGrid.steps`.
 
     Examples
     --------
-    >>> from sottovoce.privacy.guarantees import ZCDP, PureDP
-    >>> probe_noise(PureDP(epsilon=0.5, contributions=3), steps=1000)
+    >>> from sottovoce.privacy.guarantees import ApproxDP, PureDP
+    >>> probe_noise(PureDP(epsilon=0.5, contributions=3), 1000)
     Noise(family='laplace', scale=6000.0)
-    >>> round(probe_noise(ZCDP(rho=0.5, contributions=4), steps=1000, per_round=1).scale, 3)
-    2000.0
-    """
-    whole("steps", steps)
-    contributions = guarantee.contributions
-    most = contributions if per_round is None else min(whole("per_round", per_round), contributions)
-    l2 = steps * math.sqrt(contributions * most)
-    return noise_for(guarantee, l1=contributions * steps, l2=l2, numbers=contributions * whole("reached", reached))
-
-
-@lru_cache(1024)
-def least_probe_noise(guarantee: Guarantee, steps: int, reached: int = 1) -> Noise:
-    """Return the least noise of either family for one loss in one number, or in several that move no farther together.
-
-    Examples
-    --------
-    >>> from sottovoce.privacy.guarantees import ApproxDP
-    >>> least_probe_noise(ApproxDP(epsilon=1.0, delta=1e-6), 1000)
+    >>> probe_noise(ApproxDP(epsilon=1.0, delta=1e-6), 1000)
     Noise(family='laplace', scale=1000.0)
     """
     far = guarantee.contributions * whole("steps", steps)
-    return least_noise_for(guarantee, l1=far, l2=far, numbers=guarantee.contributions * reached)
+    return least_noise_for(guarantee, l1=far, l2=far, numbers=2 * guarantee.contributions)
 
 
 class ProbeSums(ReleasesRounds):
@@ -91,7 +69,7 @@ class ProbeSums(ReleasesRounds):
     --------
     >>> from sottovoce.privacy.guarantees import PureDP
     >>> from sottovoce.privacy.noise import SimulatedNoise
-    >>> noise = probe_noise(PureDP(epsilon=1.0), steps=2**10)
+    >>> noise = probe_noise(PureDP(epsilon=1.0), 2**10)
     >>> probes = ProbeSums(SimulatedNoise(0).sampler(noise))
     >>> probes.release(np.array([10**6, 2 * 10**6, 0])).shape, probes.round
     ((3,), 1)
@@ -110,16 +88,13 @@ class ProbeSums(ReleasesRounds):
         return released.copy()
 
 
-def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
-    return least_probe_noise(guarantee, sensitivity.l1, reached=2)  # a number, and the squares beside it
-
-
 PROBE_SUMS = Mechanism(
     name="probe-sums",
     takes=("numbers",),
     releases="rounds",
     guarantees=(PureDP, ApproxDP, ZCDP),
-    noise=_noise,  # by what one loss moves its number: all else about a round does not matter
+    # By what one loss moves its number: all else about a round does not matter.
+    noise=lambda guarantee, sensitivity: probe_noise(guarantee, sensitivity.l1),
     open=lambda sensitivity, sampler: ProbeSums(sampler),
     unasked=True,
 )
