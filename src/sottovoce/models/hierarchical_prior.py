@@ -50,20 +50,14 @@ class _Member(NamedTuple):
 
 
 class _Heard(NamedTuple):
-    """What was released of a segment, in units of the prior, and what it follows from."""
+    """What was released of a segment, in units of the prior, and what it follows from.
+
+    `reduced` is what that says of common parts, residuals integrated out, by what these are taken to be.
+    """
 
     known: object
     said: SufficientStatistics
-
-
-class _Reduced(NamedTuple):
-    """What a segment says of common parts, residuals integrated out, and what it follows from."""
-
-    heard: _Heard
-    part: float
-    variance_shares: VarianceShares
-    informs: Floats
-    says: Floats
+    reduced: dict[tuple[float, VarianceShares], tuple[Floats, Floats]]
 
 
 class HierarchicalPrior:
@@ -82,7 +76,6 @@ class HierarchicalPrior:
         self._root, self._mean, self._level = like.prior.root, like.prior.mean, like.prior.level_place
         self._inverse = np.linalg.inv(self._root)
         self._size = len(self._mean)
-        self._reduced: dict[int, _Reduced] = {}
 
     def _begin(self, segments: Segments) -> None:
         self._groups = segments.groups
@@ -221,9 +214,9 @@ class HierarchicalPrior:
         With P and p those of the common part, and D the variances of what it has of its own, (P^-1 + D)^-1 is
         D^-1 - D^-1 (P + D^-1)^-1 D^-1, and the pull is D^-1 (P + D^-1)^-1 p: one inverse.
         """
-        said = [self._reduce(one) for one in others]
+        said = [self._reduced(one) for one in others]
         precision, pull = self._added_up(
-            self._rows(others), np.array([one.informs for one in said]), np.array([one.says for one in said])
+            self._rows(others), np.array([informs for informs, _ in said]), np.array([says for _, says in said])
         )
         precision.flat[:: len(precision) + 1] += 1 / self._common_variances(self.variance_shares)
         own = 1 / variances
@@ -265,14 +258,14 @@ class HierarchicalPrior:
         shares[self._level] = SHARES[variance_shares.level]
         return shares
 
-    def _reduce(self, place: int) -> _Reduced:
+    def _reduced(self, place: int) -> tuple[Floats, Floats]:
         """Return what a segment says of its common parts; computed anew where it follows from something else."""
-        heard, part, found = self._heard[place], self._members[place].part, self._reduced.get(place)
-        now = heard, part, self.variance_shares
-        if found is None or found[0] is not heard or found[1:3] != now[1:]:
+        reduced, now = self._heard[place].reduced, (self._members[place].part, self.variance_shares)
+        if now not in reduced:
             made = self._integrated([place], self.variance_shares)
-            found = self._reduced[place] = _Reduced(*now, made.informs[0], made.says[0])
-        return found
+            reduced.clear()
+            reduced[now] = made.informs[0], made.says[0]
+        return reduced[now]
 
     def _integrated(self, places: Sequence[int], variance_shares: VarianceShares) -> _Integrated:
         """What segments say of their common parts, residuals integrated out: (A^-1 + own)^-1, as in `_expected`."""
@@ -365,7 +358,7 @@ class HierarchicalPrior:
         for place, member in enumerate(self._members):
             known, heard = member.speaker.known, self._heard.get(place)
             if heard is None or heard.known is not known:
-                heard = self._heard[place] = _Heard(known, self._in_units(member.speaker.sufficient_statistics()))
+                heard = self._heard[place] = _Heard(known, self._in_units(member.speaker.sufficient_statistics()), {})
             said.append(heard.said)
         return said
 

@@ -112,7 +112,7 @@ def neighbours(found: Survey, contributions: int, most: int, *, local: bool = Fa
     """
     # Reports come in the order of threads.
     schedules = [one for one in found.schedules if not local or one != "threads"]
-    places = _distinct(_places(found, contributions))
+    places = list(dict.fromkeys(tuple(sorted(events)) for events in _places(found, contributions)))
     # A report that never comes is not hidden among reports: who takes part is no secret that owners' noise could keep.
     pairs = cycle(pair for pair in PAIRS if not local or "forgotten" not in pair)
     together = math.lcm(len(places), len(schedules))
@@ -124,10 +124,6 @@ def neighbours(found: Survey, contributions: int, most: int, *, local: bool = Fa
         rounds = tuple(sorted({found.rounds[event] for event in events}))
         chosen.append(Neighbours(events, rounds, next(pairs), others_of(number), schedule))
     return chosen
-
-
-def _distinct(places: Iterator[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    return list(dict.fromkeys(tuple(sorted(events)) for events in places))
 
 
 def _places(found: Survey, count: int) -> Iterator[tuple[int, ...]]:
