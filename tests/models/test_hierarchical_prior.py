@@ -127,6 +127,18 @@ def test_the_evidence_for_a_likeness_is_the_likelihood_of_all_measurements(segme
         assert found == pytest.approx(right(other) - right(first), rel=1e-6, abs=1e-6)
 
 
+def test_a_member_that_speaks_for_several_is_heard_as_such_at_once():
+    """Whether others had heard it before or not."""
+    said = []
+    for heard_before in (False, True):
+        hierarchy, _, _ = family(PLAIN)
+        said += [hierarchy.prior(0)] * heard_before
+        hierarchy.mix(1, np.full(4, 0.25))
+        said.append(hierarchy.prior(0))
+    assert np.array_equal(said[0].precision, said[2].precision)
+    assert not np.allclose(said[0].precision, said[1].precision)
+
+
 def test_a_segment_that_is_not_there_yet_hears_all_of_them():
     hierarchy, blank, speakers = family(PLAIN)
     five = sv.Segments([*PLAIN.names, "e"])
