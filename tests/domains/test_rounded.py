@@ -23,7 +23,7 @@ from sottovoce.domains import (
     SpanningTrees,
     design,
 )
-from sottovoce.domains.design import d_optimal_design, optimal_weights
+from sottovoce.domains.design import d_optimal_design
 from sottovoce.domains.matroids import Partition
 
 
@@ -76,15 +76,6 @@ def test_the_design_is_optimal_over_all_vertices(domain, vertices):
     covariance = (centred.T * found.weights) @ centred
     np.testing.assert_allclose(found.factor @ found.factor.T, covariance, atol=1e-9 * np.abs(covariance).max())
     np.testing.assert_allclose(found.whitening @ covariance @ found.whitening.T, np.eye(found.dimension), atol=1e-7)
-
-
-def test_weights_for_rows_with_a_known_design():
-    """A regular pentagon with points inside: equal weights on its corners, none inside."""
-    angles = 2 * np.pi * np.arange(5) / 5
-    corners = np.column_stack((np.cos(angles), np.sin(angles)))
-    rows = np.vstack((corners, 0.5 * corners, [[0.1, 0.0]])) @ np.array([[3.0, 1.0], [0.0, 1e-3]]) + 7.0
-    weights = optimal_weights(rows, np.full(11, 1 / 11), 1e-9)
-    np.testing.assert_allclose(weights, [0.2] * 5 + [0.0] * 6, atol=1e-6)
 
 
 @every(

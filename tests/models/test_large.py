@@ -45,20 +45,6 @@ def test_rounds_are_stored_without_zeros_and_go_on_as_they_were():
     assert np.array_equal(first, second)
 
 
-def test_a_study_of_many_coordinates_is_small_and_can_be_verified(tmp_path):
-    url = f"sqlite:///{tmp_path / 'study.db'}"
-    options = {"horizon": 10_000, "loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), "integral": True, "seed": 1}
-    domain = sv.domains.Hypersimplex(MANY, 5)
-    with sv.Study.open(url, name="one", domain=domain, exploration="posterior", **options) as study:
-        for _ in range(2):
-            actions = study.ask_round()
-            study.tell(actions.ids, actions.x[:, :2500].sum(axis=1) / 5)
-        found = study.recommend().to_dict()
-        assert study.verify().ok
-    with sv.Study.open(url, name="one") as again:
-        assert again.recommend().to_dict() == found
-
-
 def test_the_cheaper_form_of_the_posterior_is_taken_and_both_say_the_same():
     """By measurements while these are fewer than coordinates, by coefficients later; covariances are always shown."""
     settings = ModelSettings(10**5, 1.0, 0.5, 1.0, (1 / 400, 1 / 8, 1 / 4), 40, 8, 0.1, 0.02, 1.0)

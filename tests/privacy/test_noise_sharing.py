@@ -96,12 +96,6 @@ def test_no_two_threads_share_their_noise(example, way):
     assert repeated(values) == 0
 
 
-def counting_measurement():
-    """Noise that counts up: what comes twice is seen with certainty, whatever the sizes of the calls."""
-    counter = itertools.count()
-    return lambda zeros: [next(counter) for _ in zeros]
-
-
 class Interrupt(BaseException):
     """Stands for KeyboardInterrupt, MemoryError and whatever else may come at any moment."""
 
@@ -143,28 +137,6 @@ def interrupt_everywhere(draw):
 @every("example", [one for _, one in EXAMPLES])
 def test_no_noise_comes_twice_after_an_exception_anywhere(example, way):
     assert repeated(interrupt_everywhere(drawing(example)[way])) == 0
-
-
-def test_a_draw_within_a_draw_gets_noise_of_its_own():
-    """A signal handler may draw too, in the middle of another draw."""
-    sampler = noise._SecureSampler(counting_measurement())
-    values = []
-
-    def draw_another():
-        sys.settrace(None)
-        values.extend(sampler.draw(3).tolist())
-        sys.settrace(nested)
-
-    nested = before_every_step(draw_another)
-    for _ in range(10):
-        sys.settrace(nested)
-        try:
-            drawn = sampler.draw(4)
-        finally:
-            sys.settrace(None)
-        values.extend(drawn.tolist())
-    assert len(values) > 200
-    assert repeated(values) == 0
 
 
 def in_child(work):
