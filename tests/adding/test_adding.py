@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,29 +45,32 @@ if __name__ == "__main__":
 """
 
 
-def linked(package, into, *, changed):
-    """Build a package from links to another, except for the folders on the way to files that change."""
-    into.mkdir()
-    for entry in package.iterdir():
-        inside = {Path(*path.parts[1:]): text for path, text in changed.items() if path.parts[0] == entry.name}
-        if entry.name == "__pycache__":
-            continue
-        if Path() in inside:
-            (into / entry.name).write_text(inside[Path()])
-        elif inside and entry.is_dir():
-            linked(entry, into / entry.name, changed=inside)
-        else:
-            (into / entry.name).symlink_to(entry)
-    for path, text in changed.items():
-        if len(path.parts) == 1 and not (package / path).exists():
-            (into / path).write_text(text)
+def block(language):
+    return re.search(rf"^```{language}\n(.*?)^```$", SECTION[1], re.DOTALL | re.MULTILINE)[1]
 
 
-def one_more_line(init, line):
-    """The text of an `__init__` with one line more, after its imports."""
-    lines = (PACKAGE / init).read_text().splitlines(keepends=True)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a library that has all three; nobody else's is touched."""
+    folder = tmp_path_factory.mktemp("adding")
+    library = folder / "sottovoce"
+    shutil.copytree(PACKAGE, library)  # with what is compiled already
+    choices, problems, learners = (library / path for path in ("domains/choices", "lab/problems", "lab/baselines"))
+    (choices / "prefixes.py").write_text(block("python"))
+    (problems / "shops.py").write_text((HERE / "toy_problem.py").read_text())
+    (learners / "pendulum.py").write_text((HERE / "toy_baseline.py").read_text())
+    with (choices / "__init__.py").open("a") as file:
+        file.writelines(line[1:] + "\n" for line in block("diff").splitlines() if line.startswith("+"))
+    add_line(problems / "__init__.py", "from sottovoce.lab.problems.shops import Shops as Shops")
+    add_line(learners / "__init__.py", "from sottovoce.lab.baselines.pendulum import Pendulum as Pendulum")
+    return folder
+
+
+def add_line(init, line):
+    """Add a line to an `__init__`, after its imports."""
+    lines = init.read_text().splitlines(keepends=True)
     last = max(place for place, one in enumerate(lines) if one.startswith("from sottovoce"))
-    return "".join([*lines[: last + 1], line + "\n", *lines[last + 1 :]])
+    init.write_text("".join([*lines[: last + 1], line + "\n", *lines[last + 1 :]]))
 
 
 def printed_by(program, folder, *arguments):
@@ -81,10 +85,6 @@ def printed_by(program, folder, *arguments):
 
 
 # ---------------------------------------------------------------------- a set, as CONTRIBUTING shows it
-
-
-def block(language):
-    return re.search(rf"^```{language}\n(.*?)^```$", SECTION[1], re.DOTALL | re.MULTILINE)[1]
 
 
 TOUR = """
@@ -136,44 +136,26 @@ assert not doctest.testmod(prefixes).failed
 """
 
 
-def test_a_new_domain_works_everywhere_by_one_file_and_its_name_in_one_place(tmp_path):
-    choices = Path("domains/choices")
-    added = [line[1:] for line in block("diff").splitlines() if line.startswith("+")]
-    init = (PACKAGE / choices / "__init__.py").read_text() + "\n".join(added) + "\n"
-    changed = {choices / "prefixes.py": block("python"), choices / "__init__.py": init}
-    linked(PACKAGE, tmp_path / "sottovoce", changed=changed)
-    printed_by(TOUR, tmp_path)
+def test_a_new_domain_works_everywhere_by_one_file_and_its_name_in_one_place(folder):
+    printed_by(TOUR, folder)
 
 
 # ---------------------------------------------------------------------- a problem and a baseline
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
-    """Everything that a library with the two toys printed and wrote; nobody else's library is touched."""
-    folder = tmp_path_factory.mktemp("adding")
-    problems, learners = Path("lab/problems"), Path("lab/baselines")
-    shops = "from sottovoce.lab.problems.shops import Shops as Shops"
-    pendulum = "from sottovoce.lab.baselines.pendulum import Pendulum as Pendulum"
-    changed = {
-        problems / "shops.py": (HERE / "toy_problem.py").read_text(),
-        problems / "__init__.py": one_more_line(problems / "__init__.py", shops),
-        learners / "pendulum.py": (HERE / "toy_baseline.py").read_text(),
-        learners / "__init__.py": one_more_line(learners / "__init__.py", pendulum),
-    }
-    linked(PACKAGE, folder / "sottovoce", changed=changed)
-    return folder, printed_by(EVERYWHERE, folder, str(folder))
+def printed(folder):
+    """What is printed of both toys; what is written is in the folder."""
+    return printed_by(EVERYWHERE, folder, str(folder))
 
 
-def test_they_are_in_the_interface_and_in_the_help(found):
-    _, printed = found
+def test_they_are_in_the_interface_and_in_the_help(printed):
     assert printed.splitlines()[0] == json.dumps(["shops", "pendulum"])
     assert printed.count("shops") >= 3
     assert "pendulum" in printed
 
 
-def test_the_problem_is_run_and_reported(found):
-    folder, printed = found
+def test_the_problem_is_run_and_reported(folder, printed):
     page = (folder / "run" / "report.html").read_text()
     assert "Which shop gets how much" in page
     assert "shop 4" in page
@@ -182,8 +164,7 @@ def test_the_problem_is_run_and_reported(found):
     assert "learned" in printed
 
 
-def test_both_are_compared_and_what_does_not_fit_says_why(found):
-    folder, printed = found
+def test_both_are_compared_and_what_does_not_fit_says_why(folder, printed):
     page = (folder / "sweep" / "report.html").read_text()
     rows = (folder / "sweep" / "results.csv").read_text().splitlines()
     status = {tuple(row.split(",")[:2]): row.split(",")[5] for row in rows if row.split(",")[1] != "default"}
