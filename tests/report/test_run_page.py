@@ -49,18 +49,15 @@ def test_the_banner_is_there_exactly_where_nobody_is_protected(read_page, tmp_pa
     assert ("imitated, not kept" in page.text) == (noise is not None)
 
 
-def test_amounts_are_shown_as_bars(read_page, tmp_path):
+def test_amounts_are_shown_as_bars_if_the_optimizer_is_there(read_page, tmp_path):
     run, optimizer = played(sv.NoPrivacy())
     page = read_page(run_report(run, tmp_path / "report.html", optimizers=[optimizer]))
     widths = np.array([float(one.attributes["width"].rstrip("%")) for one in page.tags("rect", "bar")])
     np.testing.assert_allclose(
         widths / widths.max(), np.abs(optimizer.point) / np.abs(optimizer.point).max(), atol=0.01
     )
-
-
-def test_without_its_optimizer_the_page_leaves_out_what_it_decided(read_page, tmp_path, make_run):
-    page = read_page(run_report(make_run(), tmp_path / "report.html"))
-    assert not [one for one in page.tags("section") if one.attributes["id"] == "decision"]
+    without = read_page(run_report(run, tmp_path / "report.html"))  # what it decided is left out
+    assert not [one for one in without.tags("section") if one.attributes["id"] == "decision"]
 
 
 def test_an_interrupted_run_says_so(read_page, make_run, tmp_path):
