@@ -1,7 +1,4 @@
-"""No error shows a loss: not in its words, not in its arguments, not in the errors behind it.
-
-Logs, trackers and debuggers print the whole chain of an exception, `from None` or not.
-"""
+"""No error shows a loss: not in its words, not in its arguments, not in the errors behind it."""
 
 import decimal
 import fractions
@@ -12,6 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
+from shown import shows
 from sottovoce.cli.app import app
 from sottovoce.errors import InvalidLoss
 from sottovoce.learning.reports import ReportGrid
@@ -78,19 +76,6 @@ BAD = {
 }
 
 
-def shows(problem, seen=None):
-    """Say where an exception, or one behind it, shows the mark; None if nowhere."""
-    seen = set() if seen is None else seen
-    if problem is None or id(problem) in seen:
-        return None
-    seen.add(id(problem))
-    looks = [str(problem), repr(problem), repr(problem.args), repr(vars(problem)), repr(getattr(problem, "object", ""))]
-    if any(MARK in look for look in looks):
-        return repr(problem)
-    behind = [problem.__cause__, problem.__context__, *(one for one in problem.args if isinstance(one, BaseException))]
-    return next((found for one in behind if (found := shows(one, seen))), None)
-
-
 def refused(call):
     """Make a call that must fail, and return its error."""
     with pytest.raises((InvalidLoss, TypeError, ValueError)) as failed:
@@ -104,6 +89,13 @@ def asked(privacy=None, **options):
     ball, privacy = sv.domains.Ball(3), privacy or sv.PureDP(1.0)
     made = sv.PrivateBandit(ball, horizon=1000, loss_range=(0.0, 1.0), privacy=privacy, **options)
     return made, made.ask(3).ids
+
+
+@cache
+def evaluated():
+    """Return an evaluation that waits for losses of two people, and for others; it stays as it is, too."""
+    one = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0)).open(events=9)
+    return one, one.assign(size=2)
 
 
 def tell(first, count, losses):
@@ -139,6 +131,9 @@ CALLS = {
     "a raw loss under LocalDP": lambda bad: tell(asked(sv.LocalDP(1.0)), 1, bad),
     "report": lambda bad: report(asked(sv.LocalDP(1.0)), 1, bad),
     "reports": lambda bad: report(asked(sv.LocalDP(1.0)), 2, [1, bad]),
+    "tell one of an evaluation": lambda bad: evaluated()[0].tell(bad, ids=evaluated()[1][0]),
+    "tell the next of an evaluation": lambda bad: evaluated()[0].tell(bad),
+    "tell a block of an evaluation": lambda bad: evaluated()[0].tell([0.5, bad], ids=evaluated()[1]),
     "minimize": lambda bad: minimise(lambda x: bad),
     "minimize in blocks": lambda bad: minimise(lambda x: [bad] * len(x), vectorized=True),
     "a loss grid": lambda bad: LossGrid(0.0, 1.0).quantise([bad]),
@@ -151,7 +146,7 @@ CALLS = {
 
 @every("call", CALLS.values())
 def test_no_error_shows_a_loss(call):
-    shown = {what: shows(refused(lambda bad=bad: call(bad))) for what, bad in BAD.items()}
+    shown = {what: shows(refused(lambda bad=bad: call(bad)), MARK) for what, bad in BAD.items()}
     assert not {what: where for what, where in shown.items() if where}
 
 
@@ -165,8 +160,9 @@ def test_no_error_of_a_study_shows_a_loss(tmp_path, report):
         good = 1 if report else 0.5
         shown = {}
         for what, bad in BAD.items():
-            shown[what] = shows(refused(lambda bad=bad: study.tell(one, **{word: bad})))
-            shown[f"{what} in a block"] = shows(refused(lambda bad=bad: study.tell(block, **{word: [good, bad]})))
+            shown[what] = shows(refused(lambda bad=bad: study.tell(one, **{word: bad})), MARK)
+            error = refused(lambda bad=bad: study.tell(block, **{word: [good, bad]}))
+            shown[f"{what} in a block"] = shows(error, MARK)
         assert study.status().told == 0
     assert not {what: where for what, where in shown.items() if where}
 
@@ -210,12 +206,12 @@ def test_no_error_of_the_command_line_shows_a_line(study_on_disk, tmp_path, capf
     problem = refused(command("--file", str(tmp_path / "losses")))
     printed = capfd.readouterr()
     assert MARK not in printed.out + printed.err
-    assert shows(problem) is None
+    assert shows(problem, MARK) is None
 
 
 def test_no_error_of_the_command_line_shows_an_argument(study_on_disk, capfd):
-    assert shows(refused(command(study_on_disk, MARK + "x"))) is None
-    assert shows(refused(command(study_on_disk, MARK + "x", "--report"))) is None
+    assert shows(refused(command(study_on_disk, MARK + "x")), MARK) is None
+    assert shows(refused(command(study_on_disk, MARK + "x", "--report")), MARK) is None
     printed = capfd.readouterr()
     assert MARK not in printed.out + printed.err
 
@@ -229,4 +225,4 @@ def test_the_search_sees_what_is_hidden():
         except ValueError:
             raise ValueError("nothing to see") from None
 
-    assert shows(refused(hide))
+    assert shows(refused(hide), MARK)

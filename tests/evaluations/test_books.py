@@ -4,7 +4,6 @@ import copy
 import json
 import logging
 import pickle
-import traceback
 import uuid
 
 import numpy as np
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from children import at_once, is_refused_after_a_fork
 from sampling import every
+from shown import shows
 from sottovoce.errors import (
     AlreadyTold,
     ConfigurationMismatch,
@@ -33,28 +33,6 @@ RANGE, PURE = (0.0, 1.0), sv.PureDP(epsilon=1.0)
 PLANTED = 0.187654321
 INTEGER = round(PLANTED * 2**18)
 TRACES = ("1876", str(INTEGER), repr(INTEGER.to_bytes(4, "big"))[2:-1], INTEGER.to_bytes(4, "big").hex())
-
-
-class Odd:
-    """Something that is no number, and says its value when it is asked."""
-
-    def __float__(self):
-        raise RuntimeError(f"not {PLANTED}")
-
-    def __repr__(self):
-        return f"Odd({PLANTED})"
-
-
-def shows(error, also=""):
-    """What of a loss is in the texts of an error and of those that it travels with, and in whatever they hold."""
-    seen, waiting = [], [error]
-    while waiting:
-        one = waiting.pop()
-        if one is not None and one not in seen:
-            seen.append(one)
-            waiting += [one.__cause__, one.__context__]
-    said = " ".join(f"{one!r} {one.args} {vars(one)} {''.join(traceback.format_exception_only(one))}" for one in seen)
-    return [one for one in TRACES if one in said + also]
 
 
 # ---------------------------------------------------------------------- what is counted
@@ -171,7 +149,7 @@ def test_reading_before_it_is_closed_is_an_error_that_says_what_is_missing(evalu
     for read in (lambda: one.mean, lambda: one.standard_error, one.interval, lambda: one.result):
         with pytest.raises(NotReleased, match=words) as found:
             read()
-        assert not shows(found.value)
+        assert not shows(found.value, *TRACES)
     one.tell([0.1] * 2, ids=ids[5:])
     one.tell([0.1] * 3)
     assert len({one.mean for _ in range(20)}) == 1
@@ -245,7 +223,7 @@ def test_what_is_abandoned_is_erased_and_never_released_and_leaves_the_others_al
             with pytest.raises(error) as caught:
                 refused()
             assert "was abandoned" in str(caught.value) or error is RoundClosed
-            assert not shows(caught.value)
+            assert not shows(caught.value, *TRACES)
         one.tell(0.5, ids=waiting, late="drop")
         one.abandon()
     if storage is not None:
@@ -273,10 +251,6 @@ def test_refused_calls_change_nothing_and_show_no_loss(evaluate, storage):
         *((PLANTED, wrong, UnknownAction) for wrong in (PLANTED, str(PLANTED), 2**70, -1, "1.4.0123456789ab")),
         ([PLANTED, np.nan], mine[1:], InvalidLoss),
         ([PLANTED, np.inf], None, InvalidLoss),
-        ([PLANTED, "x"], mine[1:], InvalidLoss),
-        (f"{PLANTED} of it", None, InvalidLoss),
-        (Odd(), mine[1], InvalidLoss),
-        ([Odd(), PLANTED], None, InvalidLoss),
         *((items, None, InvalidLoss) for items in ([[PLANTED, 0.0]], [[PLANTED], [0.0]], {"latte": PLANTED})),
         *((items, mine[1], (InvalidLoss, ValueError)) for items in ([PLANTED] * 4, {"latte": PLANTED})),
         ([[PLANTED] * 2], mine[1:], ValueError),
@@ -286,7 +260,7 @@ def test_refused_calls_change_nothing_and_show_no_loss(evaluate, storage):
     ):
         with pytest.raises(error) as caught:
             one.tell(losses, ids=ids)
-        assert not shows(caught.value), (losses, ids)
+        assert not shows(caught.value, *TRACES), (losses, ids)
     for call, error in (
         (lambda: one.forget(theirs), UnknownAction),
         (lambda: one.tell(report=PLANTED), WrongReport),
@@ -296,7 +270,7 @@ def test_refused_calls_change_nothing_and_show_no_loss(evaluate, storage):
     ):
         with pytest.raises(error) as caught:
             call()
-        assert not shows(caught.value)
+        assert not shows(caught.value, *TRACES)
     assert (one.assigned, sorted(one.outstanding)) == (3, sorted(mine[1:]))
     assert not [trace for trace in TRACES if trace in repr(one) + repr(evaluations) + repr(vars(one))]
 
@@ -315,7 +289,8 @@ def test_a_storage_that_breaks_says_nothing_of_losses(broken, url, opened, plain
     ):
         with pytest.raises(sv.errors.SottovoceError) as caught:
             tell()
-        assert not shows(caught.value, caplog.text)
+        assert not shows(caught.value, *TRACES)
+        assert not [trace for trace in TRACES if trace in caplog.text]
     execute(url, f"ALTER TABLE sottovoce_elsewhere RENAME TO sottovoce_{broken}")
 
 
