@@ -13,7 +13,7 @@ import pytest
 from sampling import every
 from sottovoce import domains
 from sottovoce.domains import Custom, Domain, all_domains, check_domain
-from sottovoce.domains._flatness import Choices
+from sottovoce.domains._kinds import Choices
 
 EXAMPLES = {family: family.examples() for family in all_domains()}
 CLOSED_FORM = [family for family in EXAMPLES if family.inner_radius is not Domain.inner_radius]

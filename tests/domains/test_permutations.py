@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from sampling import every
 from sottovoce.domains import Permutahedron
-from sottovoce.domains._geometry.permutations import swapped, transfers
 from sottovoce.domains._solvers.assignment import permutation_mixture
+from sottovoce.domains.rankings.permutahedron import swapped, transfers
 
 
 def drawn_weights(rng, n, kind):

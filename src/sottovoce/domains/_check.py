@@ -14,7 +14,7 @@ from sottovoce.domains.base import Domain
 from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
-from sottovoce.projection._stopping import CLOSED_GAP
+from sottovoce.projection.result import CLOSED_GAP
 
 _SLACK = 1e-6  # of the extent of the set: what is forgiven to rounding, and to solvers that stop before the optimum
 _LARGE = 400  # dimension from which the projection on the affine hull is not formed as a matrix

@@ -8,6 +8,7 @@ import copy
 import inspect
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -123,7 +124,7 @@ class HasLabels(RemembersArguments):
         """
         given: Labels | None = vars(self).get("_labels")
         if given is None:
-            return self._own_labels()
+            return self._own_labels
         if len(given) != self.dimension:
             raise DomainError(f"labels must be {self.dimension} names, one for each coordinate, got {len(given)}")
         return given
@@ -132,6 +133,7 @@ class HasLabels(RemembersArguments):
     def labels(self, given: Any) -> None:
         vars(self)["_labels"] = None if given is None else read_labels("labels", given)
 
+    @property
     def _own_labels(self) -> Labels | None:
         """Return the names that follow from what the set is made of, where none were given."""
         return None
@@ -280,18 +282,22 @@ class HasLabels(RemembersArguments):
 class TwoSided(HasLabels):
     """A mixin for sets of tables, row after row: rows and columns may have names, a coordinate has both."""
 
+    _counts: tuple[int, int]
     _sides: Sides | None
 
+    @property
+    def label_counts(self) -> tuple[int, ...]:
+        """Rows, and columns."""
+        return self._counts
+
     def _cells(self) -> Iterable[tuple[int, int]]:
-        """Return the row and the column of every coordinate."""
-        raise NotImplementedError
+        """Return the row and the column of every coordinate: of a whole table, unless a set says otherwise."""
+        rows, columns = self._counts
+        return product(range(rows), range(columns))
 
     @cached_property
-    def _pairs_of_names(self) -> Labels | None:
-        return None if self._sides is None else tuple((self._sides[0][i], self._sides[1][j]) for i, j in self._cells())
-
     def _own_labels(self) -> Labels | None:
-        return self._pairs_of_names
+        return None if self._sides is None else tuple((self._sides[0][i], self._sides[1][j]) for i, j in self._cells())
 
     @property
     def coordinate_names(self) -> Sequence[Hashable]:

@@ -19,7 +19,7 @@ from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains._labels import HasLabels
 from sottovoce.domains.oracles import counted, from_any_scale, watched_calls
 from sottovoce.errors import DomainError
-from sottovoce.projection import Projection, project
+from sottovoce.projection import project
 
 FEW = 200  # coordinates up to which geometry that the oracle has to certify is had at once
 _LOOKS = 8  # decisions that show whether a set is one of choices
@@ -294,16 +294,13 @@ class Domain(HasLabels, ABC):
         x
             A point of the set.
         """
-        nearest = self._decompose(vector("x", x, self.dimension))
-        assert nearest.atoms is not None
-        assert nearest.weights is not None
-        return nearest.atoms, nearest.weights / nearest.weights.sum()
-
-    def _decompose(self, x: Vector) -> Projection:
+        x = vector("x", x, self.dimension)
         extent = float(np.linalg.norm(np.ptp(self._hull.vertices, axis=0)))
         nearest = project(self.extreme_point, x, gap=(1e-7 * extent) ** 2)
         self._refuse_outside(math.dist(x, nearest.point), 1e-6 * extent)
-        return nearest
+        assert nearest.atoms is not None
+        assert nearest.weights is not None
+        return nearest.atoms, nearest.weights / nearest.weights.sum()
 
     def _vectors(self, vectors: ArrayLike) -> Floats:
         """Return a fresh array of shape (n,) or (m, n), or say what is wrong."""

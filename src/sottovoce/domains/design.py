@@ -64,6 +64,10 @@ class Design:
     worst_leverage: float
     calls: int
 
+    def __post_init__(self) -> None:
+        for array in (self.vertices, self.weights, self.mean, self.whitening, self.factor):
+            array.setflags(write=False)
+
     @property
     def dimension(self) -> int:
         """Dimension of the affine hull (d): the leverage that no point exceeds under the best design."""
@@ -128,10 +132,8 @@ def _of_orbit(domain: Domain, orbit: Orbit) -> Design:
     """Return the design of a symmetric set: every vertex has the leverage d, and there is nothing to search."""
     axes, deviations = orbit
     whitening, factor = axes / deviations[:, None], axes.T * deviations
-    arrays = (np.empty((0, domain.dimension)), np.empty(0), np.array(domain.center), whitening, factor)
-    for array in arrays:
-        array.setflags(write=False)
-    return Design(*arrays, float(len(axes)), 0)
+    none = np.empty((0, domain.dimension))
+    return Design(none, np.empty(0), np.array(domain.center), whitening, factor, float(len(axes)), 0)
 
 
 def _search(domain: Domain) -> Design:
@@ -156,7 +158,8 @@ def _search(domain: Domain) -> Design:
         quiet = 0 if len(better) else quiet + 1
         if quiet == _QUIET or len(pool) + len(better) > _POOL or budget <= 0:
             break
-        pool, weights = _joined(pool, weights, better)
+        kept = weights > 0.0  # what has none and is not new is left out
+        pool, weights = np.vstack((pool[kept], better)), np.concatenate((weights[kept], np.zeros(len(better))))
     return _design(np.vstack((pool, found)), np.concatenate((weights, np.zeros(len(found)))), basis, calls)
 
 
@@ -184,12 +187,6 @@ def _white(design: Design, x: Matrix) -> Matrix:
     return (x - design.mean) @ design.whitening.T
 
 
-def _joined(pool: Matrix, weights: Vector, fresh: Matrix) -> tuple[Matrix, Vector]:
-    """Add vertices, without weight as yet; leave out those that have none and are not new."""
-    kept = weights > 0.0
-    return np.vstack((pool[kept], fresh)), np.concatenate((weights[kept], np.zeros(len(fresh))))
-
-
 def _design(pool: Matrix, weights: Vector, basis: Matrix, calls: int) -> Design:
     """Drop what has no weight, and factorise the covariance of the rest."""
     support = weights > 1e-9
@@ -199,10 +196,7 @@ def _design(pool: Matrix, weights: Vector, basis: Matrix, calls: int) -> Design:
     _, lengths, axes = np.linalg.svd(np.sqrt(shares)[:, None] * local, full_matrices=False)
     whitening, factor = (axes / lengths[:, None]) @ basis, basis.T @ (axes.T * lengths)
     worst = np.square((pool - mean) @ whitening.T).sum(axis=1).max()
-    arrays = (vertices, shares, mean, whitening, factor)
-    for array in arrays:
-        array.setflags(write=False)
-    return Design(*arrays, float(worst), calls)
+    return Design(vertices, shares, mean, whitening, factor, float(worst), calls)
 
 
 def optimal_weights(rows: Matrix, weights: Vector, tolerance: float = _EXACT) -> Vector:

@@ -6,9 +6,8 @@ import numpy as np
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import choice, number, vector, whole
-from sottovoce.projection._stopping import checked_gap
 from sottovoce.projection.objective import Objective, Quadratic
-from sottovoce.projection.result import Oracle, Projection
+from sottovoce.projection.result import Oracle, Projection, checked_gap
 
 _INFINITE_SLOPE = 1e100  # stands for an infinite partial derivative: finite for the oracle, above all others
 

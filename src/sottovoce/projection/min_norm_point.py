@@ -5,18 +5,20 @@ point of the atoms' affine hull nearest to the target, and drop an atom whenever
 1976). On a polytope the method ends after finitely many steps.
 """
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.linalg.blas import dnrm2
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import vector, whole
+from sottovoce._checks import number, vector, whole
 from sottovoce.errors import DomainError
 from sottovoce.projection._active_atoms import ActiveAtoms
-from sottovoce.projection._stopping import Stopping
-from sottovoce.projection.result import Oracle, Projection
+from sottovoce.projection.result import Oracle, Projection, checked_gap
 
 _NOTHING = np.zeros(1)
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 class HasExtremePoint(Protocol):
@@ -76,7 +78,7 @@ def project(
         raise TypeError(f"domain must be a Domain or a linear oracle (a function from cost to vertex), got {domain!r}")
     target = vector("target", target, getattr(domain, "dimension", np.size(target)))
     budget = whole("max_calls", 1000 + 20 * target.size if max_calls is None else max_calls)
-    stopping = Stopping(gap, 0.0 if warm is None else warm.scale)
+    stopping = _Stopping(gap, 0.0 if warm is None else warm.scale)
     walk, calls = _start(oracle, target, warm)
     while True:
         vertex = np.asarray(oracle(walk.away))
@@ -153,3 +155,46 @@ class _Walk:
             self._own()
             self.active.drop(gone)
             self._go(np.concatenate((weights[:gone], weights[gone + 1 :])))
+
+
+class _Stopping:
+    """The tolerance of a search, which learns the scale of the set from the oracle's answers.
+
+    Parameters
+    ----------
+    gap : float or None
+        The Frank-Wolfe gap that is asked for. None: 1e-10 times the squared scale of the set (the largest distance
+        between a vertex and a point that was met), or 1e-12 times the scale times the distance to the target if that
+        is more, and never within 50 times the gap's own rounding error.
+    scale : float
+        A distance between two points of the set, if one is known.
+    """
+
+    def __init__(self, gap: float | None, scale: float = 0.0) -> None:
+        self._asked = gap if gap is None else number("gap", gap, above=-math.ulp(0.0))
+        self.scale = scale
+        self.found = math.inf
+
+    def judge(self, point: Vector, away: Vector, vertex: Vector) -> bool:
+        """Say whether the point is good enough, given the oracle's answer to `away`; set `found`, its gap."""
+        if vertex.shape != point.shape:
+            raise DomainError(f"the oracle must return vectors of shape {point.shape}, got {vertex.shape}")
+        direction = vertex - point
+        self.scale = max(self.scale, dnrm2(direction))
+        self.length: float = dnrm2(away)
+        self.reach: float = dnrm2(point)
+        blur = _EPSILON * self.reach  # neither factor of the gap is known any better
+        rounding = blur * (self.scale + self.length + blur)
+        least = max(1e-10 * self.scale * self.scale, 1e-12 * self.scale * self.length, 50 * rounding)
+        self.tolerance = least if self._asked is None else self._asked
+        self.found = -float(away.dot(direction))
+        if not math.isfinite(self.found + self.tolerance):
+            raise DomainError(
+                f"the gap is {self.found}: the oracle returned NaN or infinity, or numbers so large that products "
+                f"overflow (the set reaches over {self.scale:.3g}, its cost has length {self.length:.3g})"
+            )
+        return bool(self.found <= max(self.tolerance, rounding))
+
+    def certificate(self) -> float:
+        """Return the last gap found, without its rounding error below zero."""
+        return checked_gap(self.found, self.length * (self.scale + self.reach))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
-from sottovoce.domains._flatness import NormBall
+from sottovoce.domains._kinds import NormBall
 from sottovoce.domains._labels import Count
 from sottovoce.domains.base import read_only
 

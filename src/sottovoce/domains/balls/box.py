@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._geometry.orbits import Orbit
+from sottovoce.domains._kinds import Centred
 from sottovoce.domains._labels import Count
-from sottovoce.domains.base import Domain, Fixed, read_only
+from sottovoce.domains.base import read_only
 from sottovoce.errors import DomainError
 
 
-class Box(Fixed, Domain):
+class Box(Centred):
     """All points between two bounds, coordinate by coordinate.
 
     Parameters
@@ -85,11 +86,6 @@ class Box(Fixed, Domain):
     def affine_dimension(self) -> int:
         """Number of coordinates that are not fixed."""
         return int(np.count_nonzero(self.low < self.high))
-
-    @property
-    def center(self) -> Vector:
-        """The middle; read-only."""
-        return self._center
 
     @property
     def inner_radius(self) -> float:

@@ -1,8 +1,7 @@
 """Matrices of bounded nuclear norm."""
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Positions, Vector
 from sottovoce._checks import number, vector
-from sottovoce.domains._flatness import NormBall
+from sottovoce.domains._kinds import NormBall
 from sottovoce.domains._labels import Count, TwoSided, two_sides
 from sottovoce.domains.base import read_only
 
@@ -39,8 +38,8 @@ class NuclearBall(TwoSided, NormBall):
     written = "nuclear-ball:4,5"
 
     def __init__(self, rows: Count, columns: Count, radius: float = 1.0, *, labels: Any = None) -> None:
-        (self.rows, self.columns), sides = two_sides(("rows", "columns"), (rows, columns), labels)
-        self._sides = sides
+        self._counts, self._sides = two_sides(("rows", "columns"), (rows, columns), labels)
+        self.rows, self.columns = self._counts
         self.radius = number("radius", radius, above=0.0)
         self.dimension = self.rows * self.columns
         self._center = read_only(np.zeros(self.dimension))
@@ -52,14 +51,6 @@ class NuclearBall(TwoSided, NormBall):
     def examples(cls) -> Sequence[Self]:
         """Return a square, a wide and a tall one, and a single row."""
         return cls(2, 2), cls(2, 3, 5.0), cls(3, 2, 0.5), cls(1, 3)
-
-    @property
-    def label_counts(self) -> tuple[int, ...]:
-        """Rows, and columns."""
-        return self.rows, self.columns
-
-    def _cells(self) -> Iterable[tuple[int, int]]:
-        return product(range(self.rows), range(self.columns))
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return minus the leading singular pair of the cost, times the radius."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import vector, whole
-from sottovoce.domains._flatness import FixedSum
+from sottovoce.domains._kinds import FixedSum
 from sottovoce.domains._labels import Count
 from sottovoce.domains.base import FEW, read_only
 

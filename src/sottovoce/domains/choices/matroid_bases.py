@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import vector
-from sottovoce.domains._flatness import Choices
 from sottovoce.domains._geometry.hull import SEED, Hull, affine_hull, both_ways
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains._geometry.orbits import Orbit, helmert
+from sottovoce.domains._kinds import Choices
 from sottovoce.domains._labels import Labels
 from sottovoce.domains.base import read_only
 from sottovoce.domains.choices.hypersimplex import Hypersimplex, distance
@@ -66,6 +66,7 @@ class MatroidBases(Choices):
             cls(Graphic([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 2), (4, 5), (5, 5)])),
         )
 
+    @property
     def _own_labels(self) -> Labels | None:
         return self.matroid.ground
 

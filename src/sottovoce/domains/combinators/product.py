@@ -70,6 +70,7 @@ class Product(Fixed, Domain):
         """
         return np.split(np.asarray(x, dtype=np.float64), self._ends[:-1], axis=-1)
 
+    @property
     def _own_labels(self) -> Labels | None:
         if self.part_names is None and all(part.labels is None for part in self.domains):
             return None
@@ -92,11 +93,6 @@ class Product(Fixed, Domain):
         cuts = [0, *np.searchsorted(places, self._ends).tolist()]
         for part, start, (first, last) in zip(self.domains, [0, *self._ends[:-1]], pairwise(cuts), strict=True):
             yield part, start, slice(first, last)
-
-    @property
-    def most_chosen(self) -> int:
-        """Sum over the parts."""
-        return sum(part.most_chosen for part in self.domains)
 
     def _each(self, method: Callable[..., Any], rows: ArrayLike) -> Floats:
         """Apply to every domain and its part of the rows; put the answers side by side."""

@@ -17,8 +17,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from sottovoce._arrays import Floats, Integers, Vector
-from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._geometry.inner_ball import InnerBall
+from sottovoce.domains._kinds import Bracket, Faceted, bracket
 from sottovoce.domains._labels import Labels
 from sottovoce.domains._solvers.graph import Graph
 from sottovoce.domains.base import read_only
@@ -46,11 +46,8 @@ class FlowDomain(Faceted):
         """Names of both ends of the edge that each coordinate belongs to, in the graph's own order."""
         return self._graph.edges
 
-    def _own_labels(self) -> Labels:
-        return self._names_of_edges
-
     @cached_property
-    def _names_of_edges(self) -> Labels:
+    def _own_labels(self) -> Labels | None:
         return self._graph.edge_names()
 
     @cached_property

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Indices, Integers, Vector
 from sottovoce._checks import vector
 from sottovoce._compiled import compiled
-from sottovoce.domains._flatness import Choices
+from sottovoce.domains._kinds import Choices
 from sottovoce.domains._solvers.graph import acyclic_part, read_graph
 from sottovoce.domains.base import read_only
 from sottovoce.domains.graphs._flow_domain import FlowDomain

@@ -1,8 +1,7 @@
 """Doubly stochastic matrices: mixtures of assignments."""
 
 import math
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +10,14 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import vector
-from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._geometry.orbits import Orbit, even_orbit, helmert
+from sottovoce.domains._kinds import Bracket, Centred, Faceted, bracket
 from sottovoce.domains._labels import Count, TwoSided, count_or_names, two_sides
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import read_only
 
 
-class Birkhoff(TwoSided, Faceted):
+class Birkhoff(TwoSided, Centred, Faceted):
     """Doubly stochastic matrices, whose vertices assign n things to n places; points are flat, row after row.
 
     Coordinate i n + j says how much of thing i goes to place j; every row and every column adds up to 1.
@@ -49,11 +48,10 @@ class Birkhoff(TwoSided, Faceted):
 
     def __init__(self, n: Count, columns: Any = None, *, labels: Any = None) -> None:
         self.n, _ = count_or_names("n", n, None, least=2)
-        (_, wide), sides = two_sides(("n", "columns"), (n, self.n if columns is None else columns), labels)
-        if wide != self.n:
-            raise ValueError(f"columns must be as many as there are rows, {self.n}, got {wide}")
+        self._counts, self._sides = two_sides(("n", "columns"), (n, self.n if columns is None else columns), labels)
+        if self._counts[1] != self.n:
+            raise ValueError(f"columns must be as many as there are rows, {self.n}, got {self._counts[1]}")
         self.dimension = self.n**2
-        self._sides = sides
         self._center = read_only(np.full(self.dimension, 1 / self.n))
 
     def __repr__(self) -> str:
@@ -71,14 +69,6 @@ class Birkhoff(TwoSided, Faceted):
         vertex[scipy.optimize.linear_sum_assignment(table)] = 1.0
         return vertex.ravel()
 
-    @property
-    def label_counts(self) -> tuple[int, ...]:
-        """Rows, and columns."""
-        return self.n, self.n
-
-    def _cells(self) -> Iterable[tuple[int, int]]:
-        return product(range(self.n), range(self.n))
-
     def _chosen(self, places: Integers, entries: Vector) -> Any:
         """Return a dict from rows to columns; of a mixture, the share of every pair."""
         if len(places) != self.n or not (entries == 1.0).all():
@@ -89,11 +79,6 @@ class Birkhoff(TwoSided, Faceted):
     def affine_dimension(self) -> int:
         """Entries of all but the last row and column can be chosen."""
         return (self.n - 1) ** 2
-
-    @property
-    def center(self) -> Vector:
-        """Every assignment equally likely; read-only."""
-        return self._center
 
     @property
     def inner_radius(self) -> float:

@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 
 from sottovoce._arrays import Floats, Integers, Positions, Vector
 from sottovoce._checks import vector
-from sottovoce.domains._flatness import Choices, Full
-from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
+from sottovoce.domains._kinds import Bracket, Choices, Faceted, Full, bracket
 from sottovoce.domains._labels import Count, TwoSided, two_sides
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import read_only
@@ -51,8 +50,8 @@ class Matchings(TwoSided, Choices, Full, Faceted):
     written = "matchings:4,5"
 
     def __init__(self, left: Count, right: Count, pairs: Any = None, *, labels: Any = None) -> None:
-        (self.left, self.right), sides = two_sides(("left", "right"), (left, right), labels)
-        self._sides = sides
+        self._counts, self._sides = two_sides(("left", "right"), (left, right), labels)
+        self.left, self.right = self._counts
         self._pairs = _checked(pairs, self.left, self.right)
         self._pairs.setflags(write=False)
         self.dimension = len(self._pairs)
@@ -71,11 +70,6 @@ class Matchings(TwoSided, Choices, Full, Faceted):
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """The pair that each coordinate belongs to."""
         return tuple(map(tuple, self._pairs.tolist()))
-
-    @property
-    def label_counts(self) -> tuple[int, ...]:
-        """The left side, and the right one."""
-        return self.left, self.right
 
     def _cells(self) -> Sequence[tuple[int, int]]:
         return self.pairs

@@ -5,15 +5,19 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Integers, Vector
+from sottovoce._arrays import Floats, Indices, Integers, Positions, Vector
 from sottovoce._checks import vector
-from sottovoce.domains._flatness import FixedSum
-from sottovoce.domains._geometry import permutations
+from sottovoce._compiled import compiled
+from sottovoce.domains._kinds import FixedSum
 from sottovoce.domains._labels import count_or_names
 from sottovoce.domains.base import read_only
 from sottovoce.errors import DomainError
+
+_UNIFORMS = 2_000_000  # random numbers drawn at a time for swaps
+_ROUNDING = 1e-12  # by which sums may exceed what they are at most, relative to how far the steps lie apart
 
 
 class Permutahedron(FixedSum):
@@ -102,16 +106,40 @@ class Permutahedron(FixedSum):
         return [self.coordinate_names[i] for i in order.tolist()]
 
     def nearest(self, y: ArrayLike) -> Vector:
-        """Return the projection of `y`, by isotonic regression."""
-        return permutations.nearest(vector("y", y, self.dimension), self.weights)
+        """Return the projection of `y`: in its falling order, what exceeds the weights is regressed to be falling too.
+
+        (Negrinho and Martins, 2014; Lim and Wright, 2016.)
+        """
+        y = vector("y", y, self.dimension)
+        order = np.argsort(-y, kind="stable")
+        excess = scipy.optimize.isotonic_regression(y[order] - self.weights, increasing=False).x
+        point = np.empty_like(y)
+        point[order] = y[order] - excess
+        return point
 
     def _draw(self, x: Vector, rng: np.random.Generator, count: int) -> Floats:
         """Draw rankings with mean `x`: fewer than n swaps, each by the toss of a coin."""
-        return permutations.draw(self._settled(x), self.weights, rng, count)
+        mean = self._settled(x)
+        order = np.argsort(-mean, kind="stable")
+        givers, takers, chances = transfers(self.weights, mean[order])
+        block = max(1, _UNIFORMS // self.dimension)
+        rows = [
+            swapped(self.weights, order, givers, takers, chances, rng.random((min(block, count - done), len(chances))))
+            for done in range(0, max(count, 1), block)
+        ]
+        return rows[0] if len(rows) == 1 else np.vstack(rows)
 
-    def _settled(self, x: ArrayLike) -> Vector:
-        point, away = permutations.settled(vector("x", x, self.dimension), self.weights)
-        self._refuse_outside(away, permutations.rounding_of(self.weights))
+    def _settled(self, x: Vector) -> Vector:
+        """Return the point of the set nearest to x, or x itself, quickly, if it is rounding; raise if x is outside."""
+        falling, steps = self.weights, float(self.weights[0] - self.weights[-1])
+        allowed = 1e-6 * math.sqrt(self.dimension) * steps
+        room = np.cumsum(falling - np.sort(x)[::-1])
+        rounding = _ROUNDING * steps + 4e-16 * float(np.abs(falling).sum())
+        rounding = min(rounding, allowed)  # of steps that lie close together, far from 0
+        if room.min() >= -rounding and abs(room[-1]) <= rounding:
+            return x
+        point = self.nearest(x)
+        self._refuse_outside(math.dist(x, point), allowed)
         return point
 
 
@@ -119,3 +147,68 @@ def _are_names(weights: Any) -> bool:
     """Say whether these are items in place of weights: texts, which no weight is."""
     given = weights.tolist() if hasattr(weights, "tolist") else weights
     return isinstance(given, list | tuple) and len(given) > 0 and all(isinstance(one, str) for one in given)
+
+
+# ----------------------------------------------------------------------
+# A mean of permutations as transfers: what Hardy, Littlewood and Polya (1934) did to prove their theorem.
+#
+# If `falling` majorises a falling `mean`, then the one becomes the other in fewer than n transfers, each of some
+# amount from a place that has too much to a later one that has too little. A transfer of amount a between places with
+# means m_i > m_k is a swap of the two with chance p = a/(m_i - m_k): the mean of i becomes (1 - p) m_i + p m_k = m_i -
+# a. So permutations with the right mean are drawn by tossing a coin for every transfer, in order, a pass over n
+# numbers each.
+#
+# Compiled on first use, and kept on disk.
+
+
+@compiled
+def transfers(falling: Vector, mean: Vector) -> tuple[Indices, Indices, Vector]:
+    """Return the transfers that turn `falling` into `mean`, both falling: from, to, and chance of a swap.
+
+    Places that have too much wait on a stack; one that has too little takes from the latest of them. Between the two
+    nothing is wrong any more, and what both have stays in order, so that chances are at most 1. The sums of the first
+    places of `falling` are at least those of `mean`, but for rounding: what is missing then is left missing.
+    """
+    n = len(falling)
+    now = falling.copy()
+    givers, takers = np.empty(n, np.int32), np.empty(n, np.int32)
+    chances = np.empty(n)
+    waiting = np.empty(n, np.int32)
+    top = count = 0
+    for place in range(n):
+        if now[place] > mean[place]:
+            waiting[top] = place
+            top += 1
+        while now[place] < mean[place] and top > 0:
+            giver = waiting[top - 1]
+            surplus, wanted = now[giver] - mean[giver], mean[place] - now[place]
+            givers[count], takers[count] = giver, place
+            chances[count] = min(surplus, wanted) / (now[giver] - now[place])
+            if surplus <= wanted:
+                now[giver] = mean[giver]
+                top -= 1
+            else:
+                now[giver] -= wanted
+            now[place] = mean[place] if wanted <= surplus else now[place] + surplus
+            count += 1
+    return givers[:count], takers[:count], chances[:count]
+
+
+@compiled
+def swapped(
+    falling: Vector, order: Positions, givers: Indices, takers: Indices, chances: Vector, uniforms: Floats
+) -> Floats:
+    """Return a permutation of `falling` for each row of `uniforms`, which has a number for each transfer.
+
+    Place k of the transfers is coordinate `order[k]` of a permutation.
+    """
+    rows = np.empty((len(uniforms), len(falling)))
+    for row in range(len(uniforms)):
+        now = falling.copy()
+        for transfer in range(len(chances)):
+            if uniforms[row, transfer] < chances[transfer]:
+                giver, taker = givers[transfer], takers[transfer]
+                now[giver], now[taker] = now[taker], now[giver]
+        for place in range(len(falling)):
+            rows[row, order[place]] = now[place]
+    return rows
