@@ -19,6 +19,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +28,7 @@ from scipy.special import ndtr
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.auditing.parallel import in_fresh_processes
-from sottovoce.auditing.playing.schedules import play
+from sottovoce.auditing.playing.schedules import at_once, play
 from sottovoce.auditing.playing.worlds import Neighbours
 from sottovoce.auditing.results import Check
 from sottovoce.auditing.subjects.configurations import Configuration
@@ -108,11 +109,7 @@ def _at_once(draw: Callable[[], int], draws: int) -> Integers:
         begin.wait()
         own.extend(draw() for _ in range(draws // _THREADS))
 
-    threads = [threading.Thread(target=work, args=(own,)) for own in drawn]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once([partial(work, own) for own in drawn])
     return np.array(drawn, dtype=np.int64).T
 
 

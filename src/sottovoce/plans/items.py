@@ -13,14 +13,13 @@ Tests: tests/plans/test_items.py, tests/auditing/test_items.py.
 
 import math
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._sums import Itemised
-from sottovoce.domains.base import Domain, as_choice
+from sottovoce.domains.base import as_choice
 from sottovoce.errors import DomainError
 from sottovoce.models.items import FEW_ITEMS, SURE, ItemBelief, ItemNumbers, ItemSettings
 from sottovoce.plans.decisions import Menu
@@ -272,15 +271,9 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         posterior_scale=options.posterior_scale,
     )
     earlier = None if problem.prior is None else problem.prior.of_items(problem.names)
-    oracle = partial(_best, domain)
-    belief = ItemBelief(
-        oracle, settings, features=problem.feature_rows, earlier=earlier, known_names=problem.known_names
-    )
+    rows, names = problem.feature_rows, problem.known_names
+    belief = ItemBelief(domain.extreme_point, settings, features=rows, earlier=earlier, known_names=names)
     return ItemProbes(placement, belief, grid, family, unit)
-
-
-def _best(domain: Domain, cost: Floats) -> Floats:
-    return np.asarray(domain.extreme_point(cost))
 
 
 ITEMS = replace(

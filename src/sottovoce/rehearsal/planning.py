@@ -67,7 +67,7 @@ def plan(
     >>> print(str(chosen).splitlines()[0])
     Forecast for 3,000 events, if the best decision is better than an average one by so much of the loss range
     """
-    times = _times(rehearse)
+    times = 1.0 if isinstance(rehearse, bool) else number("rehearse", rehearse, above=0.0, at_most=1000.0)
     made = unrehearsed(domain, FIRST_EPOCH if horizon is None else horizon, loss_range, privacy, **options)
     notes = (*cautions_of(privacy, horizon), *made.notes, *((_EPOCHS,) if horizon is None else ()))
     made = replace(made, notes=notes)
@@ -83,12 +83,6 @@ def plan(
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why)))
     return replace(made, forecast=found)
-
-
-def _times(rehearse: Any) -> float:
-    if isinstance(rehearse, bool):
-        return 1.0
-    return number("rehearse", rehearse, above=0.0, at_most=1000.0)
 
 
 def forecast_under_way(

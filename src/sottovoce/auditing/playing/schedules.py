@@ -207,12 +207,23 @@ def _from_threads(run: _Run, answers: list[_Answer]) -> None:
         for answer in part:
             run.hand_in_one(answer)
 
-    threads = [threading.Thread(target=tell, args=(answers[i::_THREADS],)) for i in range(_THREADS)]
+    at_once([partial(tell, answers[i::_THREADS]) for i in range(_THREADS)])
+    run.note(answers)
+
+
+def at_once(calls: Sequence[Callable[[], None]]) -> None:
+    """Carry out calls at once, each in a thread of its own.
+
+    Parameters
+    ----------
+    calls
+        What to carry out.
+    """
+    threads = [threading.Thread(target=one) for one in calls]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    run.note(answers)
 
 
 def _with_gaps(run: _Run, answers: list[_Answer]) -> None:

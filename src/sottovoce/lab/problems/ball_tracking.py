@@ -59,7 +59,6 @@ class BallTracking(DecisionProblem):
         ball = Ball([f"coordinate {i}" for i in range(1, whole("dimension", dimension) + 1)])
         self.environment = MovingTarget(ball, drift=drift, jitter=jitter, period=period, seed=seed)
         self.play = choice("play", play, ("around", "inside"))
-        self.losses, self.integral = "convex", False
 
     def settings(self) -> dict[str, Any]:
         """Return what `PrivateBandit` needs to know of the problem, privacy and horizon apart."""
