@@ -27,10 +27,6 @@ class SQLiteConnection(sqlite3.Connection):
         """Execute a statement by a cursor that is remembered, too."""
         return self.cursor().execute(*arguments)
 
-    def executemany(self, *arguments: Any) -> Any:
-        """Execute a statement for many values, likewise."""
-        return self.cursor().executemany(*arguments)
-
     def close_cursors(self) -> None:
         """Let go of all that is being read."""
         for one in list(self._cursors):

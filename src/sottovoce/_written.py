@@ -52,7 +52,7 @@ def read_values(text: str, what: str) -> dict[str, Any]:
     >>> read_values("rate=0.1, padding=false", "choice")
     {'rate': 0.1, 'padding': False}
     """
-    settings = read_settings(text, what)
+    settings = _settings(listed(text), what)
     if not all(settings) or not all(settings.values()):
         raise ValueError(f"{what} must be written like key=value or key=value,key=value")
     return {key: _value(value) for key, value in settings.items() if value}
@@ -92,18 +92,8 @@ def listed(text: str) -> list[str]:
     return [piece.strip() for piece in text.split(",")]
 
 
-def read_settings(text: str, where: str) -> dict[str, str | None]:
-    """Read keys with their values, None for a key alone; `where` is for the message if one is given twice.
-
-    Examples
-    --------
-    >>> read_settings("epsilon = 0.1, no-privacy", "variant")
-    {'epsilon': '0.1', 'no-privacy': None}
-    """
-    return _settings(listed(text), where)
-
-
 def _settings(pieces: list[str], where: str) -> dict[str, str | None]:
+    """Read keys with their values, None for a key alone; `where` is for the message if one is given twice."""
     settings: dict[str, str | None] = {}
     for piece in pieces:
         key, equals, value = (part.strip() for part in piece.partition("="))

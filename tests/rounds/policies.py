@@ -65,7 +65,7 @@ class Sums:
         return self.sums(slots)
 
     def sums(self, slots: Any) -> Any:
-        counted = np.where(slots == MISSING, self.grid.middle, np.where(slots == UNWANTED, 0, slots))
+        counted = np.where(slots == MISSING, self.grid.missing, np.where(slots == UNWANTED, 0, slots))
         found = np.zeros(self.numbers, dtype=np.int64)
         np.add.at(found, np.arange(len(slots)) % self.numbers, counted)
         return found

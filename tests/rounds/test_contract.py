@@ -83,7 +83,7 @@ class Model:
             sums = np.zeros(self.policy.numbers, dtype=np.int64)
             for slot, one in enumerate(ids):
                 if self.handed[one][2]:
-                    sums[slot % self.policy.numbers] += self.told.get(one, self.policy.grid.middle)
+                    sums[slot % self.policy.numbers] += self.told.get(one, self.policy.grid.missing)
             found.append(sums)
         self.closed[stream] = max(self.closed.get(stream, 0), len(found))
         return found

@@ -39,17 +39,11 @@ def calls_of_this_thread() -> int:
     return _tally.calls
 
 
-def _calls_from_now_on() -> Callable[[], int]:
-    """Return a function that says, in any thread, how many calls this thread has made since."""
-    _tally.calls += 0  # let the thread have a count of its own
-    own, before = vars(_tally), _tally.calls
-    return lambda: int(own["calls"]) - before
-
-
 def watched_calls(what: str) -> AbstractContextManager[None]:
     """Say at a terminal, if this takes longer than a second, what is being done and what it has asked of an oracle."""
-    calls = _calls_from_now_on()
-    return watched(what, lambda: f"{calls():,} calls of its oracle" if calls() else "")
+    _tally.calls += 0  # let the thread have a count of its own, which the one that looks can read
+    own, before = vars(_tally), _tally.calls
+    return watched(what, lambda: f"{own['calls'] - before:,} calls of its oracle" if own["calls"] > before else "")
 
 
 def counted(method: Method) -> Method:

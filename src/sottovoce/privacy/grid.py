@@ -56,7 +56,7 @@ class LossGrid:
     >>> grid = LossGrid(0.0, 2.0, bits=4)
     >>> grid.quantise([0.5, 99.0, -3.0])
     array([ 4, 16,  0])
-    >>> grid.middle * grid.step + grid.low
+    >>> grid.missing * grid.step + grid.low
     1.0
     """
 
@@ -90,14 +90,9 @@ class LossGrid:
         return self.width / self.steps
 
     @cached_property
-    def middle(self) -> int:
-        """The integer of the middle of the range."""
-        return self.steps // 2
-
-    @property
     def missing(self) -> int:
-        """What a loss that never comes counts as."""
-        return self.middle
+        """What a loss that never comes counts as: the integer of the middle of the range."""
+        return self.steps // 2
 
     leaves_out_missing, per_slot = False, 1
 

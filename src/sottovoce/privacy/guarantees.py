@@ -30,8 +30,7 @@ class Guarantee:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as plain data, for JSON; `guarantee_from_dict` reads it back."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return {"kind": type(self).__name__, **values}
+        return {"kind": type(self).__name__, **vars(self)}
 
     @property
     def private(self) -> bool:

@@ -118,7 +118,14 @@ class Ledger:
         def charge(record: sqlite3.Connection) -> bool:
             entries = _entries(record)
             if name in entries:
-                return self._resumed(entries[name], guarantee, resume and not _holder(record, name))
+                if entries[name].guarantee != guarantee:
+                    kept = entries[name].guarantee
+                    raise LedgerConflict(f"{name!r} is on record with {kept!r}, not {guarantee!r}; use another name")
+                if not resume or _holder(record, name):
+                    raise LedgerConflict(
+                        f"{name!r} is on record already, and this run cannot resume it; use another name"
+                    )
+                return False
             self._enter(record, name, guarantee, token)
             return True
 
@@ -206,17 +213,6 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger(budget={self.budget!r}, path={None if self.path is None else str(self.path)!r})"
-
-    def _resumed(self, entry: Entry, guarantee: Guarantee, resume: bool) -> bool:
-        if entry.guarantee != guarantee:
-            raise LedgerConflict(
-                f"{entry.name!r} is on record with {entry.guarantee!r}, not {guarantee!r}; use another name"
-            )
-        if not resume:
-            raise LedgerConflict(
-                f"{entry.name!r} is on record already, and this run cannot resume it; use another name"
-            )
-        return False
 
     def _enter(self, record: sqlite3.Connection, name: str, guarantee: Guarantee, token: str | None) -> None:
         """Put a charge on record, if the budget can pay for it."""

@@ -221,19 +221,16 @@ class _SimulatedSampler:
 
     def draw(self, size: int) -> Integers:
         if self._fork_count != _fork.fork_count():
-            self._renew_lock()
+            # A forked child goes on with a copy of the stream: its lock may have been held when the parent forked.
+            bits: np.random.BitGenerator = np.random.SFC64()
+            bits.state = self._generator.bit_generator.state
+            self._generator = np.random.Generator(bits)
+            self._fork_count = _fork.fork_count()
         if self._noise.family == "laplace":
             values = self._generator.laplace(scale=self._noise.scale, size=size)
         else:
             values = self._generator.normal(scale=self._noise.scale, size=size)
         return np.rint(np.clip(values, -_CUT, _CUT)).astype(np.int64)
-
-    def _renew_lock(self) -> None:
-        """Go on, in a forked child, with a copy of the stream: its lock may have been held when the parent forked."""
-        bits: np.random.BitGenerator = np.random.SFC64()
-        bits.state = self._generator.bit_generator.state
-        self._generator = np.random.Generator(bits)
-        self._fork_count = _fork.fork_count()
 
 
 def add(sums: Integers, noise: Integers) -> Integers:

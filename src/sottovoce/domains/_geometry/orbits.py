@@ -9,11 +9,9 @@ covariance has a block for each.
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from sottovoce._arrays import Matrix, Vector
 
@@ -43,9 +41,3 @@ def helmert(n: int) -> Matrix:
     rows: Matrix = np.tril(np.ones((n - 1, n)))
     rows[counts - 1, counts] = -counts
     return np.asarray(rows / np.sqrt(counts * (counts + 1))[:, None], dtype=np.float64)
-
-
-def side_by_side(orbits: Sequence[Orbit]) -> Orbit:
-    """Return the orbit of a product."""
-    axes: Matrix = block_diag(*(orbit.axes for orbit in orbits))
-    return Orbit(axes, np.concatenate([orbit.deviations for orbit in orbits]))

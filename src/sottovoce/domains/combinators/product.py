@@ -8,10 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
 
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import vector
-from sottovoce.domains._geometry.orbits import Orbit, side_by_side
+from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains._labels import Labels, read_labels
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.balls.box import Box
@@ -142,7 +143,9 @@ class Product(Fixed, Domain):
             return None
         orbits = [part.orbit() for part in self.domains]
         known = [one for one in orbits if one is not None]
-        return side_by_side(known) if len(known) == len(orbits) else None
+        if len(known) < len(orbits):
+            return None
+        return Orbit(block_diag(*(one.axes for one in known)), np.concatenate([one.deviations for one in known]))
 
     def tangent(self, vectors: ArrayLike) -> Floats:
         """Project part by part."""

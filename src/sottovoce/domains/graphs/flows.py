@@ -73,7 +73,10 @@ class Flows(FlowDomain):
         self.value = number("value", value, above=0.0)
         self.dimension = len(read.tails)
         self._capacity = _limits(capacities, self.dimension)
-        _refuse_unbounded(read, self._capacity)
+        try:  # flow must not go around a cycle of edges without a limit for ever
+            topological_ranks(read, np.flatnonzero(np.isinf(self._capacity)).astype(np.int32))
+        except DomainError as error:
+            raise DomainError(f"capacities must be finite somewhere on every directed cycle: {error}") from None
         self._program = _program(read, *ends, self.value, self._capacity)
         limits = np.append(self._capacity, self.value)
         self._whole = bool((limits[np.isfinite(limits)] % 1.0 == 0.0).all())
@@ -125,14 +128,6 @@ def _program(graph: Graph, source: int, target: int, value: float, capacity: Vec
     supply[source] = value
     others = np.arange(len(supply)) != target
     return LinearProgram(balance[others], supply[others], supply[others], np.zeros(len(edges)), capacity)
-
-
-def _refuse_unbounded(graph: Graph, capacity: Vector) -> None:
-    """Raise if flow could go around a cycle of edges without a limit for ever."""
-    try:
-        topological_ranks(graph, np.flatnonzero(np.isinf(capacity)).astype(np.int32))
-    except DomainError as error:
-        raise DomainError(f"capacities must be finite somewhere on every directed cycle: {error}") from None
 
 
 def _free(graph: Graph, flow: Vector, capacity: Vector) -> Mask:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Vector
 from sottovoce._checks import numbers, vector
 from sottovoce.domains._geometry.hull import CAUTION
 from sottovoce.domains.base import Domain, Fixed
@@ -73,11 +73,8 @@ class ConvexHull(Fixed, Domain):
     @cached_property
     def diameter(self) -> float:
         """Distance of the two points that are farthest apart."""
-        squared = max(float(_squared_distances(self.points[i:], point).max()) for i, point in enumerate(self.points))
+        squared = 0.0
+        for i, point in enumerate(self.points):
+            apart = self.points[i:] - point
+            squared = max(squared, float(np.einsum("ij,ij->i", apart, apart).max()))
         return math.sqrt(squared) * (1 + CAUTION)
-
-
-def _squared_distances(rows: Floats, point: Vector) -> Vector:
-    apart = rows - point
-    squared: Vector = np.einsum("ij,ij->i", apart, apart)
-    return squared

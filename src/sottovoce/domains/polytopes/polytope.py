@@ -74,8 +74,11 @@ class Polytope(Fixed, Domain):
         *,
         labels: Any = None,
     ) -> None:
-        self._system = system = read_system(A_ub, b_ub, A_eq, b_eq, bounds)
-        self.dimension = system.low.size
+        self.dimension = _dimension(A_ub, A_eq, bounds)
+        sides = _bounds(bounds, self.dimension)
+        above, limits = _rows("A_ub", A_ub, "b_ub", b_ub, self.dimension)
+        equal, values = _rows("A_eq", A_eq, "b_eq", b_eq, self.dimension)
+        self._system = system = System(above, limits, equal, values, *sides)
         self._name(labels)
         system.refuse_unbounded()
         rows = sparse.vstack((system.matrix, system.equations), format="csr")
@@ -222,21 +225,6 @@ class System:
             if np.abs(ray).max() > 1e-9:
                 along = np.array2string(ray, precision=3, threshold=8)
                 raise DomainError(f"the polytope is unbounded: it goes on for ever along {along}; give bounds")
-
-
-def read_system(
-    A_ub: Any,  # noqa: N803 - scipy's names
-    b_ub: ArrayLike | None,
-    A_eq: Any,  # noqa: N803
-    b_eq: ArrayLike | None,
-    bounds: Any,
-) -> System:
-    """Check the arguments of a polytope, and scale its rows to unit length."""
-    dimension = _dimension(A_ub, A_eq, bounds)
-    low, high = _bounds(bounds, dimension)
-    above, limits = _rows("A_ub", A_ub, "b_ub", b_ub, dimension)
-    equal, values = _rows("A_eq", A_eq, "b_eq", b_eq, dimension)
-    return System(above, limits, equal, values, low, high)
 
 
 def _dimension(A_ub: Any, A_eq: Any, bounds: Any) -> int:  # noqa: N803

@@ -131,18 +131,6 @@ class TreeAggregator(ReleasesRounds):
         self._state = MechanismState(0, None, _Nodes({}, {}))
         self._height = levels(self.length)
 
-    @property
-    def _open(self) -> dict[int, Integers]:
-        """Exact sums of left children whose parent is open, by level."""
-        nodes: _Nodes = self._state.memory
-        return nodes.open
-
-    @property
-    def _noisy(self) -> dict[int, Floats]:
-        """Their released values."""
-        nodes: _Nodes = self._state.memory
-        return nodes.noisy
-
     def start(self) -> Floats:
         """Return the sum before any data: zero, or the padding noise alone."""
         return _total(self._draw(self._height if self.padding else 0))
@@ -164,14 +152,14 @@ class TreeAggregator(ReleasesRounds):
     def _with_node(self, t: int, vector: Integers, noise: Integers) -> "_Nodes":
         """Close the one node that ends with round t: that of the lowest 1-bit of t, or the root at t = N."""
         level = self._height if t == self.length else (t & -t).bit_length() - 1
-        children = [child for child in self._open if child < level]
+        before: _Nodes = self._state.memory
         exact = within(vector.copy())  # the caller may erase its own
-        for child in children:
-            exact = within(exact + self._open[child])
+        for child, node in before.open.items():
+            exact = within(exact + node) if child < level else exact
         noisy = add(exact, noise).astype(np.float64)
         return _Nodes(
-            {child: node for child, node in self._open.items() if child > level} | {level: exact},
-            {child: node for child, node in self._noisy.items() if child > level} | {level: noisy},
+            {child: node for child, node in before.open.items() if child > level} | {level: exact},
+            {child: node for child, node in before.noisy.items() if child > level} | {level: noisy},
         )
 
     def _draw(self, vectors: int) -> Integers:
