@@ -68,7 +68,7 @@ def test_files_are_readable_by_their_owner_alone(sqlite_url: str) -> None:
             found = {one.name: stat.S_IMODE(one.stat().st_mode) for one in Path(path_of(sqlite_url)).parent.iterdir()}
     finally:
         os.umask(before)
-    assert found == dict.fromkeys((f"study.db{end}" for end in ("", "-wal", "-shm", "-turns")), 0o600)
+    assert found == dict.fromkeys((f"study.db{end}" for end in ("", "-wal", "-shm")), 0o600)
 
 
 # ---------------------------------------------------------------------- erasure

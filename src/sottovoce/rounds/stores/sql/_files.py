@@ -3,27 +3,15 @@
 SQLite works on descriptors. Once a file is unlinked or replaced, commits still succeed, into a file that no other
 process can find; so the names are looked at before every transaction, and again before what it has committed is
 acknowledged.
-
-Taking turns at an SQLite file: SQLite's own waiting sleeps for longer and longer, so that among many processes some
-wait for seconds while others work. Here whoever waits for a lock beside the file tries again twice in a millisecond,
-and reads nothing meanwhile, so that the log can be emptied. The lock decides nothing but the order: SQLite's locks
-still guard the file, and a process without this one (another system, another program) does no harm.
 """
 
 import os
 import time
-from contextlib import suppress
 from pathlib import Path
 
 from sottovoce import _fork
 from sottovoce._disk import sync_folder
 from sottovoce.errors import StorageError
-
-try:
-    import fcntl
-except ImportError:  # where there is none, SQLite's own waiting has to do
-    fcntl = None  # type: ignore[assignment]
-
 
 _COMPANIONS = ("-wal", "-shm")
 
@@ -153,64 +141,3 @@ def _prepare(path: Path, create: bool) -> None:
         raise StorageError(f"{path} cannot be created: {problem.strerror}") from None
     os.close(descriptor)
     sync_folder(real.parent)
-
-
-_A_WHILE = 0.0005  # seconds between attempts: few transactions long
-
-
-class Turns:
-    """The turns of one connection, by a file beside the database.
-
-    Parameters
-    ----------
-    path
-        Of the file; it is empty, and may be removed while no process has the database open.
-    seconds
-        How long to wait.
-    """
-
-    def __init__(self, path: str, seconds: float) -> None:
-        self._path, self._seconds = path, seconds
-        self._descriptor: int | None = None
-
-    def acquire(self) -> None:
-        """Wait for the lock, and hold it until `release`, which is called even if this fails; by one thread at a time.
-
-        A wait for the lock itself could not be given up after some time.
-        """
-        if fcntl is None:
-            return
-        if self._descriptor is None:
-            with suppress(OSError):  # a folder that cannot be written: then in no order
-                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if self._descriptor is None:
-            return
-        end = None
-        while True:
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                now = time.monotonic()
-            except OSError:  # a file system without such locks
-                self.close()
-                return
-            end = end or now + self._seconds
-            if now >= end:
-                raise StorageError(
-                    f"{self._path}: another process has held the database for too long; nothing was changed. Try again"
-                )
-            time.sleep(_A_WHILE)
-
-    def release(self) -> None:
-        """Let go of the lock, held or not."""
-        if self._descriptor is not None:
-            with suppress(OSError):
-                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-
-    def close(self) -> None:
-        """Close the file. In a forked child, too: a copy of the descriptor would hold its parent's lock."""
-        if self._descriptor is not None:
-            with suppress(OSError):
-                os.close(self._descriptor)
-        self._descriptor = None

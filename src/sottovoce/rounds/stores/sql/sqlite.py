@@ -1,7 +1,8 @@
 """A database in a file, for the processes of one host.
 
 WAL mode with synchronous=FULL: what is committed survives a loss of power. secure_delete: deleted losses are
-overwritten. Processes take turns by a lock beside the file, since SQLite's own waiting sleeps.
+overwritten. Whoever finds the file busy tries again twice in a millisecond: SQLite's own waiting sleeps for longer and
+longer, so that among many processes some would wait for seconds while others work.
 """
 
 import os
@@ -16,7 +17,7 @@ from sottovoce import _fork
 from sottovoce._sqlite import SQLiteConnection
 from sottovoce.errors import StorageError, StudyDamaged
 from sottovoce.rounds.stores.sql import database
-from sottovoce.rounds.stores.sql._files import DatabaseFile, FileReplaced, Turns
+from sottovoce.rounds.stores.sql._files import DatabaseFile, FileReplaced
 from sottovoce.rounds.stores.sql.database import Conflict, Database, Row, Values
 from sottovoce.rounds.stores.sql.errors import explained, is_busy
 
@@ -29,6 +30,8 @@ _PRAGMAS = {
     # Every release empties the log, and a sync of a log that grows takes twice as long as one that is overwritten.
     "wal_autocheckpoint": ("64", 64),
 }
+_A_WHILE = 0.0005  # seconds between attempts: few transactions long
+_ATTEMPTS = 8  # at emptying the log, while others work: it is tried again with the next call
 _NOT_PLAIN = ("uri", "vfs", "nolock", "immutable", "mode", "cache")  # of SQLite's URIs: they undo locks and permissions
 _FOREIGN = r"""
 SELECT 'a ' || type, name FROM sqlite_master
@@ -62,7 +65,6 @@ class SqliteFile(Database):
         self.file = DatabaseFile(path_in(url), create=create)
         self.path = self.file.path
         super().__init__(url)
-        self._turns = Turns(f"{os.path.realpath(self.file.path)}-turns", database.BUSY_SECONDS)
         self._raw: SQLiteConnection | None = None
         self._cursor: sqlite3.Cursor | None = None  # one for all statements: they are read to their end
         self._schema: int | None = None  # as it was when foreign things were last looked for
@@ -98,10 +100,10 @@ class SqliteFile(Database):
             if found != expected:
                 raise StorageError(f"SQLite keeps PRAGMA {name} at {found}, not {expected}: losses would not be safe")
         self._refuse_foreign(raw.execute(_FOREIGN).fetchall())  # opens the log, which stays open
+        raw.execute("PRAGMA busy_timeout = 0").fetchall()  # from here on `_execute` waits
 
     def _begin(self, begins: bool) -> None:
         self._connect()
-        self._turns.acquire()
         self._execute("BEGIN IMMEDIATE", ())
         ((schema,),) = self._execute("PRAGMA schema_version", ())
         if schema != self._schema:
@@ -110,7 +112,6 @@ class SqliteFile(Database):
 
     def _commit(self, begins: bool) -> None:
         self._execute("COMMIT", ())
-        self._turns.release()
         self.file.check(committed=True)
 
     def _let_go(self, problem: BaseException) -> None:
@@ -124,12 +125,19 @@ class SqliteFile(Database):
                     self._raw.rollback()
             except sqlite3.Error:
                 self._forget()
-        self._turns.release()
 
     def _execute(self, statement: str, values: Values) -> list[Row]:
         assert self._cursor is not None
-        found: list[Row] = self._cursor.execute(statement, values).fetchall()
-        return found
+        waits_since = None
+        while True:
+            try:
+                found: list[Row] = self._cursor.execute(statement, values).fetchall()
+                return found
+            except sqlite3.OperationalError as problem:
+                waits_since = waits_since or time.monotonic()
+                if not is_busy(problem) or time.monotonic() > waits_since + database.BUSY_SECONDS:
+                    raise
+            time.sleep(_A_WHILE)
 
     def _explained(self, problem: BaseException) -> BaseException:
         if isinstance(problem, sqlite3.IntegrityError):
@@ -156,7 +164,6 @@ class SqliteFile(Database):
 
     def in_child(self) -> None:
         """Never close the parent's connection, for that would reach the parent's own; never open its file again."""
-        self._turns.close()
         if self._raw is not None:
             _fork.leak(self._raw, self)
             if self.file.identity is not None:
@@ -182,16 +189,15 @@ class SqliteFile(Database):
     def _emptied(self) -> bool:
         try:
             self._connect()
-            self._turns.acquire()
-            self._execute("PRAGMA busy_timeout = 0", ())
-            ((busy, _, _),) = self._execute("PRAGMA wal_checkpoint(TRUNCATE)", ())
-            self._execute(f"PRAGMA busy_timeout = {int(1000 * database.BUSY_SECONDS)}", ())
-            self._turns.release()
+            for _ in range(_ATTEMPTS):
+                ((busy, _, _),) = self._execute("PRAGMA wal_checkpoint(TRUNCATE)", ())
+                if not busy:
+                    break
+                time.sleep(_A_WHILE)
             self.file.check(committed=True)
             return not busy
         except BaseException as problem:
             self._let_go(problem)
-            self._forget()  # its patience may be that of this call, and no more than that
             if is_busy(problem):
                 return False
             explained = self._explained(problem)
@@ -209,7 +215,6 @@ class SqliteFile(Database):
 
     def _close(self) -> None:
         self._forget()
-        self._turns.close()
 
 
 def path_in(url: str) -> Path:
