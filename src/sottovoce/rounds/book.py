@@ -17,10 +17,10 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import partial, wraps
 from itertools import islice
 from operator import length_hint
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,19 @@ from sottovoce.rounds.store import BEHIND, CONSEQUENCES, EARLIER, LATE, TOLD, UN
 _FAR = 2**62
 _ATTEMPTS = 100  # at a block that others tell at the same time
 Streams = TypeVar("Streams", int, Integers | int)
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
+
+def locked(method: Callable[Given, Found]) -> Callable[Given, Found]:
+    """Let a method of a book hold its lock."""
+
+    @wraps(method)
+    def call(*given: Given.args, **named: Given.kwargs) -> Found:
+        book: Any = given[0]
+        with book._lock: return method(*given, **named)  # noqa: E701  # fmt: skip
+
+    return call
 
 
 class Grid(Protocol):
@@ -239,18 +252,19 @@ class Book:
             self._counted = True
         return [hashed(self._person_key, one) for one in people]
 
+    @locked
     def erase_people(self) -> int:
         """Erase all that is kept of people who were counted, and the key that they were hashed with; return how many.
 
         For the end: nobody is asked any more after it. Losses of those who were asked before can still be told.
         """
-        with self._lock: self._person_key, erased = None, self._store.erase_people()  # noqa: E701  # fmt: skip
+        self._person_key, erased = None, self._store.erase_people()
         return erased
 
+    @locked
     def _keyed_hash(self, person: str | Sequence[str]) -> str:
         """Return a text that is the same for the same people, and says nothing of them without the key."""
-        people = [person] if isinstance(person, str) else people_of(person)
-        with self._lock: found = self._hashed(people)  # noqa: E701  # fmt: skip
+        found = self._hashed([person] if isinstance(person, str) else people_of(person))
         return hashlib.sha256(b"".join(found or ())).hexdigest()
 
     def _refuse_unnamed(self, people: Any) -> None:
@@ -448,11 +462,9 @@ class Book:
 
     # ------------------------------------------------------------------ telling
 
+    @locked
     def _tell_one(self, one: int, loss: Any, late: str = "error", repeat: str = "error") -> Recorded:
         """Take the `loss` of `one` action; `late` and `repeat` are as for `tell`."""
-        with self._lock: return self._take_one(one, loss, late, repeat)  # noqa: E701  # fmt: skip
-
-    def _take_one(self, one: int, loss: Any, late: str, repeat: str) -> Recorded:
         try:
             left = self._record_one(one, self._quantise(loss))
         except InvalidLoss:
@@ -461,16 +473,14 @@ class Book:
                 raise
             return recorded_of(states)  # dropped unread
         if left is None:
-            return self._record_block(_alone(one), as_floats([loss]), late, repeat)
+            return self._tell_block(_alone(one), as_floats([loss]), late, repeat)
         if left <= 0:
             self._release({self._store.stream_of(one)})
         return _ONE
 
+    @locked
     def _tell_block(self, ids: Integers, losses: NDArray[Any], late: str = "error", repeat: str = "error") -> Recorded:
         """Take the `losses` of `ids`, in any order: all of them or none; `late` and `repeat` are as for `tell`."""
-        with self._lock: return self._record_block(ids, losses, late, repeat)  # noqa: E701  # fmt: skip
-
-    def _record_block(self, ids: Integers, losses: NDArray[Any], late: str, repeat: str) -> Recorded:
         told = Recorded(len(ids), 0, 0)
         try:
             filled = self._store.record(ids, self._policy.grid.quantise(as_floats(losses)))
@@ -532,11 +542,9 @@ class Book:
         """Return ids as callers have them."""
         return ids if self._texts is None else np.array(self._texts.texts(ids))
 
-    def forget(self, ids: Integers) -> int:
+    @locked
+    def forget(self, ids: Any) -> int:
         """Close actions whose loss will never come; return how many were waited for."""
-        with self._lock: return self._forget(ids)  # noqa: E701  # fmt: skip
-
-    def _forget(self, ids: Integers) -> int:
         states = self._store.look(ids)
         for state in (UNKNOWN, BEHIND, EARLIER):
             if (states == state).any():

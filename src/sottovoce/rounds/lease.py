@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice, repeat, starmap
 from operator import call, length_hint
-from typing import Any
+from typing import Any, Protocol
 
 from sottovoce.rounds.round import Draw, Round
 
@@ -107,8 +107,10 @@ Piece = tuple[Lease, int, int]
 _set_ids = Lease.__dict__["ids"].__set__
 
 
-class Leases:
+class Leases(Protocol):
     """The leases that a process holds: of each stream a chain, from the one that is handed out from to the newest.
+
+    A part of every store.
 
     Attributes
     ----------
@@ -118,10 +120,12 @@ class Leases:
         Streams of which a lease was handed out to its end, and nobody has looked since whether that fills a round.
     """
 
+    leases: dict[int, Lease]
+    drained: set[int]
+    _tails: dict[int, Lease]  # of each stream the newest, or one before it
+
     def __init__(self) -> None:
-        self.leases: dict[int, Lease] = {}
-        self.drained = set[int]()
-        self._tails: dict[int, Lease] = {}  # of each stream the newest, or one before it
+        self.leases, self.drained, self._tails = {}, set(), {}
 
     def held(self, stream: int) -> Iterator[Lease]:
         """Go through the leases of a stream that are not handed out to their end, or are the newest."""

@@ -20,7 +20,7 @@ known for what it is.
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,13 +187,12 @@ def fresh_slots(draw: Draw, count: int, width: int) -> Integers:
 # ------------------------------------------------------------------ as bytes
 
 
-class ChunkPiece(NamedTuple):
-    """Slots of one chunk that follow one another: the chunk, where they begin in it, and which of a round's slots."""
+class InChunk(NamedTuple):
+    """Places of one chunk among others, in ascending order: which chunk, which of them they are, and the places."""
 
     chunk: int
-    slot: int
-    start: int
-    stop: int
+    mine: slice
+    places: Integers
 
 
 class Slots:
@@ -224,21 +223,14 @@ class Slots:
             slots[slots < _LOW32 + 4] += _LOW64 - _LOW32
         return slots if self.width == 1 else slots.reshape(-1, self.width)
 
-    def fresh(self, draw: Draw, count: int) -> tuple[bytes, Integers | None]:
-        """Return slots that wait for their losses, as they are stored; and which of them do not, if any."""
-        if draw.wanted is None or draw.wanted.all():
-            return self.pending * count, None
-        slots = fresh_slots(draw, count, self.width)
-        return self.packed(slots), np.flatnonzero(leading(slots) == UNWANTED)
-
-    def pieces(self, first: int, start: int, stop: int) -> Iterator[ChunkPiece]:
-        """Cut slots of a round that begins at some place where chunks end."""
-        while start < stop:
-            place = first + start
-            slot = place & self.per_chunk - 1
-            end = min(stop, start + self.per_chunk - slot)
-            yield ChunkPiece(place >> self.bits, slot, start, end)
-            start = end
+    def by_chunk(self, places: Integers) -> list[InChunk]:
+        """Sort places that ascend by their chunks."""
+        chunks, starts = np.unique(places >> self.bits, return_index=True)
+        ends = [*starts.tolist()[1:], len(places)]
+        return [
+            InChunk(chunk, slice(start, end), places[start:end])
+            for chunk, start, end in zip(chunks.tolist(), starts.tolist(), ends, strict=True)
+        ]
 
     def chunk_size(self, one: Round, chunk: int) -> int:
         """How many slots a chunk of a round has."""

@@ -7,7 +7,8 @@ the business of the book's policy.
 `tests/rounds/test_contract.py` is what every store has to pass.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._records import Record
-from sottovoce.rounds.lease import Lease, Piece
+from sottovoce.rounds.lease import Leases
 from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Draft, Draw, Release, Round
 
 WAITING, TOLD, LATE, UNWANTED_LOSS, UNKNOWN, BEHIND, EARLIER, UNASKED = range(8)
@@ -77,15 +78,21 @@ class OpenRound(NamedTuple):
     missing: int = 0
 
 
-class Store(Protocol):
+class FullRound(NamedTuple):
+    """An open round that was handed out to its end: its stream, its ids, and when that was, as `OpenRound` has it."""
+
+    stream: int
+    first: int
+    end: int
+    full_at: int
+    full_time: float | None = None
+
+
+class Store(Leases, Protocol):
     """Where a book is kept.
 
     Attributes
     ----------
-    leases
-        Of each stream, the lease that is handed out from.
-    drained
-        Streams of which a lease was handed out to its end, and nobody has looked since whether that fills a round.
     shared
         Whether other processes ask as well, and what is learned is to be stored for them.
     fresh
@@ -94,8 +101,6 @@ class Store(Protocol):
         What ids begin with; another, once the store was restored, and ids of before are refused.
     """
 
-    leases: dict[int, Lease]
-    drained: set[int]
     shared: bool
     fresh: float | None
     incarnation: int
@@ -124,29 +129,51 @@ class Store(Protocol):
         read and write `common`.
         """
 
-    def current(self, stream: int) -> Lease | None:
-        """Return the lease that the next slot of a stream is of, if that is leased."""
-
-    def newest(self, stream: int) -> Lease | None:
-        """Return the newest lease of a stream."""
-
-    def held(self, stream: int) -> Iterator[Lease]:
-        """Go through the leases of a stream that are not handed out to their end, or are the newest."""
-
-    def left(self, stream: int) -> int:
-        """How many slots of a stream are leased, and not handed out."""
-
-    def rest(self, stream: int) -> int:
-        """How many slots of a stream's newest round are not leased, as far as is known here."""
-
     def ahead(self, size: int) -> int:
         """How many slots to lease beyond the `size` that are asked for."""
 
-    def hand_out(self, pieces: Sequence[Piece]) -> None:
-        """Hand out slots of several streams, of each in order: all of these pieces, or none."""
+    def renew(self) -> None:
+        """Let go of leases of which others have closed a slot meanwhile: of none, where nobody else can."""
+        return
+
+    # ------------------------------------------------------------------ patience
+
+    def full(self) -> Sequence[FullRound]:
+        """Return open rounds that were handed out to their end, if they may wait for losses."""
+
+    def now(self) -> float:
+        """The time, by the one clock of all who share the store."""
+        return time.time()
 
     def until_due(self, patience: int | None) -> int | None:
         """How many events may be asked before a round is to be closed without what it lacks; None: any number."""
+
+    def overdue(self, patience: Callable[[int], int | None], deadline: float | None = None) -> list[FullRound]:
+        """Return full rounds that have waited for as many events as their size is patient for, or for a deadline."""
+        clock, now = self.clock, 0.0 if deadline is None else self.now()
+        return [
+            one
+            for one in self.full()
+            if ((wait := patience(one.end - one.first)) is not None and one.full_at + wait <= clock)
+            or (deadline is not None and one.full_time is not None and one.full_time <= now - deadline)
+        ]
+
+    def close_overdue(self, patience: int | None, deadline: float | None = None) -> set[int]:
+        """Close what full rounds lack, `patience` events or `deadline` seconds after their last slot was handed out.
+
+        Return streams as `record` does.
+        """
+        due = self.until_due(patience)
+        if deadline is None and (due is None or due > 0):
+            return set()
+        ids = [np.arange(one.first, one.end) for one in self.overdue(lambda size: patience, deadline)]
+        if not ids:
+            return set()
+        _, filled = self.forget(np.concatenate(ids))
+        self.renew()
+        return filled
+
+    # ------------------------------------------------------------------ losses
 
     def record_one(self, one: int, integer: int) -> int | None:
         """Take one loss; return how many its round (or its chunk) waits for, or None: it does not wait for this one."""
@@ -159,9 +186,6 @@ class Store(Protocol):
 
     def forget(self, ids: Integers) -> tuple[int, set[int]]:
         """Close slots without their loss, those that wait for it; return how many, and streams as `record` does."""
-
-    def close_overdue(self, patience: int | None, deadline: float | None) -> set[int]:
-        """Close what full rounds lack, `patience` events or `deadline` seconds after their last slot was handed out."""
 
     def release(self, streams: set[int], compute: Compute) -> set[int]:
         """Release the oldest open round of each stream, if it is complete, once; erase its losses in the same step.
@@ -230,9 +254,6 @@ class Store(Protocol):
 
     def room(self) -> dict[int, int]:
         """Return how many slots this process can hand out of the newest round of each stream; of open rounds only."""
-
-    def overdue(self, patience: Callable[[int], int | None]) -> list[int]:
-        """Return streams with a round that has been full for as many events as its size is patient for."""
 
     def finish(self, stream: int) -> None:
         """End the newest round of a stream with the slots that were handed out; close those that wait for a loss."""

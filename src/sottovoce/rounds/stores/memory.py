@@ -27,7 +27,7 @@ from sottovoce import _fork
 from sottovoce._arrays import Integers
 from sottovoce._records import Record
 from sottovoce.errors import ForkRefused
-from sottovoce.rounds.lease import Lease, Leases
+from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.people import people_erased, people_uncounted
 from sottovoce.rounds.round import (
     MISSING,
@@ -50,8 +50,10 @@ from sottovoce.rounds.store import (
     Begin,
     Compute,
     Drawing,
+    FullRound,
     OpenRound,
     Orders,
+    Store,
     states_of,
 )
 
@@ -106,7 +108,7 @@ class _Closed(NamedTuple):
     unwanted: bytes
 
 
-class MemoryStore(Leases):
+class MemoryStore(Store):
     """Open rounds in memory.
 
     Parameters
@@ -327,23 +329,20 @@ class MemoryStore(Leases):
         assert filled is not None
         return len(waiting), filled
 
-    def close_overdue(self, patience: int | None, deadline: float | None = None) -> set[int]:
-        """Close what full rounds lack, `patience` events after their last slot was handed out."""
+    def full(self) -> Sequence[FullRound]:
+        """Return open rounds that were handed out to their end: `left`, which may be too low, says nothing of them."""
         self.check()
         self._note_full()
-        if patience is None:
-            return set()
-        since = self.clock - patience
-        # By its slots: `left` may be too low.
-        ids = [self._waiting_of(one) for one in self._open if one.full_at is not None and one.full_at <= since]
-        return self.forget(np.concatenate(ids))[1] if ids else set()
+        return [
+            FullRound(one.stream, one.round.first, one.end, one.full_at)
+            for one in self._open
+            if one.full_at is not None
+        ]
 
     def until_due(self, patience: int | None) -> int | None:
         """How many events may be asked before a round is to be closed without what it lacks; None: any number."""
-        if patience is None:
-            return None
-        full = [one.full_at for one in self._open if one.full_at is not None]
-        return min(full) + patience - self.clock if full else None
+        full = [one.full_at for one in self.full()]
+        return min(full) + patience - self.clock if full and patience is not None else None
 
     def _note_full(self) -> None:
         """Note when rounds were handed out to their end: by the last call, if it is not noted yet."""
@@ -471,13 +470,15 @@ class MemoryStore(Leases):
     def look(self, ids: Integers) -> NDArray[np.int8]:
         """Say of each id what became of its slot."""
         self.check()
-        states = np.array([self._closed_state(one) for one in ids.tolist()], dtype=np.int8)
+        states: NDArray[np.int8] = np.full(len(ids), UNKNOWN, dtype=np.int8)
         places = np.searchsorted(self._firsts, ids, side="right") - 1
         for place in np.unique(places[places >= 0]).tolist():
             opened = self._open[place]
             where = np.flatnonzero((places == place) & (ids < self._handed_out(opened)))
             slots = leading(self._slots_of(opened))
             states[where] = states_of(slots[ids[where] - opened.round.first], UNKNOWN)
+        for at in np.flatnonzero(states == UNKNOWN).tolist():
+            states[at] = self._closed_state(int(ids[at]))
         return states
 
     def _closed_state(self, one: int) -> int:
@@ -533,17 +534,6 @@ class MemoryStore(Leases):
         """Return how many slots can be handed out of the newest round of each stream; of open rounds only."""
         self.check()
         return {one.stream: one.round.size - self._asked(one) for one in self._open}
-
-    def overdue(self, patience: Callable[[int], int | None]) -> list[int]:
-        """Return streams with a round that has been full for as many events as its size is patient for."""
-        self.check()
-        self._note_full()
-        now = self.clock
-        return sorted(
-            one.stream
-            for one in self._open
-            if one.full_at is not None and (wait := patience(one.round.size)) is not None and one.full_at + wait <= now
-        )
 
     def finish(self, stream: int) -> None:
         """End the newest round of a stream with the slots that were handed out; close those that wait for a loss."""

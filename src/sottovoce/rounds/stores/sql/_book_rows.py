@@ -25,9 +25,9 @@ import numpy as np
 from sottovoce._arrays import Integers
 from sottovoce._records import Record, checksum, pack
 from sottovoce.errors import StorageError, StudyBehind, StudyDamaged, StudyNotFound
-from sottovoce.rounds.lease import Lease, Leases
+from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import PLACE, PLACES, Round, Shape, Slots
-from sottovoce.rounds.store import CONSEQUENCES
+from sottovoce.rounds.store import CONSEQUENCES, Store
 from sottovoce.rounds.stores.sql.database import Database, Values
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED
@@ -177,6 +177,9 @@ _WENT_BACK = (
 CLOSED = "(SELECT CAST(coalesce(sum(closed), 0) AS bigint) FROM sottovoce_streams WHERE book = ?)"
 """How many rounds of a book are closed."""
 
+ROUND = "r.stream, r.number, r.first, r.size, r.position, r.public"
+"""Of a round, what `_read_round` takes."""
+
 OF_ROUND = "book = ? AND stream = ? AND round = ?"
 SUMMED = (
     "(SELECT CAST(coalesce(sum({}), 0) AS bigint) FROM sottovoce_chunks c "
@@ -197,7 +200,7 @@ class LastTold(NamedTuple):
     round: int = -1
 
 
-class BookRows(Leases):
+class BookRows(Store):
     """The rows of one book, and what this process knows of them.
 
     Parameters
@@ -408,13 +411,8 @@ class BookRows(Leases):
         return [lease for stream in self.leases for lease in self.held(stream) if lease.left]
 
     def _round(self, stream: int, number: int) -> Round:
-        ((first, size, position, public),) = self._base.run(
-            "SELECT first, size, position, public FROM sottovoce_rounds WHERE book = ? AND stream = ? AND number = ?",
-            self._book,
-            stream,
-            number,
-        )
-        return self._read_round(stream, number, first, size, position, public)
+        which = "FROM sottovoce_rounds r WHERE book = ? AND stream = ? AND number = ?"
+        return self._read_round(*self._base.run(f"SELECT {ROUND} {which}", self._book, stream, number)[0])
 
     def _read_round(self, stream: int, number: int, first: int, size: int, position: int, public: bytes) -> Round:
         """Return a round with its record: the very one that this process has begun or met, so that none is read twice.

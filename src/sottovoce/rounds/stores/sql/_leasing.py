@@ -8,7 +8,7 @@ takes; but where others have leased later slots meanwhile, it is closed without 
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -20,9 +20,9 @@ from sottovoce._records import Record, pack
 from sottovoce.errors import HorizonReached, StudyBehind
 from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.people import missing_person, people_erased
-from sottovoce.rounds.round import PLACE, ChunkPiece, Round, leading
+from sottovoce.rounds.round import PLACE, UNWANTED, InChunk, Round, fresh_slots, leading
 from sottovoce.rounds.store import CONSEQUENCES, Begin, Drawing, Orders
-from sottovoce.rounds.stores.sql._book_rows import NONE, BookCounters, Steps
+from sottovoce.rounds.stores.sql._book_rows import NONE, ROUND, BookCounters, Steps
 from sottovoce.rounds.stores.sql._people import COUNTED, People
 from sottovoce.rounds.stores.sql.database import Values
 
@@ -30,7 +30,7 @@ _SOON, _OFTEN, _MOST = 0.5, 8, 4096  # seconds between asks that are many; how m
 _RESTORED = "the storage was restored since this process last looked"
 _OF_HORIZON, _OF_ROUND, _FEW = 256, 8, 8  # one in so many events of the horizon and of a round is leased ahead; or few
 _NEWEST = (
-    f"SELECT s.begun, r.first, r.size, r.position, r.public, r.reserved, r.reached, ({COUNTED} s.book) "
+    f"SELECT s.begun, ({COUNTED} s.book), r.reserved, r.reached, r.open, {ROUND} "
     "FROM sottovoce_streams s LEFT JOIN sottovoce_rounds r "
     "ON r.book = s.book AND r.stream = s.stream AND r.number = s.begun - 1 WHERE s.book = ? AND s.stream = ?"
 )
@@ -54,9 +54,11 @@ class _Order:
     stream: int
     want: int
     begun: int
+    counted: int | None  # as `COUNTED` says
     newest: Round | None
     reserved: int
-    reached: int = 0  # slots that were ever leased of it
+    reached: int  # slots that were ever leased of it
+    open: bool
     ahead: int = 0  # slots to be leased beyond those
     leases: list[Lease] = field(default_factory=list)
 
@@ -99,13 +101,8 @@ class Leasing(People):
         """How many slots of a stream's newest round are not leased: by what is held here, or else is stored."""
         if self.newest(stream) is not None:
             return super().rest(stream)
-        rows = self._base.run(
-            "SELECT size - reserved FROM sottovoce_rounds WHERE book = ? AND stream = ? AND open = 1 "
-            "ORDER BY number DESC LIMIT 1",
-            self._book,
-            stream,
-        )
-        return int(rows[0][0]) if rows else 0
+        found = self._newest_stored(stream)
+        return 0 if found.newest is None else found.newest.size - found.reserved
 
     def until_due(self, patience: int | None) -> int | None:
         """How many events may be asked before a round is to be closed without what it lacks; None: any number."""
@@ -149,13 +146,14 @@ class Leasing(People):
         for one in taken:
             for lease, following in pairwise(one.leases):
                 lease.next = following
-            self._leased.update((piece.chunk, one.stream) for lease in one.leases for piece in self._pieces(lease))
+            self._leased.update((chunk, one.stream) for lease in one.leases for chunk in self._chunks_of(lease))
             self.hold(one.stream, one.leases[0])
         if len(self._leased) > _MOST:
-            self._leased = {piece.chunk: one.round.stream for one in self._own() for piece in self._pieces(one)}
+            self._leased = {chunk: one.round.stream for one in self._own() for chunk in self._chunks_of(one)}
 
-    def _pieces(self, lease: Lease) -> Iterator[ChunkPiece]:
-        return self._slots.pieces(lease.round.first & PLACE, lease.start, lease.start + lease.size)
+    def _chunks_of(self, lease: Lease) -> range:
+        first = lease.first & PLACE
+        return range(first >> self._slots.bits, (first + lease.size - 1 >> self._slots.bits) + 1)
 
     def _take(self, call: _Call, wanted: Mapping[int, int]) -> list[_Order]:
         """Lease slots, and add the steps that store it."""
@@ -169,9 +167,9 @@ class Leasing(People):
         orders = [
             self._order(stream, want, *found[0]) for (stream, want), found in zip(wanted.items(), rows, strict=True)
         ]
-        if rows and (counted := rows[0][0][-1]) is not None:
+        if orders and orders[0].counted is not None:
             call.counted = True
-            if not counted:
+            if not orders[0].counted:
                 raise people_erased()
         most = min(call.ahead, max(_FEW, (counters.horizon or _MOST * _OF_HORIZON) // _OF_HORIZON))
         if counters.horizon is not None:  # what all streams of the call want comes before what is leased ahead for one
@@ -190,11 +188,14 @@ class Leasing(People):
         """Store what is believed after so many rounds of a stream, unless more is known: as rounds begin."""
         self._beliefs[stream] = learned, record
 
-    def _order(self, stream: int, want: int, begun: int, *newest_row: Any) -> _Order:
-        *facts, reserved, reached, _ = newest_row
-        if not begun:
-            return _Order(stream, want, 0, None, 0)
-        return _Order(stream, want, begun, self._read_round(stream, begun - 1, *facts), reserved, reached)
+    def _newest_stored(self, stream: int) -> _Order:
+        """Return what is stored of the newest round of a stream."""
+        return self._order(stream, 0, *self._base.run(_NEWEST, self._book, stream)[0])
+
+    def _order(self, stream: int, want: int, begun: int, counted: int | None, *newest: Any) -> _Order:
+        reserved, reached, still_open, *facts = newest
+        one = self._read_round(*facts) if begun else None
+        return _Order(stream, want, begun, counted, one, reserved or 0, reached or 0, still_open == 1)
 
     def _take_fresh(self, call: _Call, one: _Order) -> None:
         """Take the next slots of the newest round, or of one that is begun."""
@@ -213,19 +214,15 @@ class Leasing(People):
         lease = self._lease(call, one, round, start, count)
         there, one.reserved, one.reached = one.reached, start + count, max(one.reached, start + count)
         self._note_round(call, one, round, new)
-        data, unwanted = self._slots.fresh(lease.draw, count)
-        for piece in self._slots.pieces(round.first & PLACE, start, start + count):
-            mine = data[(piece.start - start) * self._slots.bytes : (piece.stop - start) * self._slots.bytes]
-            useless = 0
-            if unwanted is not None:
-                mine_too = (piece.start - start <= unwanted) & (unwanted < piece.stop - start)
-                useless = int(np.count_nonzero(mine_too))
-            if piece.slot or piece.start < there:
-                call.steps.append(self._changed(piece.chunk, piece.slot, mine, useless))
+        slots = fresh_slots(lease.draw, count, self._slots.width)
+        for chunk, mine, places in self._slots.by_chunk(np.arange(lease.first, lease.end) & PLACE):
+            data, useless = self._slots.packed(slots[mine]), np.count_nonzero(leading(slots[mine]) == UNWANTED)
+            if start + mine.start < there or places[0] & self._slots.per_chunk - 1:
+                call.steps.append(self._changed(places, data, int(useless)))
                 continue
-            size = self._slots.chunk_size(round, piece.chunk)
-            mine += self._slots.unused * (size - piece.stop + piece.start)
-            row = self._book, piece.chunk, round.stream, round.number, size - useless, mine
+            size = self._slots.chunk_size(round, chunk)
+            data += self._slots.unused * (size - len(places))
+            row = self._book, chunk, round.stream, round.number, size - int(useless), data
             call.steps.append((_INSERT_CHUNK, row))
 
     def _lease(self, call: _Call, one: _Order, round: Round, start: int, count: int) -> Lease:
@@ -252,25 +249,21 @@ class Leasing(People):
         else:
             call.steps.append((_UPDATE_ROUND, (one.reserved, one.reached, *noted, *key)))
 
-    def _changed(self, chunk: int, slot: int, data: bytes, unwanted: int) -> tuple[str, Values]:
-        """Return what puts marks into slots of a chunk; so many of them take no loss."""
-        values = {"unwanted": unwanted, "at": slot * self._slots.bytes, "new": data, "book": self._book, "chunk": chunk}
-        return self._change, values
+    def _changed(self, places: Integers, data: bytes, unwanted: int) -> tuple[str, Values]:
+        """Return what puts marks into slots that follow one another in a chunk; so many of them take no loss."""
+        return self._change, {"unwanted": unwanted, "book": self._book, **self._at(int(places[0])), "new": data}
 
-    def _marks(self, pieces: list[ChunkPiece]) -> Integers:
+    def _at(self, place: int) -> dict[str, int]:
+        """Return where the slot of a place is stored: its chunk, and how many bytes come before it there."""
+        return {"chunk": place >> self._slots.bits, "at": (place & self._slots.per_chunk - 1) * self._slots.bytes}
+
+    def _marks(self, parts: list[InChunk]) -> Integers:
         """Return the leading integers of slots, as far as their chunks are there; within a transaction, and locked."""
-        rows = self._base.batch(
-            [
-                (
-                    f"SELECT slots FROM sottovoce_chunks WHERE book = ? AND chunk = ?{self._base.lock}",
-                    (self._book, one.chunk),
-                )
-                for one in pieces
-            ]
-        )
+        select = f"SELECT slots FROM sottovoce_chunks WHERE book = ? AND chunk = ?{self._base.lock}"
+        rows = self._base.batch([(select, (self._book, one.chunk)) for one in parts])
         found = [
-            leading(self._slots.unpacked(bytes(row[0][0])))[piece.slot : piece.slot + piece.stop - piece.start]
-            for piece, row in zip(pieces, rows, strict=True)
+            leading(self._slots.unpacked(bytes(row[0][0])))[one.places & self._slots.per_chunk - 1]
+            for one, row in zip(parts, rows, strict=True)
             if row
         ]
         return np.concatenate([NONE, *found])

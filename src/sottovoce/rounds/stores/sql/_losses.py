@@ -28,7 +28,7 @@ from sottovoce.rounds.round import (
     PLACES,
     UNUSED,
     UNWANTED,
-    ChunkPiece,
+    InChunk,
     Release,
     Round,
     leading,
@@ -37,16 +37,16 @@ from sottovoce.rounds.round import (
     seals_of,
     signed,
 )
-from sottovoce.rounds.store import Compute
-from sottovoce.rounds.stores.sql._book_rows import CLOSED, OF_ROUND, BookCounters, LastTold, Steps
+from sottovoce.rounds.store import Compute, FullRound
+from sottovoce.rounds.stores.sql._book_rows import CLOSED, OF_ROUND, ROUND, BookCounters, LastTold, Steps
 from sottovoce.rounds.stores.sql._leasing import Leasing
 from sottovoce.rounds.stores.sql.database import Row
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
 
-_OVERDUE = (
-    "SELECT r.stream, r.first, r.size FROM sottovoce_rounds r JOIN sottovoce_books b ON b.book = r.book "
-    "WHERE r.book = ? AND r.open = 1 AND (r.full_at <= ? OR r.full_time <= ?) AND EXISTS (SELECT 1 "
+_FULL = (
+    "SELECT r.stream, r.first, r.first + r.size, r.full_at, r.full_time FROM sottovoce_rounds r "
+    "WHERE r.book = ? AND r.open = 1 AND r.full_at IS NOT NULL AND EXISTS (SELECT 1 "
     "FROM sottovoce_chunks c WHERE c.book = r.book AND c.stream = r.stream AND c.round = r.number "
     "AND c.closed < c.wanted) ORDER BY r.first"
 )
@@ -59,11 +59,6 @@ _READY = (
     "(SELECT 1 FROM sottovoce_rounds o WHERE o.book = r.book AND o.stream = r.stream AND o.open = 1 "
     "AND o.number < r.number) AND NOT EXISTS (SELECT 1 FROM sottovoce_chunks c WHERE c.book = r.book "
     "AND c.stream = r.stream AND c.round = r.number AND c.closed < c.wanted)"
-)
-_IS_LAST = (
-    "SELECT 1 FROM sottovoce_rounds r WHERE r.book = ? AND r.stream = ? AND r.number = ? AND r.open = 1 "
-    "AND r.reserved = ? AND r.number = (SELECT begun - 1 FROM sottovoce_streams s WHERE s.book = r.book "
-    "AND s.stream = r.stream)"
 )
 _GIVE_BACK = (
     "UPDATE sottovoce_rounds SET reserved = ?, full_at = NULL, full_time = NULL "
@@ -94,9 +89,7 @@ class Losses(Leasing):
             "RETURNING stream, round, wanted - closed, closed, "
             "(SELECT closed FROM sottovoce_chunks WHERE book = :book AND chunk = :last)"
         )
-        self._take_ready = (
-            f"SELECT r.number, r.first, r.size, r.position, r.public {_READY} AND r.stream = ?{self._base.skip_locked}"
-        )
+        self._take_ready = f"SELECT {ROUND} {_READY} AND r.stream = ?{self._base.skip_locked}"
         self._lock_stream = (
             f"SELECT {CLOSED}, begun - closed - 1, chain FROM sottovoce_streams "
             f"WHERE book = ? AND stream = ?{self._base.lock}"
@@ -131,17 +124,9 @@ class Losses(Leasing):
 
     def _told(self, place: int, data: bytes, count: int, seal: int) -> dict[str, Any]:
         """Return the values of a tell of slots that follow one another in their chunk."""
-        slot, chunk = place & self._slots.per_chunk - 1, place >> self._slots.bits
-        return {
-            "count": count,
-            "at": slot * self._slots.bytes,
-            "new": data,
-            "seal": seal,
-            "book": self._book,
-            "chunk": chunk,
-            "marks": self._slots.pending * count,
-            "last": self._last.chunk,
-        }
+        marks, last = self._slots.pending * count, self._last.chunk
+        of_slots = {"count": count, "new": data, "seal": seal, "marks": marks, **self._at(place)}
+        return {**of_slots, "book": self._book, "last": last}
 
     def _note(self, told: list[_Changed]) -> set[int]:
         """Note how much of chunks is closed; look closer, if less was of the last one; return streams as `record`."""
@@ -185,7 +170,7 @@ class Losses(Leasing):
             ids, integers = ids[order], integers[order]
         if (ids >> PLACES != self.incarnation).any() or (ids[1:] == ids[:-1]).any():
             return None
-        chunks = self._by_chunk(ids & PLACE)
+        chunks = self._slots.by_chunk(ids & PLACE)
         if any(chunk in self._leased and self._are_leased(places, chunk).any() for chunk, _, places in chunks):
             return None
         if all(places[-1] - places[0] == len(places) - 1 for _, _, places in chunks):
@@ -196,9 +181,7 @@ class Losses(Leasing):
             return None
         return self._note(told)
 
-    def _record_runs(
-        self, chunks: list[tuple[int, slice, Integers]], every: Integers, integers: Integers
-    ) -> set[int] | None:
+    def _record_runs(self, chunks: list[InChunk], every: Integers, integers: Integers) -> set[int] | None:
         """Take losses of slots that follow one another in each chunk: one statement for each."""
         data, size = self._slots.packed(integers), self._slots.bytes
         seals = seals_of(every, integers, [mine.start for _, mine, _ in chunks])
@@ -217,16 +200,7 @@ class Losses(Leasing):
             return None
         return self._note([(chunk, len(places), row[0]) for (chunk, _, places), row in zip(chunks, rows, strict=True)])
 
-    def _by_chunk(self, places: Integers) -> list[tuple[int, slice, Integers]]:
-        """Sort places that ascend by their chunks: the chunk, which of them are in it, and these."""
-        chunks, starts = np.unique(places >> self._slots.bits, return_index=True)
-        ends = [*starts.tolist()[1:], len(places)]
-        return [
-            (chunk, slice(start, end), places[start:end])
-            for chunk, start, end in zip(chunks.tolist(), starts.tolist(), ends, strict=True)
-        ]
-
-    def _put(self, chunks: list[tuple[int, slice, Integers]], values: Any, *, must_wait: bool) -> list[_Changed]:
+    def _put(self, chunks: list[InChunk], values: Any, *, must_wait: bool) -> list[_Changed]:
         """Put losses, or a mark, into slots that wait, chunk by chunk in ascending order, within a transaction."""
         base, told, steps = self._base, list[_Changed](), []
         select = (
@@ -261,37 +235,25 @@ class Losses(Leasing):
         mine = np.unique(ids[ids >> PLACES == self.incarnation]) & PLACE
         if not len(mine):
             return 0, set()
-        chunks = self._by_chunk(mine)
+        chunks = self._slots.by_chunk(mine)
         told = self._base.transaction(lambda: self._put(chunks, MISSING, must_wait=False))
         return sum(count for _, count, _ in told), self._note(told)
 
-    def close_overdue(self, patience: int | None, deadline: float | None = None) -> set[int]:
-        """Close what full rounds lack, `patience` events or `deadline` seconds after their last slot was leased."""
-        due = self.until_due(patience)
-        if (due is None or due > 0) and (deadline is None or self._full_at is None):
-            return set()
-        since = None if deadline is None else self._base.now() - deadline
-        overdue = self._book, None if patience is None else self.clock - patience, since
-        if not self._base.run(_OVERDUE, *overdue):  # a look without a lock
-            return set()
-        closed = self._base.transaction(lambda: self._give_up(overdue))
-        self._renew()
-        return closed
+    def full(self) -> list[FullRound]:
+        """Return open rounds whose last slot was leased, and that wait for losses: a look without a lock."""
+        rows = [] if self._full_at is None else self._base.run(_FULL, self._book)
+        return [FullRound(stream, self._id(first), self._id(end), *when) for stream, first, end, *when in rows]
 
-    def _give_up(self, overdue: Any) -> set[int]:
-        """Close all slots of overdue rounds that wait."""
-        closed = set()
-        for stream, first, size in self._base.run(_OVERDUE, *overdue):
-            self._put(self._by_chunk(np.arange(first, first + size)), MISSING, must_wait=False)
-            closed.add(stream)
-        return closed
+    def now(self) -> float:
+        """The time by the one clock that all processes share."""
+        return self._base.now()
 
     # ------------------------------------------------------------------ what is leased, and not handed out
 
-    def _renew(self) -> None:
+    def renew(self) -> None:
         """Let go of leases of which others have closed a slot meanwhile: nobody will have the rest."""
         for lease in self._own():
-            slots = self._base.transaction(partial(self._marks, self._left_of(lease)))
+            slots = self._base.transaction(partial(self._marks, self._slots.by_chunk(self._left_of(lease))))
             if len(slots) < lease.left or (slots == MISSING).any():
                 self.forget(np.arange(lease.first + lease.at, lease.end))
                 lease.at = lease.size
@@ -308,24 +270,22 @@ class Losses(Leasing):
     def _give_back(self, counters: BookCounters, own: list[Lease]) -> None:
         """Let the next lease begin with these slots again; where others have leased beyond, they are closed."""
         for lease in reversed(own if counters.incarnation == self.incarnation else []):
-            start, stop = lease.start + lease.at, lease.start + lease.size
-            mine = self._book, lease.round.stream, lease.round.number
-            is_last, pieces = self._base.run(_IS_LAST + self._base.lock, *mine, stop), self._left_of(lease)
-            slots = self._marks(pieces)
+            stored, parts = self._newest_stored(lease.round.stream), self._slots.by_chunk(self._left_of(lease))
+            ends = lease.round.stream, lease.round.number, lease.start + lease.size
+            is_last = stored.open and (stored.stream, stored.begun - 1, stored.reserved) == ends
+            slots = self._marks(parts)
             if not is_last or not np.isin(slots, (PENDING, UNWANTED)).all():
-                places = (lease.first & PLACE) + np.arange(lease.at, lease.size)
-                self._put(self._by_chunk(places), MISSING, must_wait=False)
+                self._put(parts, MISSING, must_wait=False)
                 continue
-            for piece in pieces:
-                useless = slots[piece.start - start : piece.stop - start] == UNWANTED
-                data = self._slots.unused * len(useless)
-                self._base.batch([self._changed(piece.chunk, piece.slot, data, -int(np.count_nonzero(useless)))])
-            self._base.run(_GIVE_BACK, start, *mine)
-            counters.clock -= stop - start
+            for _, mine, places in parts:
+                useless = np.count_nonzero(slots[mine] == UNWANTED)
+                self._base.batch([self._changed(places, self._slots.unused * len(places), -int(useless))])
+            self._base.run(_GIVE_BACK, lease.start + lease.at, self._book, *ends[:2])
+            counters.clock -= lease.left
 
-    def _left_of(self, lease: Lease) -> list[ChunkPiece]:
-        """Return the slots of a lease that are not handed out."""
-        return list(self._slots.pieces(lease.round.first & PLACE, lease.start + lease.at, lease.start + lease.size))
+    def _left_of(self, lease: Lease) -> Integers:
+        """Return the places of a lease that are not handed out."""
+        return np.arange(lease.first + lease.at, lease.end) & PLACE
 
     # ------------------------------------------------------------------ releasing
 
@@ -346,9 +306,8 @@ class Losses(Leasing):
         def draw() -> bool:
             drawn.clear()
             for stream in sorted(ready):
-                for number, first, size, position, public in self._base.run(self._take_ready, self._book, stream):
-                    one = self._read_round(stream, number, first, size, position, public)
-                    drawn.append(self._drawn(one, compute, bytes(public)))
+                for row in self._base.run(self._take_ready, self._book, stream):
+                    drawn.append(self._drawn(self._read_round(*row), compute, bytes(row[-1])))
             return bool(drawn)
 
         stored = self._locked(lambda counters, steps: self._store(steps, drawn), first=draw) if ready else None
@@ -411,7 +370,7 @@ class Losses(Leasing):
     def releases(self, stream: int, known: int) -> Sequence[Release]:
         """Return what was released of a stream, from round `known` on; without numbers, where a round was dropped."""
         rows = self._base.run(
-            "SELECT r.number, r.first, r.size, r.position, r.public, e.state, e.released FROM sottovoce_releases e "
+            f"SELECT e.state, e.released, {ROUND} FROM sottovoce_releases e "
             "JOIN sottovoce_rounds r ON r.book = e.book AND r.stream = e.stream AND r.number = e.round "
             "WHERE e.book = ? AND e.stream = ? AND e.round >= ? ORDER BY e.round",
             self._book,
@@ -419,10 +378,10 @@ class Losses(Leasing):
             known,
         )
         found = []
-        for number, first, size, position, public, state, released in rows:
-            record = unpacked(released, f"the release of round {number}")
-            one = self._read_round(stream, number, first, size, position, public)
-            wanted = size - len(record["unwanted"])
+        for state, released, *row in rows:
+            one = self._read_round(*row)
+            record = unpacked(released, f"the release of round {one.number}")
+            wanted = one.size - len(record["unwanted"])
             found.append(Release(one, record.get("numbers"), record["missing"], wanted, state == DROPPED))
         return found
 

@@ -32,7 +32,7 @@ from sottovoce.rounds.store import (
     OpenRound,
     states_of,
 )
-from sottovoce.rounds.stores.sql._book_rows import NONE, OF_ROUND, SUMMED, BookCounters, Steps
+from sottovoce.rounds.stores.sql._book_rows import NONE, OF_ROUND, ROUND, SUMMED, BookCounters, Steps
 from sottovoce.rounds.stores.sql._losses import Losses
 from sottovoce.rounds.stores.sql.books import INSERT_STREAM, add_stream, streams_of
 from sottovoce.rounds.stores.sql.errors import unpacked
@@ -80,7 +80,7 @@ class SqlStore(Losses):
         """See how far the book has come, and what others have made of slots that are leased here."""
         (self._full_at,) = self._look_at_counters(_FULL)
         if self._own() and time.monotonic() - self._looked > (self.fresh or 0.0):
-            self._renew()
+            self.renew()
         self._try_to_erase()
         self._looked = time.monotonic()
 
@@ -96,13 +96,8 @@ class SqlStore(Losses):
 
     def asked(self, stream: int) -> int:
         """How many events of a stream were asked: those that other processes have leased among them."""
-        rows = self._base.run(
-            "SELECT position + reserved FROM sottovoce_rounds WHERE book = ? AND stream = ? "
-            "ORDER BY number DESC LIMIT 1",
-            self._book,
-            stream,
-        )
-        return rows[0][0] - self.left(stream) if rows else 0
+        found = self._newest_stored(stream)
+        return 0 if found.newest is None else found.newest.position + found.reserved - self.left(stream)
 
     # ------------------------------------------------------------------ settings
 
@@ -188,8 +183,8 @@ class SqlStore(Losses):
     def open_rounds(self) -> Sequence[OpenRound]:
         """Return the rounds that are not released, in the order in which they began."""
         rows = self._base.run(
-            "SELECT r.stream, r.number, r.first, r.size, r.position, r.public, r.reserved, r.full_at, r.full_time, "
-            f"{SUMMED.format('closed')}, {SUMMED.format('missing')} FROM sottovoce_rounds r "
+            f"SELECT {ROUND}, r.reserved, r.full_at, r.full_time, {SUMMED.format('closed')}, "
+            f"{SUMMED.format('missing')} FROM sottovoce_rounds r "
             "WHERE r.book = ? AND r.open = 1 ORDER BY r.first",
             self._book,
         )
@@ -236,8 +231,9 @@ class SqlStore(Losses):
 
     def round_of(self, stream: int) -> Round:
         """Return the newest round of a stream."""
-        newest = "SELECT max(number) FROM sottovoce_rounds WHERE book = ? AND stream = ?"
-        return self._round(stream, self._base.run(newest, self._book, stream)[0][0])
+        found = self._newest_stored(stream).newest
+        assert found is not None
+        return found
 
     def room(self) -> dict[int, int]:
         """Return how many slots this process can hand out of the newest round of each stream; of open rounds only."""
@@ -246,16 +242,6 @@ class SqlStore(Losses):
             self._book,
         )
         return {stream: free + self.left(stream) for stream, free in rows}
-
-    def overdue(self, patience: Callable[[int], int | None]) -> list[int]:
-        """Return streams with a round that has been full for as many events as its size is patient for."""
-        rows = self._base.run(
-            "SELECT stream, size, full_at FROM sottovoce_rounds WHERE book = ? AND open = 1 AND full_at IS NOT NULL "
-            "ORDER BY stream",
-            self._book,
-        )
-        clock = self.clock
-        return [one for one, size, at in rows if (wait := patience(size)) is not None and at + wait <= clock]
 
     # ------------------------------------------------------------------ ending
 
@@ -269,16 +255,12 @@ class SqlStore(Losses):
 
     def _end(self, counters: BookCounters, steps: Steps, stream: int) -> None:
         self._give_back(counters, [one for one in self.held(stream) if one.left])
-        newest = self._base.run(
-            "SELECT number, first, reserved FROM sottovoce_rounds WHERE book = ? AND stream = ? AND open = 1 "
-            f"ORDER BY number DESC LIMIT 1{self._base.lock}",
-            self._book,
-            stream,
-        )
-        for number, first, size in newest:
-            self._put(self._by_chunk(np.arange(first, first + size)), MISSING, must_wait=False)
+        stored = self._newest_stored(stream)
+        if stored.newest is not None and stored.open:
+            first, size = stored.newest.first & PLACE, stored.reserved
+            self._put(self._slots.by_chunk(np.arange(first, first + size)), MISSING, must_wait=False)
             last, left = first + size >> self._slots.bits, size & self._slots.per_chunk - 1
-            length, of_round = left * self._slots.bytes, (self._book, stream, number)
+            length, of_round = left * self._slots.bytes, (self._book, stream, stored.newest.number)
             steps += [
                 (_CUT_CHUNK, (length, self._slots.bytes, length, *of_round, last)),
                 (f"DELETE FROM sottovoce_chunks WHERE {OF_ROUND} AND chunk >= ?", (*of_round, last + (left > 0))),
