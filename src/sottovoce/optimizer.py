@@ -35,7 +35,7 @@ from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
-from sottovoce.rounds.book import Book, HandedOut
+from sottovoce.rounds.book import Book, HandedOut, locked
 from sottovoce.rounds.people import people_for, people_of
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.store import WAITING, OpenRound, Store
@@ -158,6 +158,7 @@ class Optimizer(MayStop, Book):
         self._policy.count(own, streams, size)
         return self._actions(handed)
 
+    @locked
     def ask_round(
         self, most: int | None = None, *, segment: Any = None, person: Sequence[str] | None = None
     ) -> Actions:
@@ -174,10 +175,7 @@ class Optimizer(MayStop, Book):
         person
             Where people are counted: a list with one for each event that comes; actions are for the first of these.
         """
-        limit = None if most is None else whole("most", most)
-        with self._lock: return self._ask_round(limit, segment, people_of(person))  # noqa: E701  # fmt: skip
-
-    def _ask_round(self, most: int | None, segment: Any, person: list[str] | None) -> Actions:
+        most, named = None if most is None else whole("most", most), people_of(person)
         self._poll_next()
         self._store.check()
         if self._incarnation != self._store.incarnation:
@@ -186,9 +184,9 @@ class Optimizer(MayStop, Book):
         self._close_overdue()
         if are_several(segment):
             events = several(segment)
-            people = self._hashed(people_for(len(events), person))
+            people = self._hashed(people_for(len(events), named))
             return self._ask_until_an_end(list(events[:most]), people)
-        stream, people = self._stream_of(segment), self._hashed(person)
+        stream, people = self._stream_of(segment), self._hashed(named)
         if people is not None:
             most = len(people) if most is None else min(most, len(people))
         size = self._rest_of_round(stream, most, None if people is None else people[0])
@@ -340,15 +338,12 @@ class Optimizer(MayStop, Book):
                 raise ValueError(f"losses must have the shape of ids, {given.shape}")
             self._tell_block(given.ravel(), values.ravel(), late, self.repeat)
 
+    @locked
     def _tell_items(self, ids: Any, losses: Any, late: str) -> None:
-        """Take the losses of items: of one action, or of each of a block."""
+        """Take the losses of items, of one action or a block, under one lock: a change of sets may make rows wider."""
         given = self._numbers(ids)
-        reports = [losses] if given.ndim == 0 else losses
-        with self._lock: self._record_items(given.ravel(), reports, late)  # noqa: E701  # fmt: skip
-
-    def _record_items(self, ids: Integers, reports: Any, late: str) -> None:
-        """Take the losses of items, under one lock: a set that changes meanwhile may make rows wider."""
-        self._record_block(ids, self._by_item(ids, reports), late, self.repeat)
+        rows = self._by_item(given.ravel(), [losses] if given.ndim == 0 else losses)
+        self._tell_block(given.ravel(), rows, late, self.repeat)
 
     def _by_item(self, ids: Integers, reports: Any) -> Floats:
         """Return losses in the order of each decision's items; NaN for what comes too late, or again: unread."""
@@ -401,11 +396,11 @@ class Optimizer(MayStop, Book):
         ids
             The id of one action, or an array of them.
         """
-        given = self._numbers(ids).ravel()
-        with self._lock: return self._forget(given)  # noqa: E701  # fmt: skip
+        return super().forget(self._numbers(ids).ravel())
 
     # ------------------------------------------------------------------ changing
 
+    @locked
     def change(self, *, domain: Domain | None = None, features: Any = None) -> None:
         """Change the set of decisions: from the next round on the new one is played.
 
@@ -439,9 +434,7 @@ class Optimizer(MayStop, Book):
         """
         if domain is None:
             raise TypeError("there is nothing to change: pass domain=, and features= beside it if there are some")
-        with self._lock: self._change_set(SetChange(domain, features))  # noqa: E701  # fmt: skip
-
-    def _change_set(self, change: SetChange) -> None:
+        change = SetChange(domain, features)
         self._store.check()
         self._refresh()
         if not change.is_in(self._problem):  # or a call that is repeated
@@ -502,15 +495,14 @@ class Optimizer(MayStop, Book):
         """Rounds that are closed, of all segments."""
         return sum(self._store.closed().values())
 
+    @locked
     def outstanding(self, limit: int | None = None) -> Outstanding:
         """Return the actions that were asked, and whose loss is neither told nor forgotten; the oldest `limit` of them.
 
         Printed, it says which round waits for what, and what to do.
         """
         limit = None if limit is None else whole("limit", limit, least=0)
-        with self._lock: return self._outstanding(limit)  # noqa: E701  # fmt: skip
-
-    def _outstanding(self, limit: int | None) -> Outstanding:
+        self._tend()
         found = outstanding_of(self._store, self._waiting_rounds(), limit)
         return replace(found, ids=self._shown(found.ids))
 
@@ -522,14 +514,10 @@ class Optimizer(MayStop, Book):
             if one.full_at is not None and self.patience is not None:
                 left = max(0, one.full_at + self.patience - self.asked)
             if one.full_time is not None and self.deadline is not None:
-                seconds = max(0.0, one.full_time + self.deadline - self._now())
+                seconds = max(0.0, one.full_time + self.deadline - self._store.now())
             not_asked, segment = one.round.size - one.asked, names.get(one.round.stream)
             wanted = one.told + one.missing + one.waiting + not_asked
             yield one, WaitingRound(one.round.number, one.waiting, wanted, not_asked, left, seconds, segment)
-
-    def _now(self) -> float:
-        """What time it is by the clock of the store."""
-        raise NotImplementedError
 
     def recommend(self, *, segment: Any = None) -> Recommendation:
         """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
@@ -598,10 +586,14 @@ class Optimizer(MayStop, Book):
         """
         with self._lock, single_threaded(): return self._fit_check(segment)  # noqa: E701  # fmt: skip
 
-    def _learn(self) -> None:
-        """Release what is complete, and learn from all that was released."""
+    def _tend(self) -> None:
+        """Release what is complete."""
         self._store.check()
         self._release(set(self._policy.streams))
+
+    def _learn(self) -> None:
+        """Release what is complete, and learn from all that was released."""
+        self._tend()
         self._catch_up()
 
     def _recommended(self, segment: Any) -> Recommendation:
@@ -629,11 +621,9 @@ class Optimizer(MayStop, Book):
         return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
 
     @property
+    @locked
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
-        with self._lock: return self._point()  # noqa: E701  # fmt: skip
-
-    def _point(self) -> Floats:
         if self._undone:
             self._refresh()
         return self._policy.point()

@@ -29,11 +29,10 @@ Tests: tests/evaluations.
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Self, TypeVar, overload
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,14 +58,12 @@ from sottovoce.learning.actions import as_ids
 from sottovoce.plans.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.promise import warn_of
-from sottovoce.rounds.book import Book, Recorded
+from sottovoce.rounds.book import Book, Recorded, locked
 from sottovoce.rounds.people import people_for
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Round, TextIds
 from sottovoce.rounds.store import Drawing, Store
 from sottovoce.stats.released_mean import ReleasedMean
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
 _COINS = 0x61737369676E  # "assign": neither noise nor directions have such a spawn key
 
 
@@ -129,16 +126,6 @@ class _Outcome(NamedTuple):
     order: int
     mean: ReleasedMean | None
     counts: Counts
-
-
-def _locked(
-    method: "Callable[Concatenate[PrivateEvaluations, Given], Found]",
-) -> "Callable[Concatenate[PrivateEvaluations, Given], Found]":
-    @wraps(method)
-    def call(self: "PrivateEvaluations", /, *given: Given.args, **named: Given.kwargs) -> Found:
-        with self._lock: return method(self, *given, **named)  # noqa: E701  # fmt: skip
-
-    return call
 
 
 class PrivateEvaluations(Book):
@@ -300,7 +287,7 @@ class PrivateEvaluations(Book):
         found = [Assignment(self._handle(number), *rest) for number, *rest in met]
         return found[0] if size is None else found
 
-    @_locked
+    @locked
     def _assign(self, number: int | None, size: int, people: Sequence[str] | None) -> list[tuple[int, Any, bool]]:
         """Assign the next people by coins, or to one evaluation; return evaluation, id, whether a loss is wanted."""
         self._check_usable()
@@ -435,20 +422,20 @@ class PrivateEvaluations(Book):
         """
         return self._forget_in(None, ids)
 
-    @_locked
+    @locked
     def _forget_in(self, number: int | None, ids: Any) -> int:
         """Close places without their losses, of one evaluation or of whichever; return how many."""
-        return self._forget(self._places(number, ids))
+        return super().forget(self._places(number, ids))
 
     # ------------------------------------------------------------------ closing
 
     def _close_overdue(self) -> None:
         """Close evaluations that have been full for longer than patience lasts."""
-        for number in self._store.overdue(self._setting.patience_of):
-            self._store.finish(number)
-            self._outcome(number)
+        for one in self._store.overdue(self._setting.patience_of):
+            self._store.finish(one.stream)
+            self._outcome(one.stream)
 
-    @_locked
+    @locked
     def _finish(self, number: int, *, drop: bool) -> None:
         """Close an evaluation with those who were assigned so far, or drop it."""
         outcome = self._outcome(number)
@@ -479,13 +466,13 @@ class PrivateEvaluations(Book):
                 self._store.retire(number)
         return self._outcomes.get(number)
 
-    @_locked
+    @locked
     def _result(self, number: int) -> ReleasedMean | None:
         """Return what an evaluation has released; None if it is open, or was abandoned."""
         outcome = self._outcome(number)
         return None if outcome is None else outcome.mean
 
-    @_locked
+    @locked
     def _counts(self, number: int) -> Counts:
         """Return how many places an evaluation has, how many are taken, and how many are left; refuse unknown ones."""
         if number not in self._outcomes:
@@ -505,7 +492,7 @@ class PrivateEvaluations(Book):
             self._sizes[number] = self._store.round_of(number).public["events"]
         return self._sizes[number]
 
-    @_locked
+    @locked
     def _waiting(self, number: int) -> NDArray[Any]:
         """Return the ids of an evaluation that were handed out, and have no loss."""
         if self._outcome(number) is not None:
@@ -590,7 +577,7 @@ class PrivateEvaluations(Book):
             raise StorageError("this connection to the evaluations is closed: open them again")
         self._store.check()
 
-    @_locked
+    @locked
     def close(self) -> None:
         """Give back places that were reserved and that nobody was assigned to, and close the connection.
 

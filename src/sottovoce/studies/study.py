@@ -16,7 +16,6 @@ from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array, as_floats
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageError, StudyNotFound
-from sottovoce.learning.outstanding import Outstanding
 from sottovoce.learning.patience import patience_for
 from sottovoce.learning.set_changes import SetChange, sets_in, with_set
 from sottovoce.learning.status import Status
@@ -25,7 +24,7 @@ from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spel
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.privacy.promise import spent_words, warn_of
-from sottovoce.rounds.book import Recorded
+from sottovoce.rounds.book import Recorded, locked
 from sottovoce.rounds.round import TextIds
 from sottovoce.rounds.stored import OpenedBook, as_stored, book_name
 from sottovoce.rounds.stores.sql.books import counts_of
@@ -185,6 +184,7 @@ class Study(Optimizer):
 
     # ------------------------------------------------------------------ telling
 
+    @locked
     def tell_each(
         self, calls: Sequence[TellCall], on_record: Callable[[Outcomes], None] | None = None
     ) -> list[Recorded | Exception]:
@@ -201,9 +201,6 @@ class Study(Optimizer):
         on_record
             Is handed what came of them as soon as that is durable, before rounds that are complete are closed.
         """
-        with self._lock: return self._tell_each(calls, on_record)  # noqa: E701  # fmt: skip
-
-    def _tell_each(self, calls: Sequence[TellCall], on_record: Callable[[Outcomes], None] | None) -> Outcomes:
         read: dict[int, tuple[Integers, NDArray[Any]]] = {}
         found: dict[int, Recorded | Exception] = {}
         for place, call in enumerate(calls):
@@ -212,13 +209,13 @@ class Study(Optimizer):
             except (SottovoceError, ValueError, TypeError) as refused:
                 found[place] = refused
         if self._itemised and len({losses.shape[1] for _, losses in read.values()}) > 1:
-            return self._tell_each(calls, on_record)  # one of them was the first that is heard of a wider set
+            return self.tell_each(calls, on_record)  # one of them was the first that is heard of a wider set
         filled = self._recorded_at_once(list(read.values()))
         for place, (ids, losses) in read.items():
             found[place] = Recorded(len(ids), 0, 0)
             if filled is None:  # one of them is not as it should be: each by itself
                 try:
-                    found[place] = self._record_block(ids, losses, calls[place].late, "ignore")
+                    found[place] = self._tell_block(ids, losses, calls[place].late, "ignore")
                 except (SottovoceError, ValueError, TypeError) as refused:
                     found[place] = refused
         outcomes = [found[place] for place in range(len(calls))]
@@ -248,6 +245,7 @@ class Study(Optimizer):
 
     # ------------------------------------------------------------------ closing rounds
 
+    @locked
     def change(
         self,
         *,
@@ -273,14 +271,11 @@ class Study(Optimizer):
         changes = checked_waiting(_passed({"patience": patience, "deadline": deadline}))
         if domain is not None or features is not None:
             super().change(domain=domain, features=features)
-        with self._lock: self._change(changes)  # noqa: E701  # fmt: skip
+        self._store.check()
+        now_patience, now_deadline = self._store.settings()
+        self._store.set_patience(**{"patience": now_patience, "deadline": now_deadline, **changes})
         with suppress(StorageError):
             self._tend()
-
-    def _change(self, changes: dict[str, Any]) -> None:
-        self._store.check()
-        patience, deadline = self._store.settings()
-        self._store.set_patience(**{"patience": patience, "deadline": deadline, **changes})
 
     def _note_change(self, change: SetChange) -> None:
         record = change.to_record()
@@ -307,23 +302,13 @@ class Study(Optimizer):
         if self._policy.seen_changes != self._store.changes:
             self._read_changes()
 
+    @locked
     def _tend(self) -> None:
         """Close rounds that are complete, or past their deadline; whoever opened the study only to look closes none."""
-        with self._lock: self._close_what_is_due()  # noqa: E701  # fmt: skip
-
-    def _close_what_is_due(self) -> None:
         self._store.check()
         if self._releases:
             self._store.close_overdue(None, self.deadline)  # patience counts events: asking sees to it
             self._release_complete(set(self._policy.streams))
-
-    def _learn(self) -> None:
-        self._tend()
-        self._catch_up()
-
-    def _outstanding(self, limit: int | None) -> Outstanding:
-        self._tend()
-        return super()._outstanding(limit)
 
     @property
     def patience(self) -> int | None:  # type: ignore[override]
@@ -337,14 +322,12 @@ class Study(Optimizer):
 
     # ------------------------------------------------------------------ looking
 
+    @locked
     def status(self) -> Status:
         """Return where the study stands: counts and released values only."""
-        with self._lock: return self._status()  # noqa: E701  # fmt: skip
-
-    def _status(self) -> Status:
         self._learn()
         counts, mine = counts_of(self._base, self._opened.stored.book), self._configuration.privacy
-        point = self._point() if self.segments is None else self.domain.middle
+        point = self.point if self.segments is None else self.domain.middle
         return Status(
             self.name,
             counts.incarnation,
@@ -367,9 +350,7 @@ class Study(Optimizer):
             None if self.segments is None else tuple(self.sizes.items()),
         )
 
-    def _now(self) -> float:
-        return self._base.now()
-
+    @locked
     def history(self, *, most: int = 2_000, segment: Any = None) -> History:
         """Return what was released, round after round, and how often the world was seen to change; see `History`.
 
@@ -393,12 +374,8 @@ class Study(Optimizer):
         [0.5]
         """
         newest = whole("most", most)
-        self._tend()
-        with self._lock: return self._history(segment, newest)  # noqa: E701  # fmt: skip
-
-    def _history(self, segment: Any, most: int) -> History:
-        self._catch_up()
-        return history_of(self._store, self._policy, self._stream_of(segment), most)
+        self._learn()
+        return history_of(self._store, self._policy, self._stream_of(segment), newest)
 
     def verify(self) -> Verification:
         """Check every checksum and invariant of what is stored, and compute the point again; see `Verification`.
@@ -418,6 +395,7 @@ class Study(Optimizer):
         """
         with self._lock: return verify_in(self._base, self.name, self._configuration.domain)  # noqa: E701  # fmt: skip
 
+    @locked
     def export(self) -> dict[str, Any]:
         """Return all released and public values as plain data that JSON can hold.
 
@@ -433,11 +411,7 @@ class Study(Optimizer):
         ...     study.export()["rounds"][0]["missing"]
         0
         """
-        status = self.status()
-        with self._lock: return self._exported(status)  # noqa: E701  # fmt: skip
-
-    def _exported(self, status: Status) -> dict[str, Any]:
-        return exported(self, status, self._opened.stored.made, self._store, self._policy)
+        return exported(self, self.status(), self._opened.stored.made, self._store, self._policy)
 
     @property
     def privacy(self) -> PrivacyStatement:
