@@ -8,8 +8,8 @@ are gone. So a child must not open a database that was open when it was forked.
 import ctypes
 import os
 import stat
-from collections.abc import Callable
-from typing import Any
+import weakref
+from typing import Any, Protocol
 
 from sottovoce.errors import ForkRefused
 
@@ -22,7 +22,13 @@ Identity = tuple[int, int]
 _pid = os.getpid()
 _descriptors: dict[int, Identity] = {}  # plain files that were open at the fork
 _files: set[Identity] = set()  # of these, the ones that this library never lets go of
-_hooks: list[Callable[[], None]] = []
+_told: "weakref.WeakSet[InChild]" = weakref.WeakSet()
+
+
+class InChild(Protocol):
+    """What has something to do in every forked child."""
+
+    def _in_child(self) -> None: ...
 
 
 def fork_count() -> int:
@@ -32,9 +38,9 @@ def fork_count() -> int:
     return current
 
 
-def in_child(hook: Callable[[], None]) -> None:
-    """Have a function called in every forked child, before anything else of this library."""
-    _hooks.append(hook)
+def tell(one: InChild) -> None:
+    """Have a method of something called in every forked child, before anything else of this library."""
+    _told.add(one)
 
 
 def identity(found: os.stat_result) -> Identity:
@@ -112,8 +118,8 @@ def _in_child() -> None:
     current += 1
     _pid = os.getpid()
     _descriptors = _plain_files()
-    for hook in _hooks:
-        hook()
+    for one in list(_told):
+        one._in_child()
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork, and so nothing to notice

@@ -23,7 +23,7 @@ from sottovoce.learning.item_losses import in_items, with_zeros
 from sottovoce.learning.outstanding import Outstanding, WaitingRound, outstanding_of
 from sottovoce.learning.patience import patience_for
 from sottovoce.learning.policy import BanditPolicy
-from sottovoce.learning.pooled_policy import PooledPolicy, policy_for
+from sottovoce.learning.pooled_policy import policy_for
 from sottovoce.learning.recommendation import Recommendation, believed
 from sottovoce.learning.seen_world import SeenWorld, seen_in
 from sottovoce.learning.segment_requests import are_several, segments_of_block, several
@@ -83,7 +83,6 @@ class Optimizer(MayStop, Book):
         super().__init__(store(policy.shape), policy, horizon=horizon)
         self._alone = configuration.segments is None and not self._store.shared
         self._plain = not self._attentive and not self._store.shared  # whether a loss is a number, and so is its id
-        self._pooling = isinstance(policy, PooledPolicy)  # whether it must be counted whom events are for
         for name in policy.first_streams:
             self._store.stream(name)
         self._refresh()
@@ -123,16 +122,14 @@ class Optimizer(MayStop, Book):
         if size is None and person is None and (segment is None or type(segment) is str):
             stream = self._policy.numbers.get(segment)
             if stream is not None:
-                if self._pooling:
-                    with self._lock: return self._ask_counted(stream)  # noqa: E701  # fmt: skip
-                with self._lock: return self._ask_one(stream)  # type: ignore[no-any-return]  # noqa: E701  # fmt: skip
+                with self._lock: return self._ask_counted(stream)  # noqa: E701  # fmt: skip
         with self._lock: return self._ask_for(size, segment, person)  # noqa: E701  # fmt: skip
 
     def _ask_counted(self, own: int) -> Action:
         """Return the next action for the segment that has a stream of its `own`, and note whom it is for."""
         stream = self._policy.route(own)
         action: Action = self._ask_one(stream)
-        self._policy.count_one(own, stream)
+        self._policy.count(own, stream, 1)
         return action
 
     def _ask_for(self, size: int | None, segment: Any, person: Any) -> Action | Actions:
@@ -502,7 +499,8 @@ class Optimizer(MayStop, Book):
         Printed, it says which round waits for what, and what to do.
         """
         limit = None if limit is None else whole("limit", limit, least=0)
-        self._tend()
+        if self._store.shared:  # others may have left what is due
+            self._tend()
         found = outstanding_of(self._store, self._waiting_rounds(), limit)
         return replace(found, ids=self._shown(found.ids))
 

@@ -258,9 +258,6 @@ class BanditPolicy:
         """Return the stream that a segment is asked for in; `unknown`, if it has none before somebody asks."""
         return self.numbers.get(segment, unknown)
 
-    def count_one(self, own: int, stream: int) -> None:
-        """Take note of whom an event of a stream was for."""
-
     def count(self, own: Integers | int, streams: Integers | int, size: int) -> None:
         """Take note of whom events of streams were for."""
 

@@ -128,14 +128,12 @@ class PooledPolicy(SegmentPolicy):
         """Return the stream that a segment is asked for in: the pool, of one that is new."""
         return int(self.routes[self.numbers.get(segment, POOL)])
 
-    def count_one(self, own: int, stream: int) -> None:
-        """Take note of whom an event of a stream was for."""
-        if stream == POOL:
-            self._since[own] += 1
-
     def count(self, own: Integers | int, streams: Integers | int, size: int) -> None:
         """Take note of whom events of streams were for."""
-        pooled = np.broadcast_to(own, size)[np.broadcast_to(streams, size) == POOL]
+        if isinstance(own, int):
+            self._since[own] += size * (streams == POOL)
+            return
+        pooled = own[np.broadcast_to(streams, size) == POOL]
         self._since = self._since + np.bincount(pooled, minlength=len(self._since))
 
     def sizes(self, asked: Callable[[int], int]) -> dict[Segment, int]:

@@ -14,7 +14,6 @@ Tests: tests/rounds.
 import hashlib
 import threading
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, wraps
@@ -184,7 +183,7 @@ class Book:
         self._undone = False  # whether the policy may have begun a round that was undone: what is stored tells
         self._current = False  # whether a call that leases has learned what was released
         self._lock = threading.RLock()
-        _living.add(self)
+        _fork.tell(self)
         self._left = 0  # events that may be asked one by one before somebody has to poll
         self._until: float | None = None  # when somebody has to, however few were asked
         # Where it is `_alone`, these but for the first, and for the last of a lease. Whoever has the lock takes it away
@@ -608,22 +607,13 @@ class Book:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._record_one, self._quantise = self._store.record_one, self._policy.grid.quantiser()
+        self._in_child()
+        _fork.tell(self)
+
+    def _in_child(self) -> None:
+        """Take a new lock in a forked child: whoever holds the old one is not there."""
         self._lock = threading.RLock()
         self._poll_next()
-        _living.add(self)
-
-
-_living: "weakref.WeakSet[Book]" = weakref.WeakSet()
-
-
-def _unlock_in_child() -> None:
-    """Give books new locks in a forked child: whoever holds the old ones is not there."""
-    for book in list(_living):
-        book._lock = threading.RLock()
-        book._poll_next()
-
-
-_fork.in_child(_unlock_in_child)
 
 
 def recorded_of(states: NDArray[np.int8]) -> Recorded:

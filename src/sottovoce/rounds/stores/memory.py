@@ -1,14 +1,12 @@
 """Open rounds in memory: for optimizers and evaluations that end with their process.
 
-The slots of all rounds lie in one array, so that a block of losses finds its slots at once, however many streams it
-spans. An exception between any two lines leaves nothing half done. What belongs together changes in one statement
-whose values are computed before: Python deals with signals at calls and loops, and so not between the assignments of
-one statement. And what is a sum of other things is not kept, but for `left`, which may be too low: at zero it is
-counted again.
+An exception between any two lines leaves nothing half done. What belongs together changes in one statement whose values
+are computed before: Python deals with signals at calls and loops, and so not between the assignments of one statement.
+And what is a sum of other things is not kept, but for `left`, which may be too low: at zero it is counted again.
 
 - Slots are handed out once their lease says so (lease.py), leased once the lease is held.
 - A round has begun, or is closed, once the lists of open rounds say so.
-- The loss of one call is in once it is in its slot; those of a block are put in by one statement.
+- The loss of one call is in once it is in its slot; those of a block are put in by one call that runs no Python.
 
 Losses are overwritten when their round is released. The lock is the book's.
 """
@@ -16,8 +14,10 @@ Losses are overwritten when their round is released. The lock is the book's.
 import secrets
 from array import array
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from operator import length_hint
+from itertools import starmap
+from operator import call, length_hint, setitem
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +60,6 @@ from sottovoce.rounds.store import (
 CHUNK = 4096
 """Slots that are leased when one is asked for: enough for numpy, little for the memory."""
 
-_LEAST = 4 * CHUNK  # slots that there is room for
 _ENDED = -1  # in place of a stream: the events of those that have ended
 _NONE: Integers = np.empty(0, dtype=np.int64)
 _PLAIN = Shape()
@@ -70,13 +69,19 @@ _KEPT = 128  # releases of a stream that are kept once they are learned from
 class _Open:
     """A round until its release."""
 
-    __slots__ = ("end", "full_at", "left", "places", "round", "stream")
+    __slots__ = ("first", "full_at", "left", "round", "slots", "stream", "width")
 
-    def __init__(self, round: Round) -> None:
-        self.round, self.stream, self.end = round, round.stream, round.end
-        self.places = round.size  # that it has in the array, however early it ends
+    def __init__(self, round: Round, width: int) -> None:
+        self.round, self.stream, self.first, self.width = round, round.stream, round.first, width
+        self.slots = array("q", [UNUSED]) * (width * round.size)  # plain: far quicker than numpy one at a time
         self.left = 0  # of the slots that were leased, how many wait for their loss: or less
         self.full_at: int | None = None
+
+    @property
+    def view(self) -> Integers:
+        """The slots as numpy sees them: a row for each where there are several integers."""
+        view: Integers = np.frombuffer(self.slots, dtype=np.int64)
+        return view if self.width == 1 else view.reshape(-1, self.width)
 
 
 class _Stream:
@@ -129,13 +134,10 @@ class MemoryStore(Store):
         self.common: Record = {}
         self._names: list[str] = []
         self._streams: dict[int, _Stream] = {}
-        # Of all streams, by their first ids: open rounds, these ids, and how far from an id its slot is.
+        # Of all streams, by their first ids: open rounds, and these ids.
         self._open: list[_Open] = []
         self._firsts: list[int] = []
-        self._shifts: list[int] = []
-        self._next = self._end = 0  # the next id, and the next slot, that are nobody's
-        self._slots = array("q")  # plain: far quicker than numpy one at a time
-        self._view = self._seen(self._slots)
+        self._next = 0  # the next id that is nobody's
         self._closed: list[_Closed] = []  # by their first id
         self._people: dict[bytes, int] | None = None  # how many losses of each person were asked for, by their hash
         self._most, self._person_key = 0, b""  # how many there may be; what people are hashed with, until it is erased
@@ -201,7 +203,7 @@ class MemoryStore(Store):
             count -= 1  # no round is complete before its last slot is handed out, which here takes no loss
             drawn = Draw(drawn.actions[:count], drawn.wanted[:count])
         slots = fresh_slots(drawn, count, self._width)
-        self._slots_of(newest, start, start + count)[:] = slots
+        newest.view[start : start + count] = slots
         self.hold(stream, Lease(one, start, drawn, one.position + start))  # now they are leased
         newest.left += int(np.count_nonzero(leading(slots) == PENDING))
         return count
@@ -210,18 +212,15 @@ class MemoryStore(Store):
         line = self._streams.get(stream) or _Stream()
         before = self._leased_of(stream)
         draft = begin(stream, line.next_number, before)
-        self._make_room(draft.size)
         one = Round(stream, line.next_number, self._next, draft.size, draft.public, before)
-        opened = _Open(one)
+        opened = _Open(one, self._width)
         # Now it has begun.
-        self._streams[stream], line.open, self._open, self._firsts, self._shifts, self._next, self._end = (
+        self._streams[stream], line.open, self._open, self._firsts, self._next = (
             line,
             [*line.open, opened],
             [*self._open, opened],
             [*self._firsts, one.first],
-            [*self._shifts, self._end - one.first],
             one.first + one.size,
-            self._end + one.size,
         )
         return opened
 
@@ -234,33 +233,6 @@ class MemoryStore(Store):
         """How many slots of a round were leased."""
         return max(0, min(opened.round.size, self._leased_of(opened.stream) - opened.round.position))
 
-    # ------------------------------------------------------------------ slots
-
-    def _seen(self, slots: "array[int]") -> Integers:
-        """Return slots as numpy sees them: a row for each where there are several integers."""
-        view: Integers = np.frombuffer(slots, dtype=np.int64)
-        return view if self._width == 1 else view.reshape(-1, self._width)
-
-    def _slots_of(self, opened: _Open, start: int = 0, stop: int | None = None) -> Integers:
-        """Return the slots of a round, as far as they were leased: not a copy."""
-        first = opened.round.first
-        place = first + self._shifts[bisect_right(self._firsts, first) - 1]
-        return self._view[place + start : place + (self._leased(opened) if stop is None else stop)]
-
-    def _make_room(self, size: int) -> None:
-        """See to it that there is room for so many slots more: bring those of open rounds together, in a new array."""
-        if self._end + size <= len(self._view):
-            return
-        ends = np.cumsum([0, *(one.places for one in self._open)]).tolist()
-        slots = array("q", [UNUSED]) * (self._width * max(_LEAST, 2 * (ends[-1] + size)))
-        view, old = self._seen(slots), self._view
-        for one, place in zip(self._open, ends, strict=False):
-            found = self._slots_of(one)
-            view[place : place + len(found)] = found
-        shifts = [place - first for place, first in zip(ends, self._firsts, strict=False)]
-        # From here on they are there, and nothing is left where they were.
-        self._slots, self._view, self._shifts, self._end, old[:] = slots, view, shifts, ends[-1], UNUSED
-
     # ------------------------------------------------------------------ telling
 
     def record_one(self, one: int, integer: int) -> int | None:
@@ -272,11 +244,9 @@ class MemoryStore(Store):
             return None
         opened = self._open[place]
         lease = self.leases.get(opened.stream)
-        if lease is None or one >= lease.end - length_hint(lease.ids) or one >= opened.end:
-            return None  # not handed out, or of a round that is closed
-        slots, slot = self._slots, one + self._shifts[place]
-        if slots[slot] != PENDING:
-            return None
+        slots, slot = opened.slots, one - opened.first
+        if lease is None or one >= lease.end - length_hint(lease.ids) or slot >= len(slots) or slots[slot] != PENDING:
+            return None  # not handed out, or of a round that is closed, or told
         left = opened.left - 1
         opened.left = left  # before the loss is in: at zero it is counted again, should this be cut short here
         slots[slot] = integer  # now it is in
@@ -304,28 +274,22 @@ class MemoryStore(Store):
         if numbers[0] < 0:
             return None
         starts = [0, *(np.flatnonzero(numbers[1:] != numbers[:-1]) + 1).tolist()]
-        counts, found = np.diff([*starts, len(ids)]), numbers[starts].tolist()
-        rounds = [self._open[number] for number in found]
-        if not (ids[starts + counts - 1] < [self._handed_out(one) for one in rounds]).all():
-            return None
-        places = ids + np.repeat([self._shifts[number] for number in found], counts)
-        if not (leading(self._view[places]) == PENDING).all():
-            return None
-        for opened, count in zip(rounds, counts.tolist(), strict=True):
-            opened.left -= count  # first, as above
-        self._view[places] = integers  # now all of it is in
+        rounds, steps = [self._open[number] for number in numbers[starts].tolist()], list[Any]()
+        for opened, start, stop in zip(rounds, starts, [*starts[1:], len(ids)], strict=True):
+            mine, view = ids[start:stop] - opened.first, opened.view
+            if mine[-1] >= self._asked(opened) or not (leading(view[mine]) == PENDING).all():
+                return None
+            steps.append((setitem, view, mine, integers[start:stop]))
+        for opened, (_, _, mine, _) in zip(rounds, steps, strict=True):
+            opened.left -= len(mine)  # first, as above
+        deque(starmap(call, steps), maxlen=0)  # now all of it is in
         return {opened.stream for opened in rounds if opened.left <= 0}
-
-    def _handed_out(self, opened: _Open) -> int:
-        """The id below which those of a round are handed out."""
-        lease = self.leases.get(opened.stream)
-        return 0 if lease is None else min(opened.end, lease.end - length_hint(lease.ids))
 
     def forget(self, ids: Integers) -> tuple[int, set[int]]:
         """Close slots without their loss, those that wait for it; return how many, and streams as `record` does."""
         waiting = np.unique(ids)
         waiting = waiting[self.look(waiting) == WAITING]
-        filled = self.record(waiting, MISSING)
+        filled = self.record(waiting, np.full((len(waiting), *[self._width] * (self._width > 1)), MISSING))
         assert filled is not None
         return len(waiting), filled
 
@@ -334,7 +298,7 @@ class MemoryStore(Store):
         self.check()
         self._note_full()
         return [
-            FullRound(one.stream, one.round.first, one.end, one.full_at)
+            FullRound(one.stream, one.first, one.round.end, one.full_at)
             for one in self._open
             if one.full_at is not None
         ]
@@ -372,7 +336,7 @@ class MemoryStore(Store):
         oldest = line.open[0] if line is not None and line.open else None
         if oldest is None or oldest.left > 0 or self._leased(oldest) < oldest.round.size:
             return 0
-        slots = self._slots_of(oldest).copy()
+        slots = oldest.view[: oldest.round.size].copy()
         marks = leading(slots)
         oldest.left = int(np.count_nonzero(marks == PENDING))
         if oldest.left:
@@ -396,13 +360,12 @@ class MemoryStore(Store):
         at, releases = bisect_right(self._firsts, one.first) - 1, [*line.releases, release]
         if not line.open or line.open[0] is not oldest:
             return
-        start = one.first + self._shifts[at]
-        line.releases, line.open, self._open, self._firsts, self._shifts, self._view[start : start + oldest.places] = (
+        view = oldest.view
+        line.releases, line.open, self._open, self._firsts, view[:] = (
             releases,
             line.open[1:],
             self._open[:at] + self._open[at + 1 :],
             self._firsts[:at] + self._firsts[at + 1 :],
-            self._shifts[:at] + self._shifts[at + 1 :],
             UNUSED,
         )
 
@@ -474,9 +437,8 @@ class MemoryStore(Store):
         places = np.searchsorted(self._firsts, ids, side="right") - 1
         for place in np.unique(places[places >= 0]).tolist():
             opened = self._open[place]
-            where = np.flatnonzero((places == place) & (ids < self._handed_out(opened)))
-            slots = leading(self._slots_of(opened))
-            states[where] = states_of(slots[ids[where] - opened.round.first], UNKNOWN)
+            where = np.flatnonzero((places == place) & (ids < opened.first + self._asked(opened)))
+            states[where] = states_of(leading(opened.view)[ids[where] - opened.first], UNKNOWN)
         for at in np.flatnonzero(states == UNKNOWN).tolist():
             states[at] = self._closed_state(int(ids[at]))
         return states
@@ -496,7 +458,7 @@ class MemoryStore(Store):
         return [self._described(opened) for opened in self._open]
 
     def _described(self, opened: _Open) -> OpenRound:
-        slots, waiting = leading(self._slots_of(opened)), len(self._waiting_of(opened))
+        slots, waiting = leading(opened.view), len(self._waiting_of(opened))
         missing = int(np.count_nonzero(slots == MISSING))
         told = int(np.count_nonzero(slots > UNUSED))
         return OpenRound(opened.round, self._asked(opened), waiting, opened.full_at, None, told, missing)
@@ -511,8 +473,7 @@ class MemoryStore(Store):
         return np.concatenate([_NONE, *map(self._waiting_of, self._open)])[:limit]
 
     def _waiting_of(self, opened: _Open) -> Integers:
-        slots = leading(self._slots_of(opened))[: self._asked(opened)]
-        return opened.round.first + np.flatnonzero(slots == PENDING)
+        return opened.first + np.flatnonzero(leading(opened.view)[: self._asked(opened)] == PENDING)
 
     def close(self) -> int:
         """Give back nothing: nobody else would take it."""
@@ -540,7 +501,8 @@ class MemoryStore(Store):
         self.check()
         newest = self._streams[stream].open[-1]
         waiting, ended = self._waiting_of(newest), newest.round._replace(size=self._asked(newest))
-        newest.round, newest.end, newest.left = ended, ended.end, len(waiting)  # now nobody else gets a slot of it
+        view = newest.view
+        newest.round, newest.left, view[ended.size :] = ended, len(waiting), UNUSED  # now nobody else gets a slot of it
         self.forget(waiting)
 
     def drop(self, stream: int) -> None:
@@ -563,12 +525,9 @@ class MemoryStore(Store):
 
     # ------------------------------------------------------------------ copies
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_view"}
-
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._view, self._fork_count = self._seen(self._slots), _fork.fork_count()
+        self._fork_count = _fork.fork_count()
 
 
 def _first_id(one: _Closed) -> int:

@@ -135,11 +135,8 @@ class StreamReplay:
         if record is None:
             expect(row.learned == 0, "nothing is believed, and it says how new that is")
             return
-        expect(
-            row.learned == record["begun"] + record["learned"], "how new a belief is does not follow from its rounds"
-        )
-        words = f"{record['begun']} rounds had begun when a belief was stored, not {row.begun}"
-        expect(record["begun"] == row.begun, words)
+        self.book.says(f"stream {row.stream}", row._asdict(), learned=record["begun"] + record["learned"])
+        self.book.says("what is believed", record, begun=row.begun)
         expect(0 <= record["learned"] <= row.closed, f"{record['learned']} rounds were learned from, of {row.closed}")
         plans = {(before, number): Plan.from_dict(plan) for before, number, plan in record["planned"]}
         expect(len(plans) == len(record["planned"]), "a plan is stored twice")
@@ -229,7 +226,7 @@ class StreamReplay:
     def _compare_round(self, one: Any, size: int, own: Record, epoch: Epoch) -> None:
         """Compare a round that was begun again with what is stored of it."""
         public, what, expect = self._public(one), self._what(one), self.book.expect
-        self._expect_of(one, **{name: own[name] for name in ("before", "number", "after", "learned", "last")})
+        self.book.says(what, public, **{name: own[name] for name in ("before", "number", "after", "learned", "last")})
         exploration = self._played(one).exploration
         fits = exploration.can_begin(one.position - epoch.before, size)
         expect(fits, f"{what} has probes that do not follow from where it began")
@@ -273,15 +270,10 @@ class StreamReplay:
         self._insist(fits, "what is believed is of epochs that there are not")
         for one in kept:
             epoch, what = self.epochs[one["before"]], f"the epoch of event {one['before']}"
-            place = epoch.earlier, epoch.after, epoch.number
-            self.book.expect(
-                (one["earlier"], one["after"], one["set"]) == place, f"{what} is stored in another's place"
-            )
+            self.book.says(what, one, earlier=epoch.earlier, after=epoch.after, set=epoch.number)
             learned, found = part(one, "learned"), epoch.state()
             self.book.expect(found.keys() == learned.keys(), f"what {what} has learned is incomplete")
-            fits = (learned["passed"], learned["opened"]) == epoch.counts
-            words = f"{what} counts {learned['opened']} rounds with {learned['passed']} events, and has others"
-            self.book.expect(fits, words)
+            self.book.says(what, learned, **dict(zip(("passed", "opened"), epoch.counts, strict=True)))
             if self.setting.problem.segments is None:
                 self._compare_learned(what, epoch, found, learned)
             else:
@@ -304,13 +296,6 @@ class StreamReplay:
 
     def _played(self, one: Any) -> RoundPlay:
         return self._policy._play(self._round(one))
-
-    def _expect_of(self, one: Any, **own: Any) -> None:
-        """Expect a round to say of itself what follows."""
-        for name, value in own.items():
-            said = self._public(one)[name]
-            words = f"{self._what(one)} says {name}={said}, which cannot be: it follows that it is {value}"
-            self.book.expect(said == value, words)
 
     def _choices_are_possible(self, one: Any, size: int, exploration: Any) -> bool:
         """Check a round's size, and that its choices can be those of its plan; return whether its point is finite."""
@@ -400,7 +385,7 @@ class StreamReplay:
             epoch = self.epochs[before]
             size = public["exploration.end"] - passed
             left, opened = epoch.end - one.position, one.number - epoch.earlier
-            self._expect_of(one, number=opened, after=epoch.after, last=size == left)
+            self.book.says(what, public, number=opened, after=epoch.after, last=size == left)
             expect(one.position == before + passed, f"{what} is not number {opened} of its epoch")
             self._insist(0 < size <= left, f"{what} has probes that do not follow from where it began")
             possible = least <= public["learned"] <= min(opened, len(self._told[before]))
@@ -419,12 +404,10 @@ class StreamReplay:
         facts = {"passed", "begun", "learned", "epochs", "played", "point", "planned", *_OF_SEGMENTS}
         if shares_rounds(self.setting.problem):
             facts |= {"apart", *(_OF_POOL if self.row.stream == POOL else ())}
-        newest = self._rounds[-1]
-        same = record["played"] == self._public(newest)["before"]
-        same = same and is_close(record["point"], self._public(newest)["point"])
-        expect(same, "the point that is stored with a belief is not that of the newest round")
-        words = f"{record['passed']} events of rounds have passed, which cannot be"
-        expect(record["passed"] == sum(self.epochs[max(self.epochs)].counts[:1]) + max(self.epochs), words)
+        newest, last = self._public(self._rounds[-1]), max(self.epochs)
+        passed = last + self.epochs[last].counts[0]
+        self.book.says("what is believed", record, played=newest["before"], passed=passed)
+        expect(is_close(record["point"], newest["point"]), "what is believed has another point than the newest round")
         self._compare_epochs(record, facts)
 
     def _carry(self, previous: Epoch | None, epoch: Epoch) -> list[Numbers]:
@@ -455,7 +438,7 @@ class StreamReplay:
         assert self.record is not None
         first, told = epoch.earlier, self._told[epoch.before]
         count = max(0, min(len(told), self.record["learned"] - first))
-        self.book.expect(learned["learner.observed"] == count, f"{what}: learner.observed does not follow")
+        self.book.says(what, learned, **{"learner.observed": count})
         belief = _Listener(epoch.explorer.belief)
         measurements, scatter, scattered = belief.measurements, NO_SCATTER, "explorer.scatter" in learned
         for one in [*self._carried[epoch.before], *filter(None, told[:count])]:

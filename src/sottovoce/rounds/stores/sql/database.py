@@ -10,7 +10,6 @@ driver says, which may be a loss.
 import re
 import threading
 import time
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -85,7 +84,7 @@ class Database(ABC):
         self._guard, self._inside = threading.RLock(), False
         self._sent = False  # whether all of a transaction was sent: it may be on record, then
         self._fork_count = _fork.fork_count()
-        _living.add(self)
+        _fork.tell(self)
 
     def transaction(self, work: Callable[[], _Found]) -> _Found:
         """Carry out `work` in a transaction, and return what it returns; whatever it raises undoes it.
@@ -225,7 +224,7 @@ class Database(ABC):
         """Say why a forked child is refused, and what it can do."""
 
     @abstractmethod
-    def in_child(self) -> None:
+    def _in_child(self) -> None:
         """In a forked child: keep away from what is the parent's, for good."""
 
     @abstractmethod
@@ -273,14 +272,3 @@ def _kind_of(url: Any) -> str:
     if mark and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", kind):
         return f"one of kind {kind!r}, which is not supported"
     return "a text without '://'" if set(url) & set("@:=?&%") else repr(url)
-
-
-_living: "weakref.WeakSet[Database]" = weakref.WeakSet()
-
-
-def _keep_what_was_inherited() -> None:
-    for one in list(_living):
-        one.in_child()
-
-
-_fork.in_child(_keep_what_was_inherited)

@@ -263,7 +263,7 @@ class PostgresServer(Database):
     def _inherited(self) -> str:
         return "this study was opened in another process: open it again in this one, after the fork"
 
-    def in_child(self) -> None:
+    def _in_child(self) -> None:
         """Never close the parent's connection, and cut it off from the socket that is shared.
 
         Only so does the server notice that the parent is gone, and nothing that is sent here by mistake can reach it.

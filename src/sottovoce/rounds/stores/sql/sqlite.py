@@ -162,7 +162,7 @@ class SqliteFile(Database):
             "multiprocessing's 'spawn' or 'forkserver'; or use PostgreSQL"
         )
 
-    def in_child(self) -> None:
+    def _in_child(self) -> None:
         """Never close the parent's connection, for that would reach the parent's own; never open its file again."""
         if self._raw is not None:
             _fork.leak(self._raw, self)

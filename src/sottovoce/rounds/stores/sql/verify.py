@@ -5,7 +5,7 @@ them. What a study, or evaluations, must be beyond that is checked by whoever ke
 """
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -124,6 +124,12 @@ class CheckedBook:
             self.faults.append(fault)
         return bool(holds)
 
+    def says(self, what: str, said: Mapping[str, Any], **own: Any) -> None:
+        """Note a fault for each thing that is said otherwise than it follows; what is bytes is not shown."""
+        for name, value in own.items():
+            shown = "" if isinstance(value, bytes) else f"={said[name]}, which cannot be: it follows that it is {value}"
+            self.expect(said[name] == value, f"{what} says {name}{shown or ', which does not follow from the others'}")
+
     def tried(self, what: str, data: Any) -> Record | None:
         """Return a stored record; note a fault, if it is none."""
         try:
@@ -155,14 +161,8 @@ class CheckedBook:
 
     def _head(self) -> None:
         counters, rows = self.rows.counters, self.rows
-        try:
-            sealed = (
-                bytes(counters.seal)
-                == BookCounters(**{one.name: getattr(counters, one.name) for one in fields(BookCounters)}).seal()
-            )
-        except TypeError:
-            sealed = False
-        self.expect(sealed, "the counters fail their checksum")
+        stored = BookCounters(**{one.name: getattr(counters, one.name) for one in fields(BookCounters)})
+        self.expect(bytes(counters.seal) == stored.seal(), "the counters fail their checksum")
         if self.made is not None:
             known = self.made.get("secret_check") == checksum(bytes(counters.secret)).hex()
             self.expect(known, "the key of ids is not the one that the book was made with")
@@ -171,8 +171,7 @@ class CheckedBook:
         fits = counters.horizon is None or counters.clock <= counters.horizon
         self.expect(fits, f"{counters.clock} events are asked, and horizon={counters.horizon}")
         self.expect(counters.incarnation >= 1, "its incarnation is none")
-        reserved = sum(row.reserved for row in rows.rounds)
-        self.expect(counters.clock == reserved, f"{counters.clock} events are asked, and {reserved} are reserved")
+        self.says("the book", counters._asdict(), clock=sum(row.reserved for row in rows.rounds))
 
     # ------------------------------------------------------------------ streams and rounds
 
@@ -183,15 +182,9 @@ class CheckedBook:
         self.expect(known, "rounds are stored of a stream that is not")
         for row in rows.streams:
             mine = [one for one in rows.rounds if one.stream == row.stream]
-            counts = len(mine), sum(not one.open for one in mine)
-            of = f" of {row.name}" if row.name else ""
-            words = (
-                f"{row.begun} rounds{of} have begun, {row.closed} are closed, and there are {counts[0]} and {counts[1]}"
-            )
-            self.expect((row.begun, row.closed) == counts, words)
-            releases = [one for one in rows.releases if one.stream == row.stream]
-            chain = bytes(releases[-1].chain) if releases else b""
-            self.expect(bytes(row.chain) == chain, f"the releases{of} are not those that their checksum was made of")
+            chains = [one.chain for one in rows.releases if one.stream == row.stream]
+            counts = {"begun": len(mine), "closed": sum(not one.open for one in mine)}
+            self.says(f"stream {row.stream}", row._asdict(), **counts, chain=chains[-1] if chains else b"")
 
     def _rounds(self) -> None:
         for _, mine in groupby(self.rows.rounds, lambda row: row.stream):
@@ -215,10 +208,9 @@ class CheckedBook:
         position = 0
         for place, row in enumerate(mine):
             what = self.what(*row.key)
-            self.expect(row.number == place, f"{what} follows round {place - 1}")
-            self.expect(row.open in (0, 1), f"{what} is in an unknown state")
-            self.expect(not place or mine[place - 1].open <= row.open, f"{what} is closed, out of order")
-            self.expect(row.position == position, f"{what} begins with event {row.position}, not {position}")
+            self.says(what, row._asdict(), number=place, position=position)
+            fits = row.open in (0, 1) and (not place or mine[place - 1].open <= row.open)
+            self.expect(fits, f"{what} is in an unknown state, or closed out of order")
             position = row.position + row.size
             newest = row.open and place == len(mine) - 1
             fits = 0 <= row.reserved <= min(row.size, row.reached) and (newest or row.reserved == row.size)
@@ -270,11 +262,7 @@ class CheckedBook:
         both = np.concatenate([missing, unwanted])
         fits = len(np.unique(both)) == len(both) and (not len(both) or 0 <= both.min() <= both.max() < one.size)
         self.expect(fits, f"{what} misses losses that nobody wanted")
-        self.expect(
-            row.missing == len(missing), f"{row.missing} losses of {what} are missing, and {len(missing)} on record"
-        )
-        told = one.size - len(both)
-        self.expect(row.told == told, f"{row.told} losses of {what} are told, and {told} on record")
+        self.says(f"the release of {what}", row._asdict(), missing=len(missing), told=one.size - len(both))
         if numbers is not None:
             self.expect(bool(np.isfinite(numbers).all()), f"the release of {what} has numbers of the wrong kind")
 
@@ -319,10 +307,8 @@ class CheckedBook:
         filled = missing | told
         places = (row.chunk << self._slots.bits) + np.flatnonzero(filled)
         self.expect(seal_of(places, slots[filled]) == row.seal, f"losses of {what} fail their checksum")
-        counts = int((marks != UNWANTED).sum()), int(filled.sum()), int(missing.sum())
-        self.expect(
-            (row.wanted, row.closed, row.missing) == counts, f"{what} has a chunk that does not say what it was told"
-        )
+        counts = {"wanted": marks != UNWANTED, "closed": filled, "missing": missing}
+        self.says(f"a chunk of {what}", row._asdict(), **{name: int(one.sum()) for name, one in counts.items()})
         self.expect(self.valid(slots[told]), f"{what} has losses outside their range")
 
     def _people(self) -> None:
