@@ -251,11 +251,7 @@ class Leasing(People):
 
     def _changed(self, places: Integers, data: bytes, unwanted: int) -> tuple[str, Values]:
         """Return what puts marks into slots that follow one another in a chunk; so many of them take no loss."""
-        return self._change, {"unwanted": unwanted, "book": self._book, **self._at(int(places[0])), "new": data}
-
-    def _at(self, place: int) -> dict[str, int]:
-        """Return where the slot of a place is stored: its chunk, and how many bytes come before it there."""
-        return {"chunk": place >> self._slots.bits, "at": (place & self._slots.per_chunk - 1) * self._slots.bytes}
+        return self._change, {"unwanted": unwanted, "book": self._book, **self._slots.at(int(places[0])), "new": data}
 
     def _marks(self, parts: list[InChunk]) -> Integers:
         """Return the leading integers of slots, as far as their chunks are there; within a transaction, and locked."""

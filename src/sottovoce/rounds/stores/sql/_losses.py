@@ -125,7 +125,7 @@ class Losses(Leasing):
     def _told(self, place: int, data: bytes, count: int, seal: int) -> dict[str, Any]:
         """Return the values of a tell of slots that follow one another in their chunk."""
         marks, last = self._slots.pending * count, self._last.chunk
-        of_slots = {"count": count, "new": data, "seal": seal, "marks": marks, **self._at(place)}
+        of_slots = {"count": count, "new": data, "seal": seal, "marks": marks, **self._slots.at(place)}
         return {**of_slots, "book": self._book, "last": last}
 
     def _note(self, told: list[_Changed]) -> set[int]:
