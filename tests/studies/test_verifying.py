@@ -77,7 +77,7 @@ BLOBS = [
     ("sottovoce_books", "writers", "the counters"),
     ("sottovoce_books", "secret", "the key of ids"),
     ("sottovoce_streams", "believed", "what is believed"),
-    ("sottovoce_streams", "chain", "not those that their checksum was made of"),
+    ("sottovoce_streams", "chain", "stream 0 says chain"),
     ("sottovoce_rounds", "public", "round"),
     ("sottovoce_releases", "released", "the release of round"),
     ("sottovoce_releases", "chain", "the chain is broken"),
@@ -121,7 +121,7 @@ def test_two_rounds_that_changed_places_are_found(sound):
     numbers = {3: 4, 4: 3}
     swapped = sorted(row._replace(number=numbers.get(row.number, row.number)) for row in rows.rounds)
     found = faults_of(rechained(rows._replace(rounds=swapped)))
-    assert any("round 3 begins with event" in fault for fault in found)
+    assert any("round 3 says position=" in fault for fault in found)
 
 
 def test_every_fault_is_named_and_a_file_that_others_can_read_is_noted(database, sound):
@@ -186,7 +186,7 @@ def test_on_postgresql(postgres_url):
         assert len(study.export()["rounds"]) == found.released > 0
         study._base.transaction(lambda: study._base.run("UPDATE sottovoce_rounds SET position = position + 1"))
     found = verify_stored(postgres_url, "a")
-    assert "begins with event 1, not 0" in str(found)
+    assert "says position=1, which cannot be: it follows that it is 0" in str(found)
     assert str(LOSS) not in str(found)
 
 
