@@ -15,7 +15,7 @@ from sottovoce._checks import choice, number, whole
 from sottovoce._losses import as_array, as_rows, losses_or_reports
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
-from sottovoce.errors import InvalidLoss
+from sottovoce.errors import UNRECORDED, InvalidLoss
 from sottovoce.learning.actions import Action, Actions, Piece, as_ids, refuse_actions
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.describe import describe
@@ -323,24 +323,26 @@ class Optimizer(MayStop, Book):
                 return
         if self._attentive or report is not None or late != "error":
             losses = self._reported(losses, report, late)
-        if self._itemised:
-            self._tell_items(ids, losses, late)
-        elif type(ids) is int and self._texts is None:
-            self._tell_one(ids, losses, late, self.repeat)
-        elif isinstance(ids, str) and self._texts is not None:
-            self._tell_one(self._texts.number(str(ids)), losses, late, self.repeat)
+        one: Any = ids if self._texts is None else isinstance(ids, str) and self._texts.number(str(ids))
+        if type(one) is int and not self._itemised:
+            self._tell_one(one, losses, late, self.repeat)
         else:
-            given, values = self._numbers(ids), as_array(losses)
-            if values.shape != given.shape:
-                raise ValueError(f"losses must have the shape of ids, {given.shape}")
-            self._tell_block(given.ravel(), values.ravel(), late, self.repeat)
+            self._tell_several(ids, losses, late)
 
     @locked
-    def _tell_items(self, ids: Any, losses: Any, late: str) -> None:
-        """Take the losses of items, of one action or a block, under one lock: a change of sets may make rows wider."""
+    def _tell_several(self, ids: Any, losses: Any, late: str) -> None:
+        """Take the losses of a block, or of items, under one lock: a change of sets may make rows wider."""
+        self._tell_block(*self._read(ids, losses), late, self.repeat)
+
+    def _read(self, ids: Any, losses: Any) -> tuple[Integers, Floats]:
+        """Return ids as the store knows them, and a loss for each, or a row of those of its items."""
         given = self._numbers(ids)
-        rows = self._by_item(given.ravel(), [losses] if given.ndim == 0 else losses)
-        self._tell_block(given.ravel(), rows, late, self.repeat)
+        if self._itemised:
+            return given.ravel(), self._by_item(given.ravel(), [losses] if given.ndim == 0 else losses)
+        values = as_array(losses)
+        if values.shape != given.shape:
+            raise InvalidLoss(f"losses must have the shape of ids, {given.shape}", UNRECORDED)
+        return given.ravel(), values.ravel()
 
     def _by_item(self, ids: Integers, reports: Any) -> Floats:
         """Return losses in the order of each decision's items; NaN for what comes too late, or again: unread."""

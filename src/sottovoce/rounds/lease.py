@@ -72,11 +72,6 @@ class Lease:
         """Return the ids that are left when so many are handed out."""
         return iter(range(self.first + at, self.end))
 
-    @property
-    def ends_round(self) -> bool:
-        """Whether its last slot is the last of its round."""
-        return self.start + self.size == self.round.size
-
     def line_up(self, policy: Any) -> None:
         """Let slots be handed out one by one, as tuples of an id, what it plays, and whether its loss is wanted.
 

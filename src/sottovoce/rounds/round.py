@@ -241,11 +241,6 @@ class Slots:
         return min(self.per_chunk, (one.first & PLACE) + one.size - (chunk << self.bits))
 
 
-def signed(value: int) -> int:
-    """Return a number of 64 bits as databases keep it."""
-    return (value & 2**64 - 1) - 2**64 if value & 2**63 else value & 2**64 - 1
-
-
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 

@@ -74,16 +74,14 @@ def history_of(store: Store, policy: BanditPolicy, stream: int, most: int) -> Hi
     for release in store.releases(stream, max(0, closed - most)):
         if release.numbers is None or not release.wanted:
             continue
-        one, (numbers, weights) = release.round, release.numbers[:2]  # and not their squares
-        plan = policy.plan_of(one)
+        one, weights = release.round, release.numbers[1]
+        plan, of_items = policy.plan_of(one), "exploration.multipliers" in one.public
         if mechanism_named(plan.mechanism).releases != "rounds":
             why = _SUMS
-        elif "exploration.multipliers" in one.public:
-            rows.append((one.number, one.position + one.size, *_mean_of_items(plan, policy.problem_of(one), release)))
-        elif (weights < 0).any() or int(weights.sum()) != release.wanted:
+        elif not of_items and ((weights < 0).any() or int(weights.sum()) != release.wanted):
             why = _SIGNED
         else:
-            rows.append((one.number, one.position + one.size, *_mean(plan, policy.problem, numbers, weights)))
+            rows.append((one.number, one.position + one.size, *_mean(plan, policy.problem_of(one), release)))
     rounds, ends, means, deviations = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     changes, changed_at = _changes(policy, stream)
     return History(
@@ -108,23 +106,15 @@ def _changes(policy: BanditPolicy, stream: int) -> tuple[int, int | None]:
     return belief.resets, newest.before + belief.pace.since
 
 
-def _mean_of_items(plan: Plan, problem: Problem, release: Release) -> tuple[float, float]:
-    """Return the mean of a round, summed over the items of each event, and the deviation of its noise."""
+def _mean(plan: Plan, problem: Problem, release: Release) -> tuple[float, float]:
+    """Return the mean of a round and the deviation of its noise, in units of loss; of items, summed over an event's."""
     assert release.numbers is not None
-    grid, multipliers = loss_grid(problem, plan), release.round.public["exploration.multipliers"]
-    numbers, weights = release.numbers[:, : len(multipliers)] / multipliers
+    grid, public = loss_grid(problem, plan), release.round.public
+    multipliers = public.get("exploration.multipliers", np.ones(release.numbers.shape[1]))
+    numbers, weights = release.numbers[:2, : len(multipliers)] / multipliers  # and not their squares
     events = max(1, release.wanted - (len(release.missing) if grid.leaves_out_missing else 0))
     mean = problem.sign * float((grid.low * weights + grid.step * numbers).sum()) / events
-    noise = 0.0 if plan.noise is None else plan.noise.standard_deviation
-    return mean, grid.step * noise * math.sqrt(float((1.0 / multipliers**2).sum())) / events
-
-
-def _mean(plan: Plan, problem: Problem, numbers: Any, weights: Integers) -> tuple[float, float]:
-    """Return the mean of a round and the deviation of its noise, in units of loss."""
-    grid, events = loss_grid(problem, plan), float(weights.sum())
-    mean = problem.sign * (grid.low + grid.step * float(np.asarray(numbers, dtype=np.float64).sum()) / events)
     if isinstance(problem.privacy, LocalDP):
         return mean, math.sqrt(problem.channel_of_owners.second_moment / events)
-    if plan.noise is None:
-        return mean, 0.0
-    return mean, grid.step * plan.noise.standard_deviation * math.sqrt(len(numbers)) / events
+    noise = 0.0 if plan.noise is None else plan.noise.standard_deviation
+    return mean, grid.step * noise * math.sqrt(float((1.0 / multipliers**2).sum())) / events

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array, as_floats
+from sottovoce._losses import as_floats
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageError, StudyNotFound
 from sottovoce.learning.patience import patience_for
@@ -205,7 +205,7 @@ class Study(Optimizer):
         found: dict[int, Recorded | Exception] = {}
         for place, call in enumerate(calls):
             try:
-                read[place] = self._read_call(call)
+                read[place] = self._read(call.ids, self._reported(call.losses, call.report, call.late))
             except (SottovoceError, ValueError, TypeError) as refused:
                 found[place] = refused
         if self._itemised and len({losses.shape[1] for _, losses in read.values()}) > 1:
@@ -223,15 +223,6 @@ class Study(Optimizer):
             on_record(outcomes)
         self._release(filled or set())
         return outcomes
-
-    def _read_call(self, call: TellCall) -> tuple[Integers, NDArray[Any]]:
-        told, ids = self._reported(call.losses, call.report, call.late), self._texts.numbers(call.ids)
-        if self._itemised:
-            return ids, self._by_item(ids, told if np.ndim(call.ids) else [told])
-        values = as_array(told).ravel()
-        if len(values) != len(ids):
-            raise InvalidLoss(f"there must be a loss for each of {len(ids)} ids; nothing of this call was recorded")
-        return ids, values
 
     def _recorded_at_once(self, read: list[tuple[Integers, NDArray[Any]]]) -> set[int] | None:
         """Record all of it in one transaction, if all of it is waited for; None if nothing was recorded."""
@@ -271,9 +262,7 @@ class Study(Optimizer):
         changes = checked_waiting(_passed({"patience": patience, "deadline": deadline}))
         if domain is not None or features is not None:
             super().change(domain=domain, features=features)
-        self._store.check()
-        now_patience, now_deadline = self._store.settings()
-        self._store.set_patience(**{"patience": now_patience, "deadline": now_deadline, **changes})
+        self._store.change_settings(**changes)
         with suppress(StorageError):
             self._tend()
 

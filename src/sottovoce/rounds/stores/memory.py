@@ -60,7 +60,6 @@ from sottovoce.rounds.store import (
 CHUNK = 4096
 """Slots that are leased when one is asked for: enough for numpy, little for the memory."""
 
-_ENDED = -1  # in place of a stream: the events of those that have ended
 _NONE: Integers = np.empty(0, dtype=np.int64)
 _PLAIN = Shape()
 _KEPT = 128  # releases of a stream that are kept once they are learned from
@@ -138,6 +137,7 @@ class MemoryStore(Store):
         self._open: list[_Open] = []
         self._firsts: list[int] = []
         self._next = 0  # the next id that is nobody's
+        self._ended = 0  # events of streams that have ended
         self._closed: list[_Closed] = []  # by their first id
         self._people: dict[bytes, int] | None = None  # how many losses of each person were asked for, by their hash
         self._most, self._person_key = 0, b""  # how many there may be; what people are hashed with, until it is erased
@@ -158,7 +158,7 @@ class MemoryStore(Store):
     @property
     def clock(self) -> int:
         """How many events were asked, of all streams."""
-        return sum([lease.before + lease.size - length_hint(lease.ids) for lease in self.leases.values()])
+        return self._ended + sum([lease.before + lease.size - length_hint(lease.ids) for lease in self.leases.values()])
 
     def names(self) -> Sequence[str]:
         """Return the names of the streams that there are, in order."""
@@ -515,13 +515,9 @@ class MemoryStore(Store):
 
     def retire(self, stream: int) -> None:
         """Let go of the lease of a stream whose round is closed; its events go on to count."""
-        lease = self.leases.get(stream)
-        if lease is None or self._streams[stream].open:
-            return
-        before = self.leases[_ENDED].before if _ENDED in self.leases else 0
-        ended = Lease(lease.round, 0, Draw(()), before + lease.before + lease.at)
-        others = {one: held for one, held in self.leases.items() if one != stream}
-        self.leases, self._tails = {**others, _ENDED: ended}, {}
+        if not self._streams[stream].open:
+            others = {one: held for one, held in self.leases.items() if one != stream}
+            self.leases, self._tails, self._ended = others, {}, self._ended + self.asked(stream)
 
     # ------------------------------------------------------------------ copies
 

@@ -60,12 +60,8 @@ class Writers:
 
     def wrote(self, writer: bytes, version: int) -> Self:
         """Return the writers after one of them wrote a version, which is higher than any before."""
-        others, place = self.packed, self.packed.find(writer)
-        while place % _ENTRY.size and place > 0:  # found by chance across two entries
-            place = others.find(writer, place + 1)
-        if place >= 0:
-            others = others[:place] + others[place + _ENTRY.size :]
-        return type(self)((others + _ENTRY.pack(writer, version))[-MOST * _ENTRY.size :])
+        others = [one for one in _ENTRY.iter_unpack(self.packed) if one[0] != writer]
+        return type(self)(b"".join(_ENTRY.pack(*one) for one in [*others, (writer, version)][-MOST:]))
 
     def follows(self, before: "Writers") -> bool:
         """Say whether a storage with these writers can have come after one with those."""

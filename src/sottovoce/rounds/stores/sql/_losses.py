@@ -35,7 +35,6 @@ from sottovoce.rounds.round import (
     seal_of,
     seal_of_one,
     seals_of,
-    signed,
 )
 from sottovoce.rounds.store import Compute, FullRound
 from sottovoce.rounds.stores.sql._book_rows import CLOSED, OF_ROUND, ROUND, BookCounters, LastTold, Steps
@@ -222,7 +221,7 @@ class Losses(Leasing):
                     raise _NotWaiting
                 which, count = which[waits], int(np.count_nonzero(waits))
                 slots[which] = values[mine][waits] if isinstance(values, np.ndarray) else values
-                changed, missing = signed(seal ^ seal_of(places[waits], slots[which])), 0 if must_wait else count
+                changed, missing = seal ^ seal_of(places[waits], slots[which]), 0 if must_wait else count
                 if count:
                     row = count, missing, changed, self._slots.packed(slots), self._book, chunk
                     steps.append((_UPDATE_CHUNK, row))

@@ -152,14 +152,21 @@ class Database(ABC):
 
     def _attempt(self, work: Callable[[], _Found], begins: bool) -> _Found:
         self._sent = not begins
+        return self._undoing(lambda: self._carried_out(work, begins))
+
+    def _carried_out(self, work: Callable[[], _Found], begins: bool) -> _Found:
+        self._begin(begins)
+        self._inside = True
+        found = work()
+        self._sent = True
+        self._commit(begins)
+        self._inside = False
+        return found
+
+    def _undoing(self, work: Callable[[], _Found]) -> _Found:
+        """Carry out `work`; whatever it raises undoes it, and is said in plain words."""
         try:
-            self._begin(begins)
-            self._inside = True
-            found = work()
-            self._sent = True
-            self._commit(begins)
-            self._inside = False
-            return found
+            return work()
         except BaseException as problem:
             self._inside = False
             self._let_go(problem)
@@ -168,18 +175,15 @@ class Database(ABC):
                 raise
         raise explained  # here, so that what the driver has said does not travel with it
 
-    def _read(self, statement: str, values: Values, *, again: bool = True) -> list[Row]:
-        try:
+    def _read(self, statement: str, values: Values) -> list[Row]:
+        def read() -> list[Row]:
             self._connect()
             return self._execute(statement, values)
-        except BaseException as problem:
-            self._let_go(problem)
-            explained = self._explained(problem)
-            if explained is problem:
-                raise
-        if again and isinstance(explained, Lost):
-            return self._read(statement, values, again=False)
-        raise explained
+
+        try:
+            return self._undoing(read)
+        except Lost:
+            return self._undoing(read)
 
     def at_one_moment(self) -> None:  # noqa: B027
         """At the beginning of a transaction: read all that it reads as it is at one moment, as SQLite does anyway."""

@@ -184,26 +184,17 @@ class SqliteFile(Database):
         """Empty the write-ahead log, where deleted losses would linger: it cannot while another process reads."""
         if self._fork_count != _fork.current or self.closed:
             self.refuse_fork()
-        with self._guard: return self._emptied()  # noqa: E701  # fmt: skip
+        with self._guard: return self._undoing(self._emptied)  # noqa: E701  # fmt: skip
 
     def _emptied(self) -> bool:
-        try:
-            self._connect()
-            for _ in range(_ATTEMPTS):
-                ((busy, _, _),) = self._execute("PRAGMA wal_checkpoint(TRUNCATE)", ())
-                if not busy:
-                    break
-                time.sleep(_A_WHILE)
-            self.file.check(committed=True)
-            return not busy
-        except BaseException as problem:
-            self._let_go(problem)
-            if is_busy(problem):
-                return False
-            explained = self._explained(problem)
-            if explained is problem:
-                raise
-        raise explained
+        self._connect()
+        for _ in range(_ATTEMPTS):
+            ((busy, _, _),) = self._execute("PRAGMA wal_checkpoint(TRUNCATE)", ())
+            if not busy:
+                break
+            time.sleep(_A_WHILE)
+        self.file.check(committed=True)
+        return not busy
 
     def check(self) -> None:
         """Look for damage to the structure of the file; what is in the rows has checksums of its own."""

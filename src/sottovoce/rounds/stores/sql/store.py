@@ -105,11 +105,12 @@ class SqlStore(Losses):
         """Return patience and deadline, as they were when this process last looked."""
         return self._seen.patience, self._seen.deadline
 
-    def set_patience(self, patience: int | None, deadline: float | None) -> None:
-        """Change both, for all processes."""
+    def change_settings(self, **settings: Any) -> None:
+        """Change `patience` or `deadline`, for all processes."""
 
         def change(counters: BookCounters, steps: Steps) -> None:
-            counters.patience, counters.deadline = patience, None if deadline is None else float(deadline)
+            for name, value in settings.items():
+                setattr(counters, name, value)
 
         self._locked(change)
 
