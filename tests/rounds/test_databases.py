@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sampling import every
-from sottovoce.errors import StorageError
+from sottovoce.errors import StorageError, StudyBehind
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
 from sottovoce.rounds.stores.sql import database
@@ -221,7 +221,24 @@ def test_positions_are_those_of_memory(url: str) -> None:
 
 def test_settings_hold_for_all_processes_and_streams_have_their_names_once(url: str) -> None:
     with opened(url, 2) as (one, other):
-        one.store.set_patience(70, 24 * 3600)
+        one.store.change_settings(patience=70, deadline=24 * 3600.0)
         other.store.check()
         assert other.store.settings() == (70, 86400.0)
         assert [one.store.stream("new"), other.store.stream("new"), one.store.stream("0")] == [STREAMS, STREAMS, 0]
+
+
+def test_a_storage_that_is_restored_as_a_call_begins_leases_nothing_in_streams_that_may_be_others(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(sqlite_url, 2) as (book, other):
+        ask(book, 5, 1)
+        book.store.close()
+        other.store.restore()
+        for number, name in ((1, "a"), (2, "1"), (1, "2")):
+            rows(sqlite_url, f"UPDATE sottovoce_streams SET name = '{name}' WHERE stream = {number}")
+        with monkeypatch.context() as patch, pytest.raises(StudyBehind, match="restored"):
+            patch.setattr(book.store, "check", lambda: None)  # it had looked just before
+            book.ask_block(5, 1)
+        book.ask_block(5, 1)
+        asked = rows(sqlite_url, "SELECT stream FROM sottovoce_rounds WHERE open = 1")
+        assert asked == [(2,)]  # which has the name now that stream 1 had

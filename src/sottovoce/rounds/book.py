@@ -355,6 +355,8 @@ class Book:
 
         def attempt() -> dict[int, int]:
             self._forget_begun()
+            if self._incarnation != self._store.incarnation:  # streams may have other numbers now
+                raise StudyBehind(f"the storage was restored as this call began. {CONSEQUENCES}")
             if askers is not None:
                 askers.go_back()
             return orders
@@ -362,7 +364,7 @@ class Book:
         self._current = False
         draw = self._policy.draw if askers is None else askers.draw
         try:
-            self._store.reserve(attempt if self._store.shared else orders, self._begin, draw, ahead, handed)
+            self._store.reserve(attempt, self._begin, draw, handed, ahead)
         except BaseException:
             self._undone = self._store.shared
             self._forget_begun()

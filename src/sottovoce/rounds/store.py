@@ -41,8 +41,8 @@ def states_of(marks: Integers, unused: int) -> NDArray[np.int8]:
 Begin = Callable[[int, int, int], Draft]
 """From a stream, the number of a round and the events asked so far to the round that is to begin."""
 
-Orders = Mapping[int, int] | Callable[[], Mapping[int, int]]
-"""How many slots of which streams."""
+Orders = Callable[[], Mapping[int, int]]
+"""Says how many slots of which streams: it is called while nobody else can lease, and may read and write `common`."""
 
 Drawing = Callable[[Round, int, int], Draw]
 """From a round, a slot of it and a count to what these slots play: the same whenever, and wherever, it is called."""
@@ -121,12 +121,10 @@ class Store(Leases, Protocol):
     def asked(self, stream: int) -> int:
         """How many events of a stream were asked."""
 
-    def reserve(self, orders: Orders, begin: Begin, draw: Drawing, ahead: int = 0, handed: int | None = None) -> None:
+    def reserve(self, orders: Orders, begin: Begin, draw: Drawing, handed: int, ahead: int = 0) -> None:
         """Lease so many more slots of each of these streams; begin rounds where none are left. All of it or nothing.
 
-        Of the last rounds of these, `ahead` more may be leased. The call hands out `handed` in all: these,
-        if it is not said. Orders may be a function that says them: it is called while nobody else can lease, and may
-        read and write `common`.
+        Of the last rounds of these, `ahead` more may be leased. The call hands out `handed` in all.
         """
 
     def ahead(self, size: int) -> int:

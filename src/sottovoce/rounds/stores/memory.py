@@ -181,10 +181,10 @@ class MemoryStore(Store):
         """Lease plenty: nobody else wants them."""
         return max(0, CHUNK - size)
 
-    def reserve(self, orders: Orders, begin: Begin, draw: Drawing, ahead: int = 0, handed: int | None = None) -> None:
+    def reserve(self, orders: Orders, begin: Begin, draw: Drawing, handed: int, ahead: int = 0) -> None:
         """Lease so many more slots of each of these streams; begin rounds where none are left."""
         self.check()
-        for stream, count in (orders() if callable(orders) else orders).items():
+        for stream, count in orders().items():
             left = count
             while left > 0:
                 left -= self._lease(stream, left, ahead, begin, draw)

@@ -123,7 +123,7 @@ class Leasing(People):
 
     # ------------------------------------------------------------------ taking
 
-    def reserve(self, orders: Orders, begin: Begin, draw: Drawing, ahead: int = 0, handed: int | None = None) -> None:
+    def reserve(self, orders: Orders, begin: Begin, draw: Drawing, handed: int, ahead: int = 0) -> None:
         """Lease so many more slots of each of these streams; begin rounds where none are left. All of it or nothing.
 
         Of the last rounds of these, `ahead` more at most are leased. The call hands out `handed` in all.
@@ -134,12 +134,10 @@ class Leasing(People):
         def take(counters: BookCounters, steps: Steps) -> list[_Order]:
             if counters.incarnation != incarnation:
                 self._follow(counters)
-                if held or not callable(orders):  # streams may have other numbers now
+                if held:
                     raise StudyBehind(f"{_RESTORED}. {CONSEQUENCES}")
             self.changes = counters.changes
-            wanted = orders() if callable(orders) else orders
-            now = sum(wanted.values()) if handed is None else handed
-            return self._take(_Call(counters, begin, draw, ahead, counters.clock - held + now, steps), wanted)
+            return self._take(_Call(counters, begin, draw, ahead, counters.clock - held + handed, steps), orders())
 
         taken = self._locked(take)
         assert taken is not None
