@@ -314,12 +314,12 @@ class Optimizer(MayStop, Book):
         """
         if report is None and self._plain and type(ids) is int and late == "error":  # the usual case, at once
             try:
-                with self._lock: left = self._record_one(ids, self._quantise(losses))  # noqa: E701  # fmt: skip
+                with self._lock: stream = self._record_one(ids, self._quantise(losses))  # noqa: E701  # fmt: skip
             except InvalidLoss:
-                left = None
-            if left is not None:
-                if left <= 0:
-                    with self._lock: self._release({self._store.stream_of(ids)})  # noqa: E701  # fmt: skip
+                stream = None
+            if stream is not None:
+                if stream >= 0:
+                    with self._lock: self._release({stream})  # noqa: E701  # fmt: skip
                 return
         if self._attentive or report is not None or late != "error":
             losses = self._reported(losses, report, late)
@@ -624,8 +624,7 @@ class Optimizer(MayStop, Book):
     @locked
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
-        if self._undone:
-            self._refresh()
+        self._refresh()
         return self._policy.point()
 
     @property

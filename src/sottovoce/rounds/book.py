@@ -180,7 +180,6 @@ class Book:
         self._seen: dict[int, int] = {}  # of streams that others learn for as well: how new is what is known here
         self._stored: dict[int, int] = {}  # the same of those that begin rounds, as it will be once that is committed
         self._news: set[int] = set()  # streams that were learned for, and not stored yet
-        self._undone = False  # whether the policy may have begun a round that was undone: what is stored tells
         self._current = False  # whether a call that leases has learned what was released
         self._lock = threading.RLock()
         _fork.tell(self)
@@ -366,7 +365,6 @@ class Book:
         try:
             self._store.reserve(attempt, self._begin, draw, handed, ahead)
         except BaseException:
-            self._undone = self._store.shared
             self._forget_begun()
             raise
         if askers is not None:
@@ -467,16 +465,16 @@ class Book:
     def _tell_one(self, one: int, loss: Any, late: str = "error", repeat: str = "error") -> Recorded:
         """Take the `loss` of `one` action; `late` and `repeat` are as for `tell`."""
         try:
-            left = self._record_one(one, self._quantise(loss))
+            stream = self._record_one(one, self._quantise(loss))
         except InvalidLoss:
             states = self._acceptable(_alone(one), late, repeat)
             if (states == WAITING).any():
                 raise
             return recorded_of(states)  # dropped unread
-        if left is None:
+        if stream is None:
             return self._tell_block(_alone(one), as_floats([loss]), late, repeat)
-        if left <= 0:
-            self._release({self._store.stream_of(one)})
+        if stream >= 0:
+            self._release({stream})
         return _ONE
 
     @locked
@@ -586,7 +584,6 @@ class Book:
         for stream, (version, record) in self._store.believed({**self._seen, **self._stored}).items():
             self._policy.adopt(stream, record)
             self._known[stream], self._seen[stream] = record["learned"], version
-        self._undone = False
 
     def _catch_up(self) -> set[int]:
         """Let the policy learn what was released since it last did, each round once; return the streams of these."""

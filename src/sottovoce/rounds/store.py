@@ -174,10 +174,7 @@ class Store(Leases, Protocol):
     # ------------------------------------------------------------------ losses
 
     def record_one(self, one: int, integer: int) -> int | None:
-        """Take one loss; return how many its round (or its chunk) waits for, or None: it does not wait for this one."""
-
-    def stream_of(self, one: int) -> int:
-        """Return the stream of the id that was recorded last."""
+        """Take one loss; return the stream that may have a complete round by it, -1 if none has, or None: not taken."""
 
     def record(self, ids: Integers, integers: Integers) -> set[int] | None:
         """Take losses, all or none; return the streams that may have a complete round, or None: nothing was taken."""

@@ -236,7 +236,7 @@ class MemoryStore(Store):
     # ------------------------------------------------------------------ telling
 
     def record_one(self, one: int, integer: int) -> int | None:
-        """Take one loss; return how many its round waits for, or None: it does not wait for this one."""
+        """Take one loss; return the stream that may have a complete round by it, -1 if none has, or None: not taken."""
         if self._fork_count != _fork.current:
             self.check()
         place = bisect_right(self._firsts, one) - 1
@@ -250,11 +250,7 @@ class MemoryStore(Store):
         left = opened.left - 1
         opened.left = left  # before the loss is in: at zero it is counted again, should this be cut short here
         slots[slot] = integer  # now it is in
-        return left
-
-    def stream_of(self, one: int) -> int:
-        """Return the stream of an id that was recorded; of any, if its round was released meanwhile."""
-        return self._open[bisect_right(self._firsts, one) - 1].stream if self._open else 0
+        return opened.stream if left <= 0 else -1
 
     def round_with(self, one: int) -> Round:
         """Return the round of an id that waits for its loss."""

@@ -81,7 +81,6 @@ class Losses(Leasing):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._stream = 0
         self._tell = (
             f"UPDATE sottovoce_chunks SET closed = closed + :count, slots = {self._base.overlay}, "
             f"seal = {self._base.exclusive_or} WHERE book = :book AND chunk = :chunk AND {self._base.part} = :marks "
@@ -95,21 +94,14 @@ class Losses(Leasing):
         )
 
     def record_one(self, one: int, integer: int) -> int | None:
-        """Take one loss; return how many its chunk waits for, or None: it does not wait for this one."""
+        """Take one loss; return the stream that may have a complete round by it, -1 if none has, or None: not taken."""
         place = one & PLACE
         chunk = place >> self._slots.bits
         if one >> PLACES != self.incarnation or (chunk in self._leased and self._is_leased(one, chunk)):
             return None
         data = integer.to_bytes(self._slots.integer_bytes, "big", signed=True)
         found = self._base.at_once(self._tell, self._told(place, data, 1, seal_of_one(place, integer)))
-        if not found:
-            return None
-        self._note([(chunk, 1, found[0])])
-        return int(found[0][2])
-
-    def stream_of(self, one: int) -> int:
-        """Return the stream of the id that was recorded last."""
-        return self._stream
+        return next(iter(self._note([(chunk, 1, found[0])])), -1) if found else None
 
     def round_with(self, one: int) -> Round | None:
         """Return the round of an id that waits for its loss; None if it was released meanwhile."""
@@ -138,7 +130,7 @@ class Losses(Leasing):
                 self._locked(lambda counters, steps: None, writes=False)  # begins anew, and says so
         filled = set()
         for chunk, _, (stream, number, left, closed, _) in told:
-            self._stream, self._last = stream, LastTold(chunk, closed, stream, number)
+            self._last = LastTold(chunk, closed, stream, number)
             if left <= 0:
                 filled.add(stream)
         if self._lingering:

@@ -182,11 +182,6 @@ def add_stream(base: Database, book: int, name: str, check: Callable[[], None] |
     return base.transaction(add) if there is None else there
 
 
-def streams_of(base: Database, book: int) -> list[str]:
-    """Return the names of a book's streams, in order."""
-    return [name for (name,) in base.run("SELECT name FROM sottovoce_streams WHERE book = ? ORDER BY stream", book)]
-
-
 @dataclass(frozen=True, kw_only=True)
 class BookCounts:
     """Counts of a book.

@@ -34,7 +34,7 @@ from sottovoce.rounds.store import (
 )
 from sottovoce.rounds.stores.sql._book_rows import NONE, OF_ROUND, ROUND, SUMMED, BookCounters, Steps
 from sottovoce.rounds.stores.sql._losses import Losses
-from sottovoce.rounds.stores.sql.books import INSERT_STREAM, add_stream, streams_of
+from sottovoce.rounds.stores.sql.books import INSERT_STREAM, add_stream
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED
 
@@ -88,7 +88,8 @@ class SqlStore(Losses):
 
     def names(self) -> Sequence[str]:
         """Return the names of the streams that there are, in order."""
-        return streams_of(self._base, self._book)
+        select = "SELECT name FROM sottovoce_streams WHERE book = ? ORDER BY stream"
+        return [name for (name,) in self._base.run(select, self._book)]
 
     def stream(self, name: str, check: Callable[[], None] | None = None) -> int:
         """Return the stream of a name, added if there is none; `check`, which may look at `names`, can refuse it."""
