@@ -161,6 +161,11 @@ def part(record: Record, name: str) -> Record:
     return {key.partition(".")[2]: value for key, value in record.items() if key.startswith(f"{name}.")}
 
 
+def headed(name: str, record: Record) -> Record:
+    """Return entries under a heading, as `part` finds them."""
+    return {f"{name}.{key}": value for key, value in record.items()}
+
+
 def _smallest(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.str not in _DTYPES:
         raise TypeError(f"a record holds arrays of numbers, got {array.dtype}")

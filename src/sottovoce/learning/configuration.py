@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from sottovoce._checks import whole
-from sottovoce._records import part
+from sottovoce._records import headed, part
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import other_names
 from sottovoce.domains.specification import (
@@ -87,13 +87,12 @@ class BanditConfiguration(DecisionFacts):
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "domain"}
         plan = self.plan.to_dict() if isinstance(self.plan, Plan) else self.plan
         choices = {name: _plain_choice(name, value) for name, value in self.choices.items()}
-        prior = {} if self.prior is None else self.prior.to_record()
         return {
             **{name: one for name, one in plain.items() if name not in _LEFT_OUT},
             **({} if self.accept_prior is None else {"accept_prior": self.accept_prior}),
             **({} if self.features is None else {"features": self.features.rows}),
-            **({} if self.segments is None else {f"segments.{k}": v for k, v in self.segments.to_record().items()}),
-            **{f"prior.{name}": one for name, one in prior.items()},
+            **({} if self.segments is None else headed("segments", self.segments.to_record())),
+            **({} if self.prior is None else headed("prior", self.prior.to_record())),
             "loss_range": [float(end) for end in self.loss_range],
             "privacy": self.privacy.to_dict(),
             "plan": plan,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce._records import part
+from sottovoce._records import headed, part
 from sottovoce.learning.learners import FreshGradient, Grid, PosteriorLearner, ReleasedRound, RunningTotal
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
@@ -186,11 +186,9 @@ class Epoch:
 
     def state(self) -> Record:
         """Return what the rounds to come depend on: released values and public choices, nothing of an open round."""
-        learner = {f"learner.{name}": value for name, value in self.learner.state().items()}
-        explorer = {f"explorer.{name}": value for name, value in self.explorer.memory().items()}
         passed, opened = self.counts
-        counts = {"passed": passed, "opened": opened}
-        return counts | {"center": self.learner.center} | learner | explorer
+        place = {"passed": passed, "opened": opened, "center": self.learner.center}
+        return place | headed("learner", self.learner.state()) | headed("explorer", self.explorer.memory())
 
     def restore(self, state: Record) -> None:
         """Take over what `state` returned; a round that was not opened to its end is as good as not begun."""

@@ -19,14 +19,14 @@ from numpy.random.bit_generator import ISeedSequence
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
-from sottovoce._records import Record, pack, part
+from sottovoce._records import Record, headed, pack, part
 from sottovoce._sums import Itemised, Probed, Weighted
 from sottovoce.domains.oracles import watched_calls
 from sottovoce.learning.actions import Action, speaking
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.epoch import Epoch, next_length
 from sottovoce.learning.learners import ReleasedRound
-from sottovoce.learning.recommendation import Recommendation, best_informed, recommended
+from sottovoce.learning.recommendation import Recommendation, best_informed, recommended, shown
 from sottovoce.learning.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.decisions import Decisions, joined
@@ -283,7 +283,7 @@ class BanditPolicy:
 
     def recommended(self, segment: Any, sizes: dict[Any, int]) -> Recommendation:
         """Return the decision to take home for a segment, or for all, who have so many events."""
-        return replace(recommended(self.informed(), self.problem), events=sizes[self.key(segment)])
+        return replace(shown(recommended(self.informed(), self.problem), self.problem), events=sizes[self.key(segment)])
 
     def point(self) -> Floats:
         """The point of the newest round; of the first, before there is one."""
@@ -306,7 +306,9 @@ class BanditPolicy:
         if mine.played is not None:
             facts |= {"played": mine.played[0], "point": mine.played[1]}
         facts["planned"] = [[*place, plan.to_dict()] for place, plan in mine.planned.items()]
-        return {**facts, **_headed("epoch", map(_epoch_record, learning))}
+        for place, one in enumerate(learning):
+            facts |= headed(f"epoch{place}", _epoch_record(one))
+        return facts
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on where `to_record` was called, be it in another process."""
@@ -348,7 +350,7 @@ class BanditPolicy:
         last = position + size == at.end
         public = {"before": at.before, "number": number - at.earlier, "last": last, "point": point}
         public |= {"learned": at.observed, "after": at.after, "set": at.number}
-        public |= {f"exploration.{name}": one for name, one in exploration.record().items()}
+        public |= headed("exploration", exploration.record())
         mine.rounds[number] = RoundPlay(at, exploration, public)
         mine.played, mine.passed = (at.before, point), position + size
         return Draft(size, public)
@@ -526,9 +528,5 @@ def entropy_of(seed: int | None) -> int:
 
 
 def _epoch_record(one: Epoch) -> Record:
-    learned = {f"learned.{name}": value for name, value in one.state().items()}
-    return {"before": one.before, "earlier": one.earlier, "after": one.after, "set": one.number, **learned}
-
-
-def _headed(heading: str, records: Any) -> Record:
-    return {f"{heading}{i}.{name}": one for i, record in enumerate(records) for name, one in record.items()}
+    place = {"before": one.before, "earlier": one.earlier, "after": one.after, "set": one.number}
+    return place | headed("learned", one.state())

@@ -280,11 +280,6 @@ def _knows(epoch: Epoch) -> float:
     return float(epoch.plan.horizon) if learned else 0.0
 
 
-def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
-    """Return the decision that an epoch would take home; None if there is none that has learned anything."""
-    return shown(_recommended(epoch, problem), problem)
-
-
 def shown(found: Recommendation, problem: Problem) -> Recommendation:
     """Return a recommendation as people see it: in names, and in the sign of what they tell."""
     domain, sign, names = problem.domain, problem.sign, problem.domain.coordinate_names
@@ -300,7 +295,8 @@ def shown(found: Recommendation, problem: Problem) -> Recommendation:
     )
 
 
-def _recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
+def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
+    """Return the decision that an epoch would take home, before it is `shown`; None has learned nothing."""
     vertices = problem.integral or problem.losses == "linear"
     if epoch is None:
         domain = problem.domain

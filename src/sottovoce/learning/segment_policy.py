@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce._records import Record, part
+from sottovoce._records import Record, headed, part
 from sottovoce.domains.naming import as_name, as_plain
 from sottovoce.domains.oracles import watched_calls
 from sottovoce.errors import UnknownSegment
@@ -191,8 +191,7 @@ class SegmentPolicy(BanditPolicy):
             "variance_shares": list(self.hierarchy.variance_shares.places()),
             "variance_shares_learned": self.hierarchy.learned,
         }
-        prior_record = {f"prior.{name}": value for name, value in self.belief(stream).prior_record().items()}
-        return {**super().to_record(stream), **alike, **prior_record}
+        return super().to_record(stream) | alike | headed("prior", self.belief(stream).prior_record())
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on where `to_record` was called."""
