@@ -624,7 +624,8 @@ class Optimizer(MayStop, Book):
     @locked
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
-        self._refresh()
+        if self._undone:
+            self._refresh()
         return self._policy.point()
 
     @property

@@ -180,6 +180,7 @@ class Book:
         self._seen: dict[int, int] = {}  # of streams that others learn for as well: how new is what is known here
         self._stored: dict[int, int] = {}  # the same of those that begin rounds, as it will be once that is committed
         self._news: set[int] = set()  # streams that were learned for, and not stored yet
+        self._undone = False  # whether the policy may have begun a round that was undone: what is stored tells
         self._current = False  # whether a call that leases has learned what was released
         self._lock = threading.RLock()
         _fork.tell(self)
@@ -365,6 +366,7 @@ class Book:
         try:
             self._store.reserve(attempt, self._begin, draw, handed, ahead)
         except BaseException:
+            self._undone = self._store.shared
             self._forget_begun()
             raise
         if askers is not None:
@@ -584,6 +586,7 @@ class Book:
         for stream, (version, record) in self._store.believed({**self._seen, **self._stored}).items():
             self._policy.adopt(stream, record)
             self._known[stream], self._seen[stream] = record["learned"], version
+        self._undone = False
 
     def _catch_up(self) -> set[int]:
         """Let the policy learn what was released since it last did, each round once; return the streams of these."""
