@@ -15,7 +15,7 @@ from sottovoce._checks import choice, number, whole
 from sottovoce._losses import as_array, as_rows, losses_or_reports
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
-from sottovoce.errors import UNRECORDED, InvalidLoss
+from sottovoce.errors import InvalidLoss
 from sottovoce.learning.actions import Action, Actions, Piece, as_ids, refuse_actions
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.describe import describe
@@ -341,7 +341,7 @@ class Optimizer(MayStop, Book):
             return given.ravel(), self._by_item(given.ravel(), [losses] if given.ndim == 0 else losses)
         values = as_array(losses)
         if values.shape != given.shape:
-            raise InvalidLoss(f"losses must have the shape of ids, {given.shape}", UNRECORDED)
+            raise InvalidLoss(f"losses must have the shape of ids, {given.shape}")
         return given.ravel(), values.ravel()
 
     def _by_item(self, ids: Integers, reports: Any) -> Floats:

@@ -87,4 +87,4 @@ def checked_reports(reports: Any, ids: Sequence[str], channel: Any) -> tuple[int
 
 def _refuse_another_shape(values: Any, ids: Sequence[str]) -> None:
     if values.size != len(ids):
-        raise ValueError(f"losses must have the shape of ids, ({len(ids)},)")
+        raise InvalidLoss(f"losses must have the shape of ids, ({len(ids)},)")
