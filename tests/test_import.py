@@ -81,7 +81,7 @@ sys.stdout = sys.__stdout__
 
 
 def test_the_list_of_commands_says_what_each_says_itself():
-    for name, (_, words) in COMMANDS.items():
+    for name, words in COMMANDS.items():
         first = " ".join(get_command(app).get_command(None, name).help.split("\n\n")[0].split())
         assert words == first, name
 

@@ -16,7 +16,7 @@ from sottovoce.report import run_report
 from sottovoce.report._canvas import canvas
 from sottovoce.report._charts import Axis, Curve, line_chart
 from sottovoce.report._palette import SHADES, colour, dashes
-from sottovoce.report._promises import promise_of
+from sottovoce.report._promises import plain_words
 from sottovoce.report._regret_figure import draw
 from sottovoce.report.numbers import significant
 
@@ -130,22 +130,23 @@ def test_a_price_is_relative_to_the_same_algorithm_only(algorithm, free, told):
 
 
 @every(
-    "guarantee, simulated, private, words",
+    "guarantee, words",
     [
-        (sv.PureDP(1.0), False, True, "from 50% to at most 73%"),
-        (sv.ApproxDP(1.0, 1e-6), False, True, "except with a probability of about 1e-06"),
-        (sv.LocalDP(0.1), False, True, "before it leaves its owner"),
-        (sv.ZCDP(0.5), False, True, "from 50% to at most 99.5%, except with a probability of about 1e-06"),
-        (sv.PureDP(1.0, contributions=3), True, False, "losses, in up to 3 events, were high"),
-        (sv.NoPrivacy(), False, False, "Nothing is promised"),
-        (None, False, False, "is not known"),
+        (sv.PureDP(1.0), "from 50% to at most 73%."),
+        (sv.ApproxDP(1.0, 1e-6), "except with a probability of about 1e-06"),
+        (sv.LocalDP(0.1), "from 50% to at most 52%."),
+        (sv.ZCDP(0.5), "from 50% to at most 99.5%, except with a probability of about 1e-06"),
+        (sv.PureDP(1.0, contributions=3), "losses, in up to 3 events, were high"),
     ],
 )
-def test_promises_in_words(guarantee, simulated, private, words):
-    """By the guarantee itself: the headline could say anything."""
-    promise = promise_of(guarantee, headline="no privacy, epsilon = 9", simulated=simulated)
-    assert (promise.private, promise.simulated) == (private, simulated)
-    assert words in " ".join(promise.words)
+def test_promises_in_plain_words(guarantee, words):
+    ((_, said),) = plain_words(guarantee)
+    assert words in said
+
+
+@every("guarantee", [sv.NoPrivacy(), None])
+def test_where_nothing_is_promised_nothing_is_said_to_be(guarantee):
+    assert not plain_words(guarantee)
 
 
 def test_forty_lines_look_different():

@@ -36,7 +36,6 @@ def test_the_whole_statement_is_on_the_page(read_page, tmp_path):
     for part in (privacy.mechanism, privacy.why, privacy.unit, privacy.headline, "their budgets add up"):
         assert part in words
     assert "One simulated run of 2,000 events" in words
-    assert "added to sums, and only sums with noise are used" in words
     assert "from 50% to at most 62%" in words
     assert "except with a probability of about 1e-06" in words
 

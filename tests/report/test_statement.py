@@ -293,7 +293,7 @@ def test_the_text_is_printed_the_page_written_and_what_is_missing_named_in_one_l
     assert (code, out.startswith("Privacy statement: study spring\n")) == (0, True)
     for where, words in (
         ((), "name a study (with --storage), or pass --ledger FILE"),
-        (("--ledger", "x", "--verify"), "are for studies"),
+        (("--ledger", "x", "--verify"), "is for studies"),
         ((*of, f"sqlite:///{tmp_path / 'nothing.db'}"), "nothing.db"),
         ((*of, url, "--out", "nowhere/page.html"), "nowhere"),
         ((*of, url, "--out", "."), "out must be"),

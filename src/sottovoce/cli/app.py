@@ -15,49 +15,21 @@ from sottovoce.errors import SottovoceError, StudyNotFound
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
-# Where each command is, and the first words of its help. Only the one that is called is loaded, with what it needs.
+# The first words of each command's help. Only the one that is called is loaded, with what it needs: `abtest_command` of
+# `abtest.py`, for instance.
 COMMANDS = {
-    "abtest": (
-        "abtest:abtest_command",
-        "Compare the arms of a test by their losses, privately; what is released is kept, and released once.",
-    ),
-    "domains": (
-        "showing:show_domains",
-        "Show the feasible sets that can be optimised over, and how they are written.",
-    ),
-    "run": (
-        "running:run_command",
-        "Simulate private bandits, and write their regret curves beside those of never learning and of no privacy.",
-    ),
-    "audit": (
-        "audit:audit_command",
-        "Attack the privacy claim of everything that ships; ends with code 1 if a claim is refuted.",
-    ),
-    "compare": (
-        "compare:compare_command",
-        "Run algorithms on problems, over processes, and compare; what is finished is not run again.",
-    ),
-    "plan": (
-        "plan:plan_command",
-        "Say what to expect, by rehearsal, and what privacy costs; show the plan that would be followed.",
-    ),
-    "reproduce": (
-        "reproduce:reproduce_command",
-        "Measure what the paper claims, with its noise, the needed noise and this library's default; "
-        "minutes on a core.",
-    ),
-    "serve": (
-        "serve:serve_app",
-        "Serve studies over HTTP, with a dashboard; `serve key` makes the keys that callers need.",
-    ),
-    "statement": (
-        "statement:statement_command",
-        "State what is promised, to whom, against whom, what is spent and what is not covered: one page to sign.",
-    ),
-    "study": (
-        "study:study_app",
-        "Durable studies: ask and tell that survive. Prints JSON, or words if the output is a terminal.",
-    ),
+    "abtest": "Compare the arms of a test by their losses, privately; what is released is kept, and released once.",
+    "domains": "Show the feasible sets that can be optimised over, and how they are written.",
+    "run": "Simulate private bandits, and write their regret curves beside those of never learning and of no privacy.",
+    "audit": "Attack the privacy claim of everything that ships; ends with code 1 if a claim is refuted.",
+    "compare": "Run algorithms on problems, over processes, and compare; what is finished is not run again.",
+    "plan": "Say what to expect, by rehearsal, and what privacy costs; show the plan that would be followed.",
+    "reproduce": "Measure what the paper claims, with its noise, the needed noise and this library's default; "
+    "minutes on a core.",
+    "serve": "Serve studies over HTTP, with a dashboard; `serve key` makes the keys that callers need.",
+    "statement": "State what is promised, to whom, against whom, what is spent and what is not covered: one page to "
+    "sign.",
+    "study": "Durable studies: ask and tell that survive. Prints JSON, or words if the output is a terminal.",
 }
 
 
@@ -75,7 +47,7 @@ class _Group(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1]) if self._listing else _load(cmd_name)
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if self._listing else _load(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._listing = True
@@ -88,8 +60,7 @@ class _Group(TyperGroup):
 @cache
 def _load(name: str) -> Any:
     """Return a command, as its module has it: a function, or an application with commands of its own."""
-    module, _, what = COMMANDS[name][0].partition(":")
-    found = getattr(importlib.import_module(f"sottovoce.cli.{module}"), what)
+    found = getattr(importlib.import_module(f"sottovoce.cli.{name}"), f"{name}_command")
     if isinstance(found, typer.Typer):
         return typer.main.get_command(found)
     alone = typer.Typer(add_completion=False)

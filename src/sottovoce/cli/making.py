@@ -1,31 +1,40 @@
 """From what options say to the domain that they ask for, and from files to what is in them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from sottovoce._parsing import written_domain
+from sottovoce._written import listed
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
 from sottovoce.models import Features, Posterior
 
 
+@contextmanager
+def _reading(file: Path, what: str) -> Iterator[None]:
+    """Say what keeps a file from being read, and what it should hold."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {file}, with {what}") from None
+    except OSError as problem:
+        raise ValueError(f"{file} cannot be read: {problem.strerror}") from None
+    except RecursionError:
+        raise ValueError(f"{file} does not hold {what}: it is nested too deeply") from None
+    except (AttributeError, TypeError, ValueError) as problem:
+        raise ValueError(f"{file} does not hold {what}: {problem}") from None
+
+
 def domain_of(text: str | None, file: Path | None) -> Domain:
-    """Return the domain that is written on the command line, or in a file."""
+    """Return the domain that is written as text, or stands in a file as `specify` writes it."""
     if (text is None) == (file is None):
         raise ValueError("pass either --domain or --domain-json")
     if file is None:
         return written_domain(text)
-    try:
+    with _reading(file, "a domain as sottovoce.domains.specification.specify writes it"):
         return build(json.loads(file.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {file}") from None
-    except RecursionError:
-        raise ValueError(f"{file} does not hold a domain: it is nested too deeply") from None
-    except (json.JSONDecodeError, UnicodeDecodeError, AttributeError, TypeError, ValueError) as problem:
-        raise ValueError(
-            f"{file} does not hold a domain as sottovoce.domains.specification.specify writes it: {problem}"
-        ) from None
 
 
 def labels_of(given: str | Sequence[str]) -> list[str]:
@@ -39,36 +48,20 @@ def labels_of(given: str | Sequence[str]) -> list[str]:
     if not isinstance(given, str):
         return list(given)
     if "," in given:
-        return [name.strip() for name in given.split(",")]
-    try:
+        return listed(given)
+    with _reading(Path(given), "names, one on each line (or write them with commas between)"):
         lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
-    except FileNotFoundError:
-        raise ValueError(
-            f"labels must be names with commas between them, or a file with one a line; there is no file {given}"
-        ) from None
-    except OSError as problem:
-        raise ValueError(f"labels: {given} cannot be read: {problem.strerror}") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"labels: {given} is not a text in UTF-8, with a name on each line") from None
     return [line.strip() for line in lines if line.strip()]
 
 
 def features_of(file: Path) -> Features:
-    """Return the features in a file: a row of numbers for each coordinate, with commas between them."""
-    try:
+    """Return the features in a CSV file, a row of numbers for each coordinate."""
+    with _reading(file, "features, a row of numbers for each coordinate"):
         lines = file.read_text(encoding="utf-8-sig").splitlines()
         return Features([[float(entry) for entry in line.split(",")] for line in lines if line.strip()])
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {file}") from None
-    except (OSError, ValueError) as problem:
-        raise ValueError(f"{file} does not hold features, a row of numbers for each coordinate: {problem}") from None
 
 
 def prior_of(file: Path) -> Posterior:
-    """Return the posterior in a file."""
-    try:
+    """Return what an earlier study believed, from the file that it was saved to."""
+    with _reading(file, "what a study believed"):
         return Posterior.load(file)
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {file}") from None
-    except OSError as problem:
-        raise ValueError(f"{file} cannot be read: {problem.strerror}") from None

@@ -139,14 +139,14 @@ def _when(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-serve_app = typer.Typer(
+serve_command = typer.Typer(
     name="serve",
     help="Serve studies over HTTP, with a dashboard; `serve key` makes the keys that callers need.",
     invoke_without_command=True,
     add_completion=False,
 )
 
-serve_app.add_typer(key_app)
+serve_command.add_typer(key_app)
 
 
 # Types of settings that are written otherwise on a command line.
@@ -170,7 +170,7 @@ def _options() -> list[inspect.Parameter]:
     return found
 
 
-def serve_command(context: typer.Context, storage: Url = None, **given: Any) -> None:
+def serve_here(context: typer.Context, storage: Url = None, **given: Any) -> None:
     """Serve studies over HTTP until it is stopped."""
     if context.invoked_subcommand is not None:
         return
@@ -184,8 +184,8 @@ def serve_command(context: typer.Context, storage: Url = None, **given: Any) -> 
     serve(settings)
 
 
-_named = list(inspect.signature(serve_command, eval_str=True).parameters.values())[:-1]
-serve_app.callback()(spelled(serve_command, [*_named, *_options()]))
+_named = list(inspect.signature(serve_here, eval_str=True).parameters.values())[:-1]
+serve_command.callback()(spelled(serve_here, [*_named, *_options()]))
 
 
 def _free_port(host: str) -> int:

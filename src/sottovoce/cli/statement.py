@@ -7,7 +7,6 @@ import typer
 from rich.console import Console
 
 from sottovoce.auditing import read_audit
-from sottovoce.cli.making import domain_of
 from sottovoce.cli.shared import Url, storage_url
 from sottovoce.privacy import read_ledger
 from sottovoce.studies import state_stored
@@ -25,7 +24,6 @@ def statement_command(
         list[Path] | None, typer.Option(help="An audit.json of `sottovoce audit`, or its folder. May be repeated.")
     ] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check all that is stored of the study, too.")] = False,
-    domain_json: Annotated[Path | None, typer.Option(help="The domain, if it is not stored.")] = None,
     out: Annotated[Path | None, typer.Option(help="A page to print and sign; without it, text is shown.")] = None,
 ) -> None:
     """State what is promised, to whom, against whom, what is spent and what is not covered: one page to sign.
@@ -36,16 +34,13 @@ def statement_command(
 
     if study is None and ledger is None:
         raise ValueError("name a study (with --storage), or pass --ledger FILE")
-    if study is None and (verify or domain_json is not None):
-        raise ValueError("--verify and --domain-json are for studies: name one")
+    if study is None and verify:
+        raise ValueError("--verify is for studies: name one")
     if out is not None and out.is_dir():
         raise ValueError(f"out must be a file, and {out} is a folder")
     audits = [read_audit(path) for path in audit or []]
     charged = None if ledger is None else read_ledger(ledger)
-    known = None
-    if study is not None:
-        domain = None if domain_json is None else domain_of(None, domain_json)
-        known = state_stored(storage_url(storage), study, domain=domain, verify=verify)
+    known = None if study is None else state_stored(storage_url(storage), study, verify=verify)
     if out is None:
         print(statement(known, ledger=charged, audits=audits))
     else:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from sottovoce._written import listed
-from sottovoce.cli.making import domain_of, labels_of
+from sottovoce.cli.making import labels_of
 from sottovoce.cli.options import Deadline, Options, with_options
 from sottovoce.cli.shared import AsJson, Name, OneSegment, Url, Yes, look_at, segment_of, show, storage_url
 from sottovoce.cli.study_ask import ask_command
@@ -27,14 +27,14 @@ from sottovoce.studies import (
 
 FAULTY = 1
 
-study_app = typer.Typer(
+study_command = typer.Typer(
     name="study",
     help="Durable studies: ask and tell that survive. Prints JSON, or words if the output is a terminal.",
     no_args_is_help=True,
 )
 
 
-@study_app.command("create")
+@study_command.command("create")
 @with_options()
 def create(
     name: Name,
@@ -88,15 +88,15 @@ def segments_of(names: str | None, factors: list[str] | None, limit: int | None)
     return Segments(None if names is None else labels_of(names), factors=levels or None, limit=limit)
 
 
-study_app.command("ask")(ask_command)
-study_app.command("outstanding")(outstanding_command)
-study_app.command("forget")(forget_command)
-study_app.command("change")(change_command)
+study_command.command("ask")(ask_command)
+study_command.command("outstanding")(outstanding_command)
+study_command.command("forget")(forget_command)
+study_command.command("change")(change_command)
 # A negative loss looks like an option; and what is not understood must not be echoed, for it may be a loss.
-study_app.command("tell", context_settings={"ignore_unknown_options": True})(tell_command)
+study_command.command("tell", context_settings={"ignore_unknown_options": True})(tell_command)
 
 
-@study_app.command("list")
+@study_command.command("list")
 def list_all(storage: Url = None, as_json: AsJson = None) -> None:
     """List the studies of a storage: how far each has come, and what it promises."""
     url = storage_url(storage)
@@ -105,7 +105,7 @@ def list_all(storage: Url = None, as_json: AsJson = None) -> None:
     show(as_json, {"studies": [one.to_dict() for one in entries]}, words)
 
 
-@study_app.command("status")
+@study_command.command("status")
 def status(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     """Show where a study stands: counts and released values only."""
     with look_at(storage, name) as study:
@@ -113,7 +113,7 @@ def status(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     show(as_json, found.to_dict(), str(found))
 
 
-@study_app.command("recommend")
+@study_command.command("recommend")
 def recommend(name: Name, storage: Url = None, segment: OneSegment = None, as_json: AsJson = None) -> None:
     """Show the decision to take home, how sure it is, and what it rests on: released values only."""
     with look_at(storage, name) as study:
@@ -121,7 +121,7 @@ def recommend(name: Name, storage: Url = None, segment: OneSegment = None, as_js
     show(as_json, found.to_dict(), str(found))
 
 
-@study_app.command("enough")
+@study_command.command("enough")
 def enough(
     name: Name,
     storage: Url = None,
@@ -138,7 +138,7 @@ def enough(
     show(as_json, found.to_dict(), str(found))
 
 
-@study_app.command("forecast")
+@study_command.command("forecast")
 def forecast(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     """Say what to expect of the whole run, rehearsed in worlds like the one that released numbers show."""
     with look_at(storage, name) as study:
@@ -146,7 +146,7 @@ def forecast(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     show(as_json, found.to_dict(), str(found))
 
 
-@study_app.command("export")
+@study_command.command("export")
 def export(
     name: Name,
     storage: Url = None,
@@ -177,22 +177,20 @@ def export(
     show(as_json, facts, f"wrote {out}: {len(found['rounds']):,} rounds")
 
 
-@study_app.command("verify")
+@study_command.command("verify")
 def verify(
     name: Name,
     storage: Url = None,
-    domain_json: Annotated[Path | None, typer.Option(help="The domain, if it is not stored.")] = None,
     as_json: AsJson = None,
 ) -> None:
     """Check every checksum and invariant, and compute the point again; ends with code 1 if something is wrong."""
-    domain = None if domain_json is None else domain_of(None, domain_json)
-    found = verify_stored(storage_url(storage), name, domain=domain)
+    found = verify_stored(storage_url(storage), name)
     show(as_json, found.to_dict(), str(found))
     if not found.ok:
         raise typer.Exit(FAULTY)
 
 
-@study_app.command("restore")
+@study_command.command("restore")
 def restore(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson = None) -> None:
     """Say that the storage was restored from a backup, or copied: do this before anything else is asked or told.
 
@@ -209,7 +207,7 @@ def restore(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson =
     show(as_json, found.to_dict(), f"{words}\n{found}")
 
 
-@study_app.command("erase-people")
+@study_command.command("erase-people")
 def erase_people(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson = None) -> None:
     """Erase all that is kept of people who were counted, once a study has ended: it asks nobody any more."""
     if not yes:
@@ -219,7 +217,7 @@ def erase_people(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJ
     show(as_json, {"study": name, "erased": erased}, f"Nothing is kept any more of {erased:,} people.")
 
 
-@study_app.command("move")
+@study_command.command("move")
 def move(
     name: Name,
     storage: Url = None,
@@ -243,7 +241,7 @@ def move(
     show(as_json, found.to_dict(), f"{'It stays where it was.' if back else 'Moved.'}\n{found}")
 
 
-@study_app.command("rename")
+@study_command.command("rename")
 def rename(
     name: Name,
     to: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
@@ -255,7 +253,7 @@ def rename(
     show(as_json, {"study": to, "before": name}, f"{name!r} is now called {to!r}.")
 
 
-@study_app.command("delete")
+@study_command.command("delete")
 def delete(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson = None) -> None:
     """Delete a study with all that is stored of it; what it has released stays spent, and charged."""
     if not yes:

@@ -37,22 +37,15 @@ def forget_command(
     file: Annotated[
         str | None, typer.Option("--file", help="Ids: one per line, or JSON lines with id; - reads stdin.")
     ] = None,
-    older_than: Annotated[
-        str | None, typer.Option(help="All that are outstanding after which at least so many were asked.")
-    ] = None,
     storage: Url = None,
     as_json: AsJson = None,
 ) -> None:
     """Close actions whose loss will never come, all or none: each counts as the middle of the range."""
-    if sum((bool(ids), file is not None, older_than is not None)) != 1:
-        raise ValueError("pass ID..., --file or --older-than: one of them")
-    age = None if older_than is None else parsing.whole("older-than", older_than)
+    if bool(ids) == (file is not None):
+        raise ValueError("pass ID..., or --file: one of them")
     with Study.open(storage_url(storage), name=name) as study:
         chosen = ids or []
-        if age is not None:
-            found = study.outstanding()
-            chosen = found.ids[found.ages >= age].tolist()
-        elif file is not None:
+        if file is not None:
             with opened(file) as source:
                 chosen = [_id(line) for line in source if line.strip()]
         closed = study.forget(chosen)

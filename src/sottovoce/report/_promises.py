@@ -1,65 +1,16 @@
-"""The promise in plain words, from the guarantee of a run."""
+"""A promise in plain words, from the guarantee."""
 
 import math
-from dataclasses import dataclass
 
-from sottovoce.lab import RunDetails
 from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, PureDP, compose
 
 Rows = tuple[tuple[str, str], ...]
 _DELTA = 1e-6  # at which Gaussian promises are put into an epsilon
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """What is promised, to whom, and whether the run kept it.
-
-    Parameters
-    ----------
-    headline
-        The guarantee in one line.
-    words
-        Sentences for people who have never heard of epsilon.
-    private
-        Whether anybody is known to be protected: not without noise, and not with simulated noise.
-    simulated
-        Whether the noise came from a seed.
-    """
-
-    headline: str
-    words: tuple[str, ...]
-    private: bool
-    simulated: bool
-
-
-def promise_of(guarantee: Guarantee | None, *, headline: str, simulated: bool) -> Promise:
-    """Return a promise in words; `guarantee` is None where it is not known.
-
-    Examples
-    --------
-    >>> "from 50% to at most 73%" in promise_of(PureDP(1.0), headline="...", simulated=False).words[1]
-    True
-    >>> promise_of(PureDP(1.0), headline="...", simulated=True).private
-    False
-    """
-    if guarantee is None:
-        return Promise(headline, ("What was promised is not known.",), False, simulated)
-    if not guarantee.private:
-        return Promise(headline, ("Nothing is promised: no noise is added anywhere.",), False, False)
-    where = (
-        "Each loss is blurred before it leaves its owner; even whoever runs the system sees only blurred reports, as "
-        "long as the program on the owner's device is not theirs to replace."
-        if isinstance(guarantee, LocalDP)
-        else "Each loss belongs to one event, and counts as one person's secret. It is read once, added to sums, and "
-        "only sums with noise are used."
-    )
-    against = "This holds against someone who sees every decision and knows every other loss, for the whole run."
-    return Promise(headline, (where, bound_words(guarantee), against), not simulated, simulated)
-
-
-def promise_of_run(details: RunDetails) -> Promise:
-    """Return the promise of a run."""
-    return promise_of(details.guarantee, headline=details.privacy_headline, simulated=details.simulated_noise)
+def plain_words(guarantee: Guarantee | None) -> Rows:
+    """Return a row that says a promise to people who have never heard of epsilon; none where nothing is promised."""
+    return (("In plain words", bound_words(guarantee)),) if guarantee is not None and guarantee.private else ()
 
 
 def bound_words(guarantee: Guarantee) -> str:

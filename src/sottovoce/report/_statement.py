@@ -17,7 +17,7 @@ from sottovoce._printed import Part, Printed
 from sottovoce.auditing import AuditRecord
 from sottovoce.privacy import Ledger, LedgerStatement, LocalDP
 from sottovoce.privacy.promise import cautions_of, spent_words
-from sottovoce.report._promises import Rows, bound_words
+from sottovoce.report._promises import Rows, plain_words
 from sottovoce.report.numbers import joined, significant
 from sottovoce.studies import Study, StudyStatement
 
@@ -180,7 +180,7 @@ def _promise(study: StudyStatement) -> Section:
     what = "item that an event chose, its" if study.privacy.feedback == "items" else "event, the"
     data = f"one number for each {what} loss, clipped to [{low:g}, {high:g}]. Decisions: {_name(study.domain)}{names}"
     rows = [_for_people(*row) for row in study.privacy.rows if row[0] != "Not covered"]
-    plain = [("In plain words", bound_words(study.privacy.guarantee))] if study.privacy.guarantee.private else []
+    plain = plain_words(study.privacy.guarantee)
     title = "What would be promised if the noise were real" if study.privacy.simulated else "What is promised"
     return Section(title, (*plain, ("Which data", f"{data}."), *rows))
 

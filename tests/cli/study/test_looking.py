@@ -33,7 +33,7 @@ def test_a_study_with_simulated_noise_is_looked_at(simulated, found, command):
     assert found("status", "played") == stands  # and looking has changed nothing
 
 
-@every("call", [("ask",), ("tell", "--file", "-"), ("forget", "--older-than", "0")])
+@every("call", [("ask",), ("tell", "--file", "-"), ("forget", "1.0.0.ab")])
 def test_asking_and_telling_need_its_noise(call, simulated, command):
     code, _, err = command(call[0], "played", *call[1:])
     assert code == 2

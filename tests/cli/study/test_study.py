@@ -81,15 +81,15 @@ BAD_USE = [
     (("change", "spring"), "pass --domain (with --labels), --patience or --deadline"),
     (("change", "spring", "--patience", "soon"), "patience must be a whole number such as 0, 500 or 10k, auto or none"),
     (("change", "spring", "--deadline", "soon"), "deadline must be a number of seconds, or none, got 'soon'"),
-    (("forget", "spring"), "pass ID..., --file or --older-than: one of them"),
+    (("forget", "spring"), "pass ID..., or --file: one of them"),
     (("export", "spring", "--posterior", "x", "--out", "y"), "leave --out out"),
     *(
         (("create", "menu", *SMALL, "--labels", written), words)
         for written, words in (
             ("tea,coffee", "labels must be 6 of Hypersimplex(6, 2), got 2"),
             ("nowhere.txt", "there is no file nowhere.txt"),
-            (".", "labels: . cannot be read"),
-            ("bytes.txt", "is not a text in UTF-8"),
+            (".", ". cannot be read"),
+            ("bytes.txt", "bytes.txt does not hold names, one on each line"),
         )
     ),
 ]

@@ -45,7 +45,6 @@ def test_ids_to_forget_come_one_a_line_or_as_they_are_listed(spring, found, comm
     Path("lost.jsonl").write_text(command("outstanding", "spring", "--lines", "--limit", 10)[1])
     assert found("forget", "spring", "--file", "lost.jsonl")["closed"] == 10
     assert found("status", "spring")["forgotten"] == 21
-    assert found("forget", "spring", "--older-than", 5) == {"study": "spring", "closed": 3, "skipped": 0}
 
 
 @every("bad", ["0.123456789", '{"id": 7}', "[" * 9999])

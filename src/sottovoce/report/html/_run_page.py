@@ -12,13 +12,13 @@ from sottovoce.lab import Run
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
-from sottovoce.report._promises import promise_of_run
+from sottovoce.report._promises import plain_words
 from sottovoce.report.html._beliefs import show_belief
 from sottovoce.report.html._drawings import decide
 from sottovoce.report.html._segments import show_segments
 from sottovoce.report.html.page import write_page
 from sottovoce.report.html.pieces import Chart, Table, Tile, table
-from sottovoce.report.numbers import significant
+from sottovoce.report.numbers import sentence, significant
 
 _BARE = (
     "Nobody is protected here: there is no noise, or it is simulated from a seed, so that the run can be repeated, and "
@@ -99,7 +99,8 @@ def run_report(
 def _content(entries: list[_ShownRun], problem: DecisionProblem | None, command: str) -> dict[str, Any]:
     first = entries[0]
     decision, segments, belief = (None, None, None) if first.optimizer is None else _learned(first, problem)
-    promise = promise_of_run(first.run.details)
+    details, simulated = first.run.details, any(one.run.details.simulated_noise for one in entries)
+    private = details.guarantee is not None and details.guarantee.private
     contents = [
         ("regret", "Regret"),
         *([("decision", "What was decided")] if decision else []),
@@ -112,7 +113,7 @@ def _content(entries: list[_ShownRun], problem: DecisionProblem | None, command:
     return {
         "title": problem.title if problem else f"Regret over {first.run.events_finished:,} events",
         "lead": _lead(entries, problem),
-        "banner": _BARE if not promise.private or any(one.run.details.simulated_noise for one in entries) else "",
+        "banner": _BARE if simulated or not private else "",
         "tiles": _tiles_of(entries),
         "contents": contents,
         "legend": [*((swatch(i), one.label) for i, one in enumerate(entries)), (swatch(-1), "never learning")],
@@ -124,8 +125,9 @@ def _content(entries: list[_ShownRun], problem: DecisionProblem | None, command:
         "compared": "the fixed decision that is best in hindsight"
         if first.run.segments is None
         else "the decisions that are best in hindsight, one for each segment",
-        "promise": promise,
-        "statement": first.run.details.privacy_rows,
+        "promise": sentence(details.privacy_headline),
+        "imitated": details.simulated_noise,
+        "statement": (*plain_words(details.guarantee), *details.privacy_rows),
         "plans": [(one.label, one.run.details.plan_rows) for one in entries],
         "details": _details(entries),
         "command": command,

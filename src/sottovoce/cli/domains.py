@@ -7,7 +7,7 @@ from rich.table import Table
 from sottovoce.domains import all_domains
 
 
-def show_domains() -> None:
+def domains_command() -> None:
     """Show the feasible sets that can be optimised over, and how they are written."""
     table = Table(box=SIMPLE_HEAD)
     table.add_column("domain", style="bold")
