@@ -127,7 +127,7 @@ def test_killed_while_it_releases_it_leaves_nothing_half(command, events, tmp_pa
         "import os, signal\n"
         "from sottovoce.cli import main\n"
         "from sottovoce.cli import abtest_release\n"
-        "abtest_release._keep = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "abtest_release.write_atomically = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "main(['abtest', 'events.csv', '--arms', 'A,B'])\n"
     )
     ended = subprocess.run(

@@ -39,7 +39,7 @@ def abtest_command(
     number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
     settings: dict[str, Any] = {
         "arms": _names(arms),
-        "loss_range": options.clipping or (0.0, 1.0),
+        "loss_range": options.clipping,
         "privacy": options.guarantee.to_dict(),
         "charge": None if ledger is None else name or file.name,
         "variance": variance,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce import __version__
-from sottovoce._disk import sync_folder
+from sottovoce._disk import write_atomically
 from sottovoce.cli.rows import LineError, is_empty, number_in, read_rows
 from sottovoce.cli.shared import opened
 from sottovoce.evaluations import PrivateEvaluations
@@ -82,18 +82,17 @@ def release_once(
         What makes the evaluations that release them, and charges their ledger: called if nothing is kept.
     """
     if not path.exists():
-        with _claimed(path.with_name(f"{path.name}.partial")) as partial:
+        with _claimed(path.with_name(f"{path.name}.partial")):
             if not path.exists():  # another run may have come to its end meanwhile
                 made = evaluations()
                 released = {name: _released(made, np.asarray(values)) for name, values in losses.items()}
-                _keep(partial, {"sottovoce": __version__, "settings": settings, "released": released})
-                partial.replace(path)
-                sync_folder(path.absolute().parent)
+                kept = {"sottovoce": __version__, "settings": settings, "released": released}
+                write_atomically(path, f"{json.dumps(kept, indent=2)}\n".encode())  # by way of the file that is held
     return _read(path, settings)
 
 
 @contextmanager
-def _claimed(partial: Path) -> Iterator[Path]:
+def _claimed(partial: Path) -> Iterator[None]:
     """Hold the file, so that no other run releases the same rows."""
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -103,7 +102,7 @@ def _claimed(partial: Path) -> Iterator[Path]:
             "remove it: nothing was shown of what it had drawn"
         ) from None
     try:
-        yield partial
+        yield
     finally:
         partial.unlink(missing_ok=True)
 
@@ -116,21 +115,11 @@ def _released(evaluations: PrivateEvaluations, values: Any) -> dict[str, int]:
     return {"events": one.result.events, "total": one.result.total, **squares}
 
 
-def _keep(partial: Path, plain: dict[str, Any]) -> None:
-    """Write down what was released, before anybody sees it."""
-    with partial.open("w", encoding="utf-8") as out:
-        out.write(json.dumps(plain, indent=2) + "\n")
-        out.flush()
-        os.fsync(out.fileno())
-
-
 def _read(path: Path, settings: dict[str, Any]) -> Numbers:
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
-        before, released = (
-            plain["settings"],
-            {name: dict(plain["released"][name]) for name in plain["settings"]["arms"]},
-        )
+        before = plain["settings"]
+        released = {name: dict(plain["released"][name]) for name in before["arms"]}
         if not all(type(value) is int for one in released.values() for value in (one["events"], one["total"])):
             raise TypeError
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -1,7 +1,7 @@
 """From what options say to the domain that they ask for, and from files to what is in them."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def domain_of(text: str | None, file: Path | None) -> Domain:
         return build(json.loads(file.read_text(encoding="utf-8")))
 
 
-def labels_of(given: str | Sequence[str]) -> list[str]:
+def labels_of(given: str) -> list[str]:
     """Return names that are written with commas between them, or stand in a file, one a line.
 
     Examples
@@ -45,8 +45,6 @@ def labels_of(given: str | Sequence[str]) -> list[str]:
     >>> labels_of("tea, coffee")
     ['tea', 'coffee']
     """
-    if not isinstance(given, str):
-        return list(given)
     if "," in given:
         return listed(given)
     with _reading(Path(given), "names, one on each line (or write them with commas between)"):

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from sottovoce._checks import choice, whole
+from sottovoce._checks import choice
 from sottovoce._parsing import guarantee_of, labelled
 from sottovoce._written import read_values
 from sottovoce.cli import parsing
@@ -29,7 +29,6 @@ PRIVACY = ("epsilon", "delta", "rho", "local", "no_privacy", "contributions")
 """Options that say which guarantee is given; some exclude others."""
 _OWN = ("plan", "exploration", "mechanism")  # besides facts of the decision
 _FILES: dict[str, Callable[[Path], Any]] = {"features": features_of, "prior": prior_of}
-_NUMBERS = frozenset(name for name, one in OPTIONS.items() if one.kind is float)
 SHARED = tuple(name for name in OPTIONS if name != "deadline")  # which only studies have
 """Options that commands share."""
 
@@ -68,12 +67,6 @@ class Options:
 
     def __init__(self, **given: Any) -> None:
         self._given = {name: value for name, value in given.items() if value is not None and value != []}
-        for name in self._given.keys() & _NUMBERS:
-            self._given[name] = parsing.one_number(name, self._given[name])
-        if self.contributions is not None:
-            self._given["contributions"] = parsing.count("contributions", self.contributions)
-        if self.seed is not None:
-            whole("seed", self.seed, least=0)
         _ = self.guarantee, self.events, self.clipping, self.waiting, self.arguments  # each says what is wrong with it
 
     def __getattr__(self, name: str) -> Any:
@@ -94,9 +87,9 @@ class Options:
         return None if unknown else parsing.count("horizon", self.horizon)
 
     @property
-    def clipping(self) -> tuple[float, float] | None:
+    def clipping(self) -> tuple[float, float]:
         """The range of losses, if one is given."""
-        return None if self.loss_range is None else parsing.pair("loss-range", self.loss_range)
+        return (0.0, 1.0) if self.loss_range is None else parsing.pair("loss-range", self.loss_range)
 
     @property
     def guarantee(self) -> Guarantee:

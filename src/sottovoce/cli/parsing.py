@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-from sottovoce._checks import number
 from sottovoce._written import listed
 
 _SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
@@ -31,7 +30,7 @@ def count(name: str, value: Any) -> int:
     return int(found)
 
 
-def pair(name: str, text: Any) -> tuple[float, float]:
+def pair(name: str, text: str) -> tuple[float, float]:
     """Read two numbers with a comma between them.
 
     Examples
@@ -41,27 +40,10 @@ def pair(name: str, text: Any) -> tuple[float, float]:
     (0.0, 2.5)
     """
     try:
-        low, high = map(float, listed(text) if isinstance(text, str) else text)
-    except (TypeError, ValueError):
+        low, high = map(float, listed(text))
+    except ValueError:
         raise ValueError(f"{name} must be two numbers such as 0,1, got {text!r}") from None
     return low, high
-
-
-def one_number(name: str, value: Any) -> float:
-    """Read a number: a file has it as such, a command line as text.
-
-    Examples
-    --------
-    >>> from sottovoce.cli.parsing import one_number
-    >>> one_number("epsilon", "0.1"), one_number("epsilon", 2)
-    (0.1, 2.0)
-    """
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            raise TypeError(f"{name} must be a number, got {value!r}") from None
-    return number(name, value)
 
 
 def numbers(name: str, text: str) -> list[float]:
@@ -79,26 +61,22 @@ def numbers(name: str, text: str) -> list[float]:
         raise ValueError(f"{name} must be numbers with commas between them, such as 0.1,1, got {text!r}") from None
 
 
-def whole(name: str, text: str, also: str = "") -> int:
-    """Read a count that may be 0; `also` is what else would do."""
-    if text.strip() == "0":
-        return 0
+def patience(text: str) -> int | str | None:
+    """Read a patience: a count, auto, or none."""
+    plain = text.strip().lower()
+    if plain in ("auto", "none", "0"):
+        return {"auto": "auto", "none": None, "0": 0}[plain]
     try:
-        return count(name, text)
+        return count("patience", plain)
     except ValueError:
-        raise ValueError(f"{name} must be a whole number such as 0, 500 or 10k{also}, got {text!r}") from None
+        raise ValueError(f"patience must be a whole number such as 0, 500 or 10k, auto or none, got {text!r}") from None
 
 
-def patience(text: Any) -> int | str | None:
-    """Read a patience: a count, auto, or none.
-
-    Examples
-    --------
-    >>> from sottovoce.cli.parsing import patience
-    >>> [patience(text) for text in ("10k", "0", "auto", "none")]
-    [10000, 0, 'auto', None]
-    """
-    plain = str(text).strip().lower()
-    if plain in ("auto", "none"):
-        return None if plain == "none" else "auto"
-    return whole("patience", str(text), ", auto or none")
+def deadline(text: str) -> float | None:
+    """Read a deadline: seconds, or none."""
+    if text.strip().lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"deadline must be a number of seconds, or none, got {text!r}") from None

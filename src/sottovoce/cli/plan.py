@@ -8,8 +8,6 @@ from sottovoce.cli.options import Options, with_options
 from sottovoce.cli.shared import AsJson, show
 from sottovoce.rehearsal import plan
 
-UNIT = (0.0, 1.0)  # the usual range of losses
-
 
 @with_options(without=("patience", "seed"))
 def plan_command(
@@ -28,7 +26,7 @@ def plan_command(
     made = plan(
         options.feasible_set,
         options.events,
-        options.clipping or UNIT,
+        options.clipping,
         options.guarantee,
         rehearse=rehearse,
         contrast=contrast,

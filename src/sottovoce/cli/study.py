@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from sottovoce._written import listed
+from sottovoce.cli import parsing
 from sottovoce.cli.making import labels_of
 from sottovoce.cli.options import Deadline, Options, with_options
 from sottovoce.cli.shared import AsJson, Name, OneSegment, Url, Yes, look_at, segment_of, show, storage_url
 from sottovoce.cli.study_ask import ask_command
 from sottovoce.cli.study_tell import tell_command
-from sottovoce.cli.study_waiting import change_command, deadline_of, forget_command, outstanding_command
-from sottovoce.errors import StorageError, StudyNotFound
+from sottovoce.cli.study_waiting import change_command, forget_command, outstanding_command
 from sottovoce.models import Segments
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.studies import (
@@ -59,14 +59,14 @@ def create(
     making: dict[str, Any] = {"plan": "auto", "exploration": None, "mechanism": None, **DecisionFacts().facts()}
     making |= {**options.arguments, **options.waiting, "segments": segments_of(segments, factor, segment_limit)}
     making |= {"domain": options.feasible_set, "horizon": options.events, "privacy": options.guarantee}
-    making["loss_range"] = options.clipping or (0.0, 1.0)
-    created = not _exists(url, name)
+    making["loss_range"] = options.clipping
     if deadline is not None:
-        making["deadline"] = deadline_of(deadline)
+        making["deadline"] = parsing.deadline(deadline)
     with Study.open(url, name=name, seed=options.seed, **making) as study:
-        facts = {"study": name, "created": created, "privacy": study.privacy.headline, "remaining": study.remaining}
-        word = "Created" if created else "There already is"
-        show(as_json, facts, f"{word} study {name!r}.\n{study.privacy}\n\n{study.plan}")
+        made, promise = study.created, study.privacy.headline
+        facts = {"study": name, "created": made, "privacy": promise, "remaining": study.remaining}
+        words = f"{'Created' if made else 'There already is'} study {name!r}.\n{study.privacy}\n\n{study.plan}"
+        show(as_json, facts, words)
 
 
 def segments_of(names: str | None, factors: list[str] | None, limit: int | None) -> Segments | None:
@@ -178,11 +178,7 @@ def export(
 
 
 @study_command.command("verify")
-def verify(
-    name: Name,
-    storage: Url = None,
-    as_json: AsJson = None,
-) -> None:
+def verify(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     """Check every checksum and invariant, and compute the point again; ends with code 1 if something is wrong."""
     found = verify_stored(storage_url(storage), name)
     show(as_json, found.to_dict(), str(found))
@@ -260,11 +256,3 @@ def delete(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson = 
         raise ValueError(f"delete removes {name!r} for good, with losses that were never released: pass --yes")
     delete_study(storage_url(storage), name)
     show(as_json, {"study": name, "deleted": True}, f"Deleted {name!r}.")
-
-
-def _exists(url: str, name: str) -> bool:
-    try:
-        look_at(url, name).close()
-    except (StudyNotFound, StorageError):
-        return False
-    return True

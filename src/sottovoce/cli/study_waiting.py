@@ -77,7 +77,7 @@ def change_command(
     if patience is not None:
         changes["patience"] = parsing.patience(patience)
     if deadline is not None:
-        changes["deadline"] = deadline_of(deadline)
+        changes["deadline"] = parsing.deadline(deadline)
     if not changes:
         raise ValueError("pass --domain (with --labels), --patience or --deadline")
     with Study.open(storage_url(storage), name=name) as study:
@@ -91,13 +91,3 @@ def change_command(
 
 def _or_none(value: float | None, unit: str) -> str:
     return "none" if value is None else f"{value:,} {unit}"
-
-
-def deadline_of(text: str) -> float | None:
-    """Read a deadline: seconds, or none."""
-    if text.strip().lower() == "none":
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"deadline must be a number of seconds, or none, got {text!r}") from None

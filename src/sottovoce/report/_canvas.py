@@ -23,7 +23,6 @@ from matplotlib.figure import Figure
 from sottovoce.report._palette import GREY as _GREY
 
 GREY = _GREY.light
-BELOW = "#e4e4e4"  # lines behind the curves
 _POINTS = 72  # to the inch: a unit of an SVG
 _STYLE: Any = {"svg.fonttype": "none", "path.simplify": False, "font.size": 13.5}
 _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
@@ -129,8 +128,6 @@ def headed(axes: Axes, title: str, caption: str, letters: int = 104) -> None:
     axes.set_title(title, loc="left", fontsize=15, fontweight="bold", pad=10 + 14 * len(lines))
     axes.text(0, 1.02, "\n".join(lines), transform=axes.transAxes, fontsize=9.5, color=GREY, verticalalignment="bottom")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color=BELOW, linewidth=0.8)
-    axes.set_axisbelow(True)
 
 
 def apart(centres: Sequence[float], tall: Sequence[float], top: float) -> list[float]:

@@ -13,7 +13,7 @@ from matplotlib.axis import Axis as Side
 from matplotlib.ticker import MaxNLocator, NullLocator
 
 from sottovoce._arrays import Floats
-from sottovoce.report._canvas import BELOW, apart, note, sized, to_svg
+from sottovoce.report._canvas import apart, note, sized, to_svg
 from sottovoce.report._palette import SHADES, colour, dashes, linestyle
 from sottovoce.report._per_event import around_zero, asinh_ticks
 from sottovoce.report.numbers import short, with_errors
@@ -133,7 +133,7 @@ def draw_lines(axes: Axes, series: Sequence[Curve], x: Axis, y: Axis) -> None:
     series = [_drawable(one, x, y) for one in series]
     x.set_up(axes.xaxis, [one.x for one in series])
     y.set_up(axes.yaxis, [edge for one in series for edge in _edges(one)])
-    axes.grid(axis="y", color=BELOW, linewidth=0.8)
+    axes.grid(axis="y", color="#e4e4e4", linewidth=0.8)
     axes.set_axisbelow(True)
     for one in series:
         if len(one.x):

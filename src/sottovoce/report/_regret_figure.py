@@ -53,17 +53,23 @@ def regret_figure(
     ...     regret_figure(run, pathlib.Path(folder) / "regret.png").name
     'regret.png'
     """
-    runs = [runs] if isinstance(runs, Run) else list(runs)
-    if not runs:
-        raise ValueError("runs must hold at least one run")
-    if not all(run.events_finished for run in runs):
-        raise ValueError("runs must hold runs of at least one event: nothing is known of a run that never began")
-    labels = [run.details.privacy_headline for run in runs] if labels is None else list(labels)
-    if len(labels) != len(runs):
-        raise ValueError(f"labels must be as many as runs, got {len(labels)} for {len(runs)}")
+    runs, labels = labelled_runs(runs, labels)
     path = Path(path)
     draw(runs, labels).savefig(path)
     return path
+
+
+def labelled_runs(runs: Run | Sequence[Run], labels: Sequence[str] | None) -> tuple[list[Run], list[str]]:
+    """Return runs, each with what it is called; refuse those of which nothing can be shown."""
+    every = [runs] if isinstance(runs, Run) else list(runs)
+    if not every:
+        raise ValueError("runs must hold at least one run")
+    if not all(run.events_finished for run in every):
+        raise ValueError("runs must hold runs of at least one event: nothing is known of a run that never began")
+    names = [run.details.privacy_headline for run in every] if labels is None else list(labels)
+    if len(names) != len(every):
+        raise ValueError(f"labels must be as many as runs, got {len(names)} for {len(every)}")
+    return every, names
 
 
 def draw(runs: Sequence[Run], labels: Sequence[str]) -> Figure:

@@ -120,12 +120,10 @@ def statement(
         sections = [_promise(study), _history(study)]
     else:
         about, private, sections = "all that is charged to a ledger", None, []
-    sections += [
-        _budget(study, ledger),
-        _audits(audits, study),
-        *([] if study is None else [_limits(study)]),
-        _versions(),
-    ]
+    sections += [_budget(study, ledger), _audits(audits, study)]
+    if study is not None:
+        sections.append(Section("Not covered: see to these, or accept them", items=study.privacy.not_covered))
+    sections.append(_versions())
     return Statement(
         title=f"Privacy statement: {about}",
         made=f"Made on {moment:%Y-%m-%d} at {moment:%H:%M} UTC by sottovoce {__version__}, of what was on record then.",
@@ -284,10 +282,6 @@ def _own_attack(one: AuditRecord, study: StudyStatement) -> str:
         "only values without noise" if math.isinf(best.least_seen) else f"an epsilon of {best.least_seen:.3g} or more"
     )
     return f"of studies like this one, {best.runs:,} runs, which could have noticed {could}"
-
-
-def _limits(study: StudyStatement) -> Section:
-    return Section("Not covered: see to these, or accept them", items=study.privacy.not_covered)
 
 
 def _versions() -> Section:

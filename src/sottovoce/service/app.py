@@ -85,21 +85,16 @@ def _answer_problems(app: FastAPI) -> None:
 
     async def answer(request: Request, error: Exception) -> Response:
         may_speak = request.scope.get("route") is not None and request.scope["route"].name not in _WITH_LOSSES
-        problem = problem_for(error, words=may_speak)
-        if problem is not error and problem.kind.status >= 500:
-            problem.facts["incident"] = note_incident(error, doing(request.scope))
+        if isinstance(error, RequestValidationError):
+            problem = malformed(error.errors())
+        elif isinstance(error, HTTPException):
+            kind = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "malformed")
+            problem = Problem(kind, headers=error.headers)
+        else:
+            problem = problem_for(error, words=may_speak)
+            if problem is not error and problem.kind.status >= 500:
+                problem.facts["incident"] = note_incident(error, doing(request.scope))
         return problem_response(problem)
 
-    async def invalid(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return problem_response(malformed(error.errors()))
-
-    async def missing(_: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        kind = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "malformed")
-        return problem_response(Problem(kind, headers=error.headers))
-
-    for kind in (Problem, SottovoceError, ValueError, TypeError):
+    for kind in (Problem, SottovoceError, ValueError, TypeError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, missing)

@@ -94,7 +94,6 @@ class Served:
             raise ValueError(f"privacy must be pure here, got {configuration.privacy!r}")
         self.plan, self.loss_range = configuration.plan, configuration.loss_range
         self.privacy = configuration.optimizer(0, SimulatedNoise(0)).privacy
-        self.patient = configuration.patience is None
         self._width = configuration.domain.most_chosen if configuration.feedback == "items" else None
         self._folder = scratch_folder()
         self.own: dict[Any, str] = {self._folder.name: "<folder>"}
@@ -148,14 +147,6 @@ class Served:
     def forget(self, ids: Any) -> None:
         """Say that losses will not come."""
         self._call("/studies/audit/forget", ids=np.atleast_1d(ids).tolist())
-
-    def renew(self, how: str) -> None:
-        """A service is not stopped here: studies are."""
-        raise NotImplementedError("the study of a service is taken up again elsewhere")
-
-    def parts(self, ids: list[Any]) -> list[list[int]]:
-        """Return the places of all ids, handed in as one."""
-        return [list(range(len(ids)))]
 
     def look(self) -> dict[str, Any]:
         """Return the answers of all addresses, and of the calls before; once nothing is left to be erased."""

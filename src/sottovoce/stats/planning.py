@@ -162,7 +162,7 @@ def events_needed(
         schedule=test.stages(events),
         without_privacy=test.least(scale_for(loss_range, NoPrivacy())),
         wish=f"to show a difference of {difference:g}, at {percent(1 - level)}, with a probability of {power:g}",
-        half_width=test.half_width(scale, events),
+        half_width=test.reach(scale, events) / events,
         privacy=privacy,
     )
 
@@ -213,17 +213,13 @@ class _PlannedTest:
         ends = [round(events * look / self.looks) for look in range(self.looks + 1)]
         return tuple(int(size) for size in np.diff(ends))
 
-    def half_width(self, scale: Scale, events: int) -> float:
-        """Return how far the last interval of a difference would reach."""
-        return self._reach(scale, events) / events
-
     def _does(self, scale: Scale, events: int) -> bool:
         at_most = math.inf if self.deviation is None else self.deviation**2
         both = zip(self._both(scale, events), self.means, strict=True)
         real = summed(one for arm, mean in both for one in arm.errors_at(mean, at_most))
-        return _upper(real, self._reach(scale, events) - self.difference * events) >= self.power
+        return _upper(real, self.reach(scale, events) - self.difference * events) >= self.power
 
-    def _reach(self, scale: Scale, events: int) -> float:
+    def reach(self, scale: Scale, events: int) -> float:
         """How far the last interval of a difference would reach, times the events."""
         at = levels_for([scale, scale], self.level, self.stages(events))[-1]
         return summed(one for arm in self._both(scale, events) for one in arm.errors()).quantile(at)

@@ -1,6 +1,5 @@
 """What released integers are worth, and how noisy they are: known before there is one."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,24 +46,10 @@ class Scale:
     noise: Noise | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON; `from_dict` reads it back."""
+        """Return it as plain data, for JSON."""
         plain = {"loss_range": list(self.loss_range), "low": self.low, "step": self.step, "ends": list(self.ends)}
         noise = None if self.noise is None else {"family": self.noise.family, "scale": self.noise.scale}
         return {**plain, "noise": noise}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> "Scale":
-        """Return what `to_dict` wrote down as `plain` data.
-
-        Examples
-        --------
-        >>> scale = Scale((0.0, 1.0), 0.0, 0.25, (0.0, 1.0), Noise("laplace", 4.0))
-        >>> Scale.from_dict(scale.to_dict()) == scale
-        True
-        """
-        (low, high), (least, most) = plain["loss_range"], plain["ends"]
-        noise = None if plain["noise"] is None else Noise(plain["noise"]["family"], plain["noise"]["scale"])
-        return cls((low, high), plain["low"], plain["step"], (least, most), noise)
 
     def spread(self, means: Floats) -> Floats:
         """Return the largest variance that one place can have, for each mean that there may be.

@@ -13,6 +13,7 @@ from sottovoce.lab.problems import DecisionProblem
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
 from sottovoce.report._promises import plain_words
+from sottovoce.report._regret_figure import labelled_runs
 from sottovoce.report.html._beliefs import show_belief
 from sottovoce.report.html._drawings import decide
 from sottovoce.report.html._segments import show_segments
@@ -82,16 +83,10 @@ def run_report(
     ...     print(page.name, "never learning" in page.read_text())
     report.html True
     """
-    every = [runs] if isinstance(runs, Run) else list(runs)
-    if not every:
-        raise ValueError("runs must hold at least one run")
-    if not all(run.events_finished for run in every):
-        raise ValueError("runs must hold runs of at least one event: nothing is known of a run that never began")
-    names = [run.details.privacy_headline for run in every] if labels is None else list(labels)
+    every, names = labelled_runs(runs, labels)
     known = [None] * len(every) if optimizers is None else list(optimizers)
-    for name, count in (("labels", len(names)), ("optimizers", len(known))):
-        if count != len(every):
-            raise ValueError(f"{name} must be as many as runs, got {count} for {len(every)}")
+    if len(known) != len(every):
+        raise ValueError(f"optimizers must be as many as runs, got {len(known)} for {len(every)}")
     entries = [_ShownRun(*row) for row in zip(names, every, known, strict=True)]
     return write_page(path, "run.html", _content(entries, problem, command))
 

@@ -53,12 +53,13 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
         problem_part(sweep, mine, colours, anchor=f"problem-{i}")
         for i, mine in enumerate(gather(groups, lambda one: one.problem).values())
     ]
+    places = [(part["anchor"], part["title"]) for part in parts]
     content = {
         "title": _title(sweep, parts),
         "lead": [_lead(sweep, results)],
         "banner": _SIMULATED if any(math.isfinite(cell.epsilon) for cell in sweep.cells) else "",
         "tiles": [part["tile"] for part in parts][:6],
-        "contents": _contents(parts),
+        "contents": [*places, ("failed", "Failures"), ("again", "Do it again")],
         "reading": _reading(groups),
         "problems": parts,
         "failed": failures(results),
@@ -87,14 +88,6 @@ def _lead(sweep: Sweep, results: tuple[Result, ...]) -> str:
         f"{counts['done']:,} finished runs of {len(cells):,}: {joined(algorithms)}; at {joined(epsilons)}; over "
         f"{joined(horizons)} events; {seeds} {'seed' if seeds == 1 else 'seeds'} each."
     )
-
-
-def _contents(parts: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [
-        *((part["anchor"], part["title"]) for part in parts),
-        ("failed", "Failures"),
-        ("again", "Do it again"),
-    ]
 
 
 def _reading(groups: list[Summary]) -> str:

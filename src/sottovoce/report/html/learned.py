@@ -36,7 +36,7 @@ def look_learned(study: Study) -> dict[str, Any]:
     """
     found = study.recommend()
     whose = _largest(found)
-    histories = {one: _history(study, one) for one in whose}
+    histories = {one: study.history(segment=one) for one in whose}
     beliefs = {one: known for one in whose if (known := _belief_of(study, one)) is not None}
     shown = [
         (_called(one), show_belief(known, _best(found, one), who="this study" if one is None else _called(one)))
@@ -74,13 +74,9 @@ def _best(found: Recommendation, segment: Any) -> Floats:
     return found.x if segment is None else found[segment].x
 
 
-def _history(study: Study, segment: Any) -> History:
-    return study.history() if segment is None else study.history(segment=segment)
-
-
 def _belief_of(study: Study, segment: Any) -> Posterior | None:
     try:
-        found = study.posterior() if segment is None else study.posterior(segment=segment)
+        found = study.posterior(segment=segment)
     except ValueError:  # the plan has no model
         return None
     return found if found.rounds else None

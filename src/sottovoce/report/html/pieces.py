@@ -106,13 +106,11 @@ def _cell(said: Any) -> TableCell:
     return text(said) if isinstance(said, str) else number(said)
 
 
-def number(value: float, *, error: float | None = None, times: bool = False, exact: str | None = None) -> TableCell:
+def number(value: float, *, error: float | None = None, times: bool = False) -> TableCell:
     """Return a cell that holds a number; whole numbers are written in full."""
     words = f"{value:,}" if isinstance(value, int) else significant(value)
     aside = "" if error is None or not error > 0 else f"± {significant(error, 2)}"
-    return TableCell(
-        words + ("×" if times and words != "–" else ""), aside, repr(value) if exact is None else exact, "n"
-    )
+    return TableCell(words + ("×" if times and words != "–" else ""), aside, repr(value), "n")
 
 
 def epsilon_cell(epsilon: float) -> TableCell:

@@ -12,9 +12,10 @@ from starlette.responses import JSONResponse, Response
 
 from sottovoce._loopback import is_loopback
 from sottovoce.errors import SottovoceError
+from sottovoce.report import statement
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard.pages import ASSETS, asset, page
-from sottovoce.service.dashboard.shown import rows_of, statement_of, study_of
+from sottovoce.service.dashboard.shown import rows_of, study_of
 from sottovoce.service.gate import bearer
 from sottovoce.service.keys import Key
 from sottovoce.service.problem_documents import KINDS, Problem, problem_for
@@ -114,7 +115,7 @@ class _Pages:
         """The statement of a study, to be printed and signed."""
         name = request.path_params["name"]
         await self._reader(request, name)
-        return await page(request, "statement.html", {"it": await statement_of(self._context, name)})
+        return await page(request, "statement.html", {"it": await self._context.look(name, statement)})
 
     async def docs(self, request: Request) -> Response:
         """What the service can be asked, from its OpenAPI document."""

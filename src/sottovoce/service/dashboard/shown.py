@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from sottovoce.privacy.promise import UNSPENT
-from sottovoce.report import Statement, statement
+from sottovoce.report import statement
 from sottovoce.report.html.learned import look_learned
 from sottovoce.report.html.pieces import Mark, Tile
 from sottovoce.service.context import Context
@@ -86,11 +86,6 @@ def look_now(study: Study) -> dict[str, Any]:
         "banner": bare_words(simulated=promised.simulated, private=promised.private),
         "rounds": status.round,
     }
-
-
-async def statement_of(context: Context, name: str) -> Statement:
-    """Return the statement of a study, for whoever signs it."""
-    return await context.look(name, statement)
 
 
 async def study_of(context: Context, name: str) -> dict[str, Any]:
