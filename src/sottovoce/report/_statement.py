@@ -177,15 +177,11 @@ def _promise(study: StudyStatement) -> Section:
         names = f" among {joined(map(_name, shown))}" + (f" (and {more:,} more)" if more > 0 else "")
     what = "item that an event chose, its" if study.privacy.feedback == "items" else "event, the"
     data = f"one number for each {what} loss, clipped to [{low:g}, {high:g}]. Decisions: {_name(study.domain)}{names}"
-    rows = [_for_people(*row) for row in study.privacy.rows if row[0] != "Not covered"]
+    told = ((*_NAMES.get(name, (name, "")), text) for name, text in study.privacy.rows if name != "Not covered")
+    rows = [(name, before + text) for name, before, text in told]
     plain = plain_words(study.privacy.guarantee)
     title = "What would be promised if the noise were real" if study.privacy.simulated else "What is promised"
     return Section(title, (*plain, ("Which data", f"{data}."), *rows))
-
-
-def _for_people(name: str, text: str) -> tuple[str, str]:
-    shown, before = _NAMES.get(name, (name, ""))
-    return shown, before + text
 
 
 def _history(study: StudyStatement) -> Section:

@@ -10,6 +10,7 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce.lab import Run
 from sottovoce.lab.problems import DecisionProblem
+from sottovoce.privacy import Promise
 from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._per_event import per_event
 from sottovoce.report._promises import plain_words
@@ -95,7 +96,6 @@ def _content(entries: list[_ShownRun], problem: DecisionProblem | None, command:
     first = entries[0]
     decision, segments, belief = (None, None, None) if first.optimizer is None else _learned(first, problem)
     details, simulated = first.run.details, any(one.run.details.simulated_noise for one in entries)
-    private = details.guarantee is not None and details.guarantee.private
     contents = [
         ("regret", "Regret"),
         *([("decision", "What was decided")] if decision else []),
@@ -108,7 +108,7 @@ def _content(entries: list[_ShownRun], problem: DecisionProblem | None, command:
     return {
         "title": problem.title if problem else f"Regret over {first.run.events_finished:,} events",
         "lead": _lead(entries, problem),
-        "banner": _BARE if simulated or not private else "",
+        "banner": "" if Promise(details.guarantee, simulated).private else _BARE,
         "tiles": _tiles_of(entries),
         "contents": contents,
         "legend": [*((swatch(i), one.label) for i, one in enumerate(entries)), (swatch(-1), "never learning")],

@@ -4,7 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
 from sottovoce.evaluations import PrivateEvaluations
@@ -14,12 +14,7 @@ from sottovoce.rounds.stored import book_name
 from sottovoce.service.settings import Settings
 from sottovoce.studies import Study
 
-
-class _Closable(Protocol):
-    def close(self) -> None: ...
-
-
-Kept = TypeVar("Kept", bound=_Closable)
+Kept = TypeVar("Kept", Study, PrivateEvaluations)
 Found = TypeVar("Found")
 
 
@@ -33,7 +28,8 @@ class OpenBook(Generic[Kept]):
     """
 
     def __init__(self, kept: Kept) -> None:
-        self.kept, self._looking = kept, 0
+        self.kept: Kept = kept
+        self._looking = 0
         self.closed = self.gone = False
         self._made: dict[str, tuple[asyncio.Lock, list[Any]]] = {}  # by name: the version that it is of, and it
 
