@@ -8,7 +8,6 @@ import typer
 
 import sottovoce as sv
 from sottovoce.cli.app import app
-from sottovoce.cli.options import SHARED
 from sottovoce.options import OPTIONS
 from sottovoce.plans.options import CHOICES as ALLOWED
 from sottovoce.plans.options import DecisionFacts
@@ -30,10 +29,10 @@ def options_of(*words):
 
 
 def test_the_commands_have_the_same_options_with_the_same_words():
-    shared = set(SHARED)
+    shared = set(OPTIONS)
     create = {name: one for name, one in options_of("study", "create").items() if name in shared}
     assert set(create) == shared
-    for name in ("patience", "seed"):  # which no plan depends on
+    for name in ("patience", "deadline", "seed"):  # which no plan depends on
         del create[name]
     assert {name: one for name, one in options_of("plan").items() if name in shared} == create
 

@@ -9,15 +9,16 @@ import typer
 from sottovoce._checks import choice, number
 from sottovoce._written import listed
 from sottovoce.cli.abtest_release import read_losses, release_once
-from sottovoce.cli.options import PRIVACY, SHARED, Options, with_options
+from sottovoce.cli.options import PRIVACY, Options, with_options
 from sottovoce.cli.shared import AsJson, show
 from sottovoce.evaluations import PrivateEvaluations
+from sottovoce.options import OPTIONS
 from sottovoce.privacy import Ledger, read_ledger
 from sottovoce.stats import ReleasedMean, ab_test
 from sottovoce.stats.scale import scale_for
 
 
-@with_options(without=tuple(name for name in SHARED if name not in ("loss_range", "direction", *PRIVACY)))
+@with_options(without=tuple(name for name in OPTIONS if name not in ("loss_range", "direction", *PRIVACY)))
 def abtest_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or JSON lines with arm and loss.")],
     arms: Annotated[str, typer.Option(help="Names of the arms, such as A,B,C; the first is the control.")],

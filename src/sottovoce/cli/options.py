@@ -29,25 +29,15 @@ PRIVACY = ("epsilon", "delta", "rho", "local", "no_privacy", "contributions")
 """Options that say which guarantee is given; some exclude others."""
 _OWN = ("plan", "exploration", "mechanism")  # besides facts of the decision
 _FILES: dict[str, Callable[[Path], Any]] = {"features": features_of, "prior": prior_of}
-SHARED = tuple(name for name in OPTIONS if name != "deadline")  # which only studies have
-"""Options that commands share."""
 
 
-def _said(name: str) -> Any:
-    """Return an option for a command, as it is declared."""
-    one, flags = OPTIONS[name], (f"--{name.replace('_', '-')}",) if OPTIONS[name].kind is bool else ()
-    return typer.Option(
-        *flags, help=one.help, rich_help_panel=one.group, metavar="NAME=VALUE" if one.kind is list else None
-    )
-
-
-def _kind(name: str) -> Any:
-    kind = OPTIONS[name].kind
-    return (list[str] if kind is list else kind) | None
-
-
-Patience = Annotated[str | None, _said("patience")]
-Deadline = Annotated[str | None, _said("deadline")]
+def _parameter(name: str) -> inspect.Parameter:
+    """Return an option as a parameter of a command, as it is declared."""
+    one, many = OPTIONS[name], OPTIONS[name].kind is list
+    flags = (f"--{name.replace('_', '-')}",) if one.kind is bool else ()
+    option = typer.Option(*flags, help=one.help, rich_help_panel=one.group, metavar="NAME=VALUE" if many else None)
+    kind: Any = (list[str] if many else one.kind) | None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, option])
 
 
 class Options:
@@ -70,7 +60,7 @@ class Options:
         _ = self.guarantee, self.events, self.clipping, self.waiting, self.arguments  # each says what is wrong with it
 
     def __getattr__(self, name: str) -> Any:
-        if name not in SHARED:
+        if name not in OPTIONS:
             raise AttributeError(name)
         return self._given.get(name)
 
@@ -105,8 +95,9 @@ class Options:
 
     @property
     def waiting(self) -> dict[str, Any]:
-        """The patience, if one is given, as an argument."""
-        return {} if self.patience is None else {"patience": parsing.patience(self.patience)}
+        """How long rounds wait, as far as that was said."""
+        read: dict[str, Any] = {"patience": parsing.patience, "deadline": parsing.deadline}
+        return {name: read[name](given) for name, given in self._given.items() if name in read}
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -143,13 +134,7 @@ def with_options(*, without: tuple[str, ...] = ()) -> Callable[[Command], Callab
     without
         Options that mean nothing to the command.
     """
-    shared = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[_kind(name), _said(name)]
-        )
-        for name in SHARED
-        if name not in without
-    ]
+    shared = [_parameter(name) for name in OPTIONS if name not in without]
 
     def decorate(function: Command) -> Callable[..., Any]:
         shown: list[inspect.Parameter] = []

@@ -9,7 +9,7 @@ from sottovoce.cli.shared import AsJson, show
 from sottovoce.rehearsal import plan
 
 
-@with_options(without=("patience", "seed"))
+@with_options(without=("patience", "deadline", "seed"))
 def plan_command(
     options: Options,
     contrast: Annotated[

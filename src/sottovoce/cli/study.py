@@ -7,23 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from sottovoce._written import listed
-from sottovoce.cli import parsing
 from sottovoce.cli.making import labels_of
-from sottovoce.cli.options import Deadline, Options, with_options
+from sottovoce.cli.options import Options, with_options
 from sottovoce.cli.shared import AsJson, Name, OneSegment, Url, Yes, look_at, segment_of, show, storage_url
 from sottovoce.cli.study_ask import ask_command
 from sottovoce.cli.study_tell import tell_command
 from sottovoce.cli.study_waiting import change_command, forget_command, outstanding_command
 from sottovoce.models import Segments
 from sottovoce.plans.options import DecisionFacts
-from sottovoce.studies import (
-    Study,
-    delete_study,
-    list_studies,
-    move_study,
-    rename_study,
-    verify_stored,
-)
+from sottovoce.studies import Study, delete_study, list_studies, move_study, rename_study, verify_stored
 
 FAULTY = 1
 
@@ -40,7 +32,6 @@ def create(
     name: Name,
     options: Options,
     storage: Url = None,
-    deadline: Deadline = None,
     segments: Annotated[
         str | None, typer.Option(help="Whom decisions are for, such as phone,desktop; or a file with one a line.")
     ] = None,
@@ -60,8 +51,6 @@ def create(
     making |= {**options.arguments, **options.waiting, "segments": segments_of(segments, factor, segment_limit)}
     making |= {"domain": options.feasible_set, "horizon": options.events, "privacy": options.guarantee}
     making["loss_range"] = options.clipping
-    if deadline is not None:
-        making["deadline"] = parsing.deadline(deadline)
     with Study.open(url, name=name, seed=options.seed, **making) as study:
         made, promise = study.created, study.privacy.headline
         facts = {"study": name, "created": made, "privacy": promise, "remaining": study.remaining}

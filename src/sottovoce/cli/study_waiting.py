@@ -2,12 +2,11 @@
 
 import json
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from sottovoce.cli import parsing
-from sottovoce.cli.options import Deadline, Options, Patience, with_options
+from sottovoce.cli.options import Options, with_options
 from sottovoce.cli.shared import AsJson, Name, Url, look_at, opened, show, storage_url
 from sottovoce.options import OPTIONS
 from sottovoce.studies import Study
@@ -61,23 +60,15 @@ def _id(line: str) -> str:
     return line.strip()
 
 
-@with_options(without=tuple(one for one in OPTIONS if one not in ("domain", "domain_json", "labels", "features")))
-def change_command(
-    name: Name,
-    options: Options,
-    storage: Url = None,
-    patience: Patience = None,
-    deadline: Deadline = None,
-    as_json: AsJson = None,
-) -> None:
+_CHANGED = ("domain", "domain_json", "labels", "features", "patience", "deadline")
+
+
+@with_options(without=tuple(one for one in OPTIONS if one not in _CHANGED))
+def change_command(name: Name, options: Options, storage: Url = None, as_json: AsJson = None) -> None:
     """Change the set of decisions, from the next round on, or how long rounds wait: all processes follow."""
-    changes: dict[str, Any] = {}
+    changes = options.waiting
     if options.domain is not None or options.domain_json is not None:
         changes |= {"domain": options.feasible_set, "features": options.arguments.get("features")}
-    if patience is not None:
-        changes["patience"] = parsing.patience(patience)
-    if deadline is not None:
-        changes["deadline"] = parsing.deadline(deadline)
     if not changes:
         raise ValueError("pass --domain (with --labels), --patience or --deadline")
     with Study.open(storage_url(storage), name=name) as study:

@@ -72,17 +72,6 @@ def joined(words: Iterable[str]) -> str:
     return every[0] if len(every) == 1 else ", ".join(every[:-1]) + " and " + every[-1] if every else ""
 
 
-def give_or_take(value: float, deviation: float | None) -> str:
-    """Write a number with what holds 95% of it.
-
-    Examples
-    --------
-    >>> give_or_take(0.5, 0.1), give_or_take(0.5, None)
-    ('0.500 ± 0.20', '0.500')
-    """
-    return with_errors([value], [TWO_SIDES * (deviation or 0.0)])[0]
-
-
 def sentence(words: object) -> str:
     """Begin words with a capital letter.
 

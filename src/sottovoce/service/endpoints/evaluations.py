@@ -15,13 +15,7 @@ from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
 from sottovoce.service.endpoints._parsing import guarantee_in, promised
-from sottovoce.service.endpoints._route import (
-    Endpoints,
-    IdempotencyKey,
-    Made,
-    Name,
-    context_of,
-)
+from sottovoce.service.endpoints._route import Endpoints, IdempotencyKey, Made, Name, context_of
 from sottovoce.service.endpoints.studies import person_of
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings

@@ -25,14 +25,7 @@ from sottovoce.rehearsal import NotRehearsed
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
 from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, promised
-from sottovoce.service.endpoints._route import (
-    Endpoints,
-    IdempotencyKey,
-    Made,
-    Name,
-    context_of,
-    key_of,
-)
+from sottovoce.service.endpoints._route import Endpoints, IdempotencyKey, Made, Name, context_of, key_of
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings
 from sottovoce.service.study_workers.asking import AskOrder
@@ -41,6 +34,7 @@ from sottovoce.studies import Recorded, Study, TellCall, export_lines
 _LARGEST = 1_000_000  # of the numbers that a domain is written with
 _LEAST_WORK = 2.0**-10  # of a forecast
 _MOST_IDS = 10_000  # of one answer
+_TAKEN = (*DecisionFacts.__dataclass_fields__, "seed", "patience", "deadline", "plan", "exploration", "mechanism")
 study_routes = Endpoints("/studies", Context.look, problems=("study-not-found", "state-refused"))
 _SegmentText = Annotated[
     str | None,
@@ -57,17 +51,13 @@ def _created(settings: Settings, wish: models.Create) -> dict[str, Any]:
         "horizon": wish.horizon,
         "loss_range": (wish.loss_range[0], wish.loss_range[1]),
         "privacy": guarantee_in(wish.privacy),
-        **{name: getattr(wish, name) for name in DecisionFacts.__dataclass_fields__ if hasattr(wish, name)},
+        **{name: getattr(wish, name) for name in _TAKEN if hasattr(wish, name)},
         "segments": None if wish.segments is None else Segments(**wish.segments.model_dump()),
     }
-    own: dict[str, Any] = {name: getattr(wish, name) for name in ("seed", "patience", "deadline")}
-    own["noise"] = settings.noise
-    choices: dict[str, Any] = {name: getattr(wish, name) for name in ("plan", "exploration", "mechanism")}
-    if wish.choices.keys() & {*making, *choices, *inspect.signature(Study.open).parameters}:
+    if wish.choices.keys() & {*making, *inspect.signature(Study.open).parameters}:
         # Not a choice of a plan: `restored`, say, would end the life of a study, with losses that are on record.
         raise Problem("malformed", "choices are of a plan; what else there is has a member of its own.")
-    choices |= wish.choices
-    with Study.open(settings.storage, name=wish.name, **making, **own, **choices) as study:
+    with Study.open(settings.storage, name=wish.name, noise=settings.noise, **(making | wish.choices)) as study:
         return {
             "study": wish.name,
             "created": study.created,
@@ -228,11 +218,7 @@ _LOOKS: dict[str, tuple[str, Any, Callable[[Study], Any]]] = {
     "definition": ("What the study was created with.", models.Definition, _definition),
     "plan": ("The plan in force.", _Plain, lambda one: one.plan.to_dict()),
     "privacy": ("The promise as plain data, with its argument.", _Plain, lambda one: one.privacy.to_dict()),
-    "statement": (
-        "What is promised, to whom, against whom, what is spent, what is not covered.",
-        _Plain,
-        _statement,
-    ),
+    "statement": ("What is promised, to whom, against whom, what is spent, what is not covered.", _Plain, _statement),
     "report": ("What the study has come to, as one HTML page with its pictures.", models.Page, _report),
 }
 for _what, _about in _LOOKS.items():
