@@ -18,7 +18,7 @@ from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
-from sottovoce.privacy import DirectionGrid, ExactSum, LossGrid, ProbeSums, grids_for
+from sottovoce.privacy import DirectionGrid, ExactSum, LossGrid, ProbeSums, bits_for
 from sottovoce.privacy.noise import LARGEST_SUM
 
 LEAST = np.iinfo(np.int64).min
@@ -174,13 +174,13 @@ def test_no_release_takes_a_number_outside_its_proof_and_exact_sums_do_not_wrap_
 
 @given(st.integers(1, 2**45))
 def test_no_sum_can_overflow(events):
-    losses, directions = grids_for((0.0, 1.0), events)
-    assert events * losses.steps * (2**directions.bits + 1) < LARGEST_SUM
+    bits = bits_for(events)
+    assert events * LossGrid(0.0, 1.0, bits=bits).steps * (2**bits + 1) < LARGEST_SUM
 
 
 def test_an_impossible_horizon_is_refused():
     with pytest.raises(ValueError, match="horizon"):
-        grids_for((0.0, 1.0), 2**60)
+        bits_for(2**60)
 
 
 # -------------------------------------------------------------------- weights

@@ -223,11 +223,8 @@ class HasLabels(RemembersArguments):
 
     def _chosen(self, places: Integers, entries: Vector) -> Any:
         """Return what is said of a decision; a family with words of its own says them here."""
-        names = self.coordinate_names
         if self.chosen_as == "amounts":
-            numbers = dict.fromkeys(names, 0.0)
-            numbers.update(zip((names[i] for i in places.tolist()), entries.tolist(), strict=True))
-            return numbers
+            return dict.fromkeys(self.coordinate_names, 0.0) | self._shares(places, entries)
         if self.chosen_as == "choices" and (entries == 1.0).all():
             return self.names_at(places)
         return self._shares(places, entries)
@@ -254,8 +251,7 @@ class HasLabels(RemembersArguments):
         return [names[i] for i in places.tolist()]
 
     def _shares(self, places: Integers, entries: Vector) -> dict[Hashable, float]:
-        names = self.coordinate_names
-        return {names[i]: entry for i, entry in zip(places.tolist(), entries.tolist(), strict=True)}
+        return dict(zip(self.names_at(places), entries.tolist(), strict=True))
 
     def _written(self, places: Integers, entries: Vector) -> Vector:
         x = np.zeros(self.dimension)

@@ -20,7 +20,7 @@ from sottovoce.privacy import (
     ScaleRefused,
     Sensitivity,
     Takes,
-    grids_for,
+    bits_for,
 )
 
 LARGEST_SCALE = 2.0**55
@@ -78,4 +78,4 @@ def finest(problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: in
 
 def most_bits(problem: Problem, mechanism: Mechanism) -> int:
     """Return the bits of the finest grids on which sums cannot overflow."""
-    return grids_for(problem.loss_range, mechanism.headroom * problem.horizon)[0].bits
+    return bits_for(mechanism.headroom * problem.horizon)

@@ -9,7 +9,7 @@ from sottovoce.privacy.calibration import noise_for as noise_for
 from sottovoce.privacy.grid import (
     DirectionGrid as DirectionGrid,
     LossGrid as LossGrid,
-    grids_for as grids_for,
+    bits_for as bits_for,
 )
 from sottovoce.privacy.guarantees import (
     ZCDP as ZCDP,

@@ -45,11 +45,6 @@ class Composition:
     guarantees: tuple[Guarantee, ...]
 
     @property
-    def private(self) -> bool:
-        """Whether anything is promised."""
-        return all(guarantee.private for guarantee in self.guarantees)
-
-    @property
     def rho(self) -> float:
         """The zero-concentrated parameter; infinite if there is none."""
         return decimal_sum(_rho(guarantee) for guarantee in self.guarantees)
@@ -76,7 +71,7 @@ class Composition:
         if not 0 <= delta < 1:
             raise ValueError(f"delta must be at least 0 and below 1, got {delta!r}")
         slack = decimal_sum((delta, -self._deltas))
-        if not self.private or slack < 0:
+        if slack < 0 or not all(guarantee.private for guarantee in self.guarantees):
             return math.inf
         discrete, smooth = self._split(PureDP, LocalDP, ApproxDP)
         if smooth.guarantees:

@@ -14,7 +14,7 @@ Clipping and rounding keep an integer of a loss within [0, 2^bits] whatever the 
 f - low is at most high - low, and their quotient at most 1, after rounding as before.
 
 Overflow: a sum over `events` events is at most events * 2^loss_bits * (2^direction_bits + 1) in every coordinate, and
-`grids_for` chooses the bits so that this stays below 2^61.
+`bits_for` chooses the bits so that this stays below 2^61.
 
 Tests: tests/privacy/test_integer_guards.py.
 """
@@ -223,27 +223,20 @@ def _no_unit_vector() -> DomainError:
     )
 
 
-def grids_for(
-    loss_range: tuple[float, float], events: int, most_bits: int = MOST_BITS
-) -> tuple[LossGrid, DirectionGrid]:
-    """Return the finest grids on which a sum over `events` events provably stays below 2^61.
+def bits_for(events: int) -> int:
+    """Return the bits of the finest grids on which a sum over `events` events provably stays below 2^61.
 
     Parameters
     ----------
-    loss_range
-        As for `PrivateBandit`.
     events
         Of the whole run.
-    most_bits
-        Of each grid, at most.
 
     Examples
     --------
-    >>> losses, directions = grids_for((0.0, 1.0), events=10**12)
-    >>> losses.bits, directions.bits
-    (10, 10)
+    >>> bits_for(10**12)
+    10
     """
-    for bits in range(most_bits, _LEAST_BITS - 1, -1):
+    for bits in range(MOST_BITS, _LEAST_BITS - 1, -1):
         if events * 2**bits * (2**bits + 1) < LARGEST_SUM:
-            return LossGrid(*loss_range, bits=bits), DirectionGrid(bits=bits)
+            return bits
     raise ValueError(f"horizon = {events} is too long to be summed in 64 bits; split it into several runs")

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from sottovoce._printed import Part, Printed
-from sottovoce.privacy.guarantees import ApproxDP, Guarantee, LocalDP, PureDP, guarantee_from_dict
+from sottovoce.privacy.guarantees import Guarantee, LocalDP, guarantee_from_dict
 from sottovoce.privacy.noise import Noise
 from sottovoce.privacy.promise import Promise, unit_of
 
@@ -81,18 +81,6 @@ class PrivacyStatement(Printed):
     def bares_prior(self) -> bool:
         """Whether the prior holds losses of people whom nothing protects, though this run is private."""
         return self.private and not all(one.private for one in self.inherited)
-
-    @property
-    def epsilon(self) -> float | None:
-        """The epsilon of the promise, where it has one; None for zCDP and no privacy."""
-        return self.guarantee.epsilon if isinstance(self.guarantee, PureDP | ApproxDP | LocalDP) else None
-
-    @property
-    def delta(self) -> float | None:
-        """The delta of the promise; 0 for pure privacy, None where there is none."""
-        if isinstance(self.guarantee, ApproxDP):
-            return self.guarantee.delta
-        return 0.0 if isinstance(self.guarantee, PureDP | LocalDP) else None
 
     @property
     def headline(self) -> str:
@@ -226,6 +214,7 @@ def state(guarantee: Guarantee, *, mechanism: str, why: str, noise: Noise | None
 
     Examples
     --------
+    >>> from sottovoce.privacy.guarantees import PureDP
     >>> statement = state(PureDP(1.0), mechanism="...", why="...", noise=Noise("laplace", 9.0), simulated=True)
     >>> statement.headline
     'epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)'
