@@ -10,6 +10,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import unpack
+from sottovoce.client import _types
 from sottovoce.domains.naming import as_name, in_words
 from sottovoce.errors import ServiceError
 from sottovoce.learning.actions import Action, Actions, Piece
@@ -31,12 +32,12 @@ def read(what: str, reader: Callable[[Any], Found], plain: Any) -> Found:
     raise ServiceError(f"the service's answer is not {what}: is it a sottovoce service of this version?")
 
 
-def action(plain: Any) -> Action:
+def action(plain: _types.Action) -> Action:
     """Return the action that an answer is."""
     return next(iter(actions({"actions": [plain]}, 1)))
 
 
-def actions(plain: Any, size: int | None = None) -> Actions:
+def actions(plain: _types.Actions, size: int | None = None) -> Actions:
     """Return the block of actions that an answer is, so many if a size is given."""
     given: list[Any] = list(plain["actions"])
     if size not in (None, len(given)) or not all(isinstance(one["id"], str) for one in given):
@@ -59,7 +60,7 @@ def _decisions(numbers: Sequence[Any]) -> Decisions:
     return Decisions(Menu(None, columns, entries, dimension), np.arange(len(numbers)))
 
 
-def outstanding(plain: Any) -> Outstanding:
+def outstanding(plain: _types.Outstanding) -> Outstanding:
     """Return what is asked and not told, as an answer has it."""
     ids = np.array([str(one) for one in plain["ids"]], dtype=np.str_)
     rounds, ages = (np.array(one, dtype=np.int64) for one in (plain["rounds"], plain["ages"]))
@@ -89,21 +90,20 @@ def recommendation(plain: Any) -> Recommendation:
     )
 
 
-def fit_check(plain: Any) -> FitCheck | None:
+def fit_check(plain: _types.FitCheck) -> FitCheck | None:
     """Return how well a model fits, as a member of an answer has it."""
     found = plain["fit_check"]
     return None if found is None else FitCheck(**found)
 
 
-def posterior(plain: Any) -> Posterior:
+def posterior(plain: _types.Posterior) -> Posterior:
     """Return what is believed, as an answer has it packed."""
     return Posterior.from_record(unpack(base64.b64decode(plain["record"])))
 
 
-def page(plain: Any) -> bytes:
+def page(plain: _types.Page) -> bytes:
     """Return the page that an answer holds."""
-    found: bytes = plain["page"].encode()
-    return found
+    return plain["page"].encode()
 
 
 def _vector(x: Any) -> Floats:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, TypeVar, cast, overload
 from urllib.parse import quote
 
 from sottovoce._arrays import Floats
@@ -19,6 +19,7 @@ from sottovoce.client._accepts import Accepts
 from sottovoce.client._answers import read
 from sottovoce.client._item_losses import ItemsShown, are_by_item
 from sottovoce.client._service import Service
+from sottovoce.client._types import Definition
 from sottovoce.client._wire import checked_ids, checked_losses, checked_reports, tell_body
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
@@ -349,8 +350,8 @@ class RemoteStudy(MayStop):
         return self._look("privacy", "a statement", PrivacyStatement.from_dict)
 
     @cached_property
-    def _definition(self) -> dict[str, Any]:
-        return self._call("GET", "definition")
+    def _definition(self) -> Definition:
+        return cast(Definition, self._call("GET", "definition"))
 
     @property
     def domain(self) -> Domain:
@@ -366,8 +367,7 @@ class RemoteStudy(MayStop):
     @property
     def horizon(self) -> int | None:
         """How many events there will be; None if unknown."""
-        found: int | None = self._definition["horizon"]
-        return found
+        return self._definition["horizon"]
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -378,7 +378,7 @@ class RemoteStudy(MayStop):
     @property
     def direction(self) -> str:
         """What is sought: "minimize" losses, or "maximize" rewards, which are told in their place."""
-        return str(self._definition["direction"])
+        return self._definition["direction"]
 
     @property
     def asked(self) -> int:
