@@ -13,6 +13,7 @@ from sottovoce.auditing import Findings, findings_record, read_audit
 from sottovoce.auditing.results import Check
 from sottovoce.cli.app import main
 from sottovoce.privacy import read_ledger
+from sottovoce.privacy._ledger_file import LedgerFile
 from sottovoce.report import statement, statement_page
 from sottovoce.studies import state_stored
 
@@ -265,7 +266,7 @@ def test_a_ledger_is_read_while_others_hold_it_never_made_and_refused_in_one_lin
     path = tmp_path / "people.ledger"
     sv.Ledger(sv.PureDP(3.0), path).charge("routes", sv.PureDP(0.5))
     before = path.read_bytes()
-    monkeypatch.setattr("sottovoce.privacy.ledger_statement._SECONDS_TO_WAIT", 0.0)
+    monkeypatch.setattr("sottovoce.privacy.ledger._SECONDS_TO_WAIT", 0.0)
     with sqlite3.connect(path, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         assert read_ledger(path).spent == 0.5  # a charge that is not committed yet is none
@@ -280,7 +281,9 @@ def test_a_ledger_is_read_while_others_hold_it_never_made_and_refused_in_one_lin
     (tmp_path / "cut").write_bytes(path.read_bytes()[:5_000])
     (tmp_path / "words").write_text("no ledger " * 1_000)
     (tmp_path / "empty").write_text("")
-    wrong = {"people.ledger": "is damaged", "nowhere": "there is no ledger at", "cut": "", "words": "", "empty": ""}
+    LedgerFile(tmp_path / "bare")  # whoever made it died before its budget was on record
+    wrong = {"people.ledger": "is damaged", "nowhere": "there is no ledger at", "bare": "was never opened"}
+    wrong |= {"cut": "", "words": "", "empty": ""}
     for name, words in wrong.items():
         code, _, err = command("--ledger", tmp_path / name)
         assert (code, words in err, len(err.strip().splitlines())) == (2, True, 1)

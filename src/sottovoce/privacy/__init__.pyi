@@ -21,9 +21,9 @@ from sottovoce.privacy.guarantees import (
     guarantee_from_dict as guarantee_from_dict,
 )
 from sottovoce.privacy.item_grid import ItemGrid as ItemGrid
-from sottovoce.privacy.ledger import Ledger as Ledger
-from sottovoce.privacy.ledger_statement import (
+from sottovoce.privacy.ledger import (
     Entry as Entry,
+    Ledger as Ledger,
     LedgerStatement as LedgerStatement,
     read_ledger as read_ledger,
 )
