@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sottovoce.errors import AlreadyTold, HorizonReached, InvalidLoss, RoundClosed, UnknownAction
-from sottovoce.rounds.round import Shape
+from sottovoce.rounds.round import UNUSED, Shape
 from sottovoce.rounds.stores.memory import MemoryStore
 from sottovoce.rounds.stores.sql import _leasing
 from sottovoce.rounds.stores.sql.books import add_stream, create_book, prepare
@@ -230,3 +230,11 @@ def test_what_is_leased_ahead_for_a_stream_leaves_what_others_of_the_call_want(
             )
             book.ask_block(61, np.arange(61) % 3)
             assert book.remaining == left - 61
+
+
+def test_losses_in_memory_are_overwritten_with_their_release() -> None:
+    with book_in("memory", Sums(), None) as book:
+        ids = book.ask_block(30, 0).ids
+        slots = book.store._open[0].view
+        book.tell_block(ids, np.full(30, 0.5))
+    assert (slots == UNUSED).all()

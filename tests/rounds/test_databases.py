@@ -3,7 +3,9 @@
 Erasure, threads, forks and kills are tested where people meet them, in tests/studies.
 """
 
+import contextlib
 import os
+import sqlite3
 import stat
 import threading
 from pathlib import Path
@@ -243,3 +245,17 @@ def test_a_storage_that_is_restored_as_a_call_begins_leases_nothing_in_streams_t
         book.ask_block(5, 1)
         asked = rows(sqlite_url, "SELECT stream FROM sottovoce_rounds WHERE open = 1")
         assert asked == [(2,)]  # which has the name now that stream 1 had
+
+
+def test_whoever_finds_a_file_busy_waits_for_its_turn_and_goes_on(sqlite_url: str) -> None:
+    with opened(sqlite_url) as (book,), contextlib.closing(sqlite3.connect(path_of(sqlite_url), timeout=60)) as other:
+        ids = ask(book, 5)
+        other.isolation_level = None
+        other.execute("BEGIN IMMEDIATE")
+        telling = threading.Thread(target=tell, args=(book, ids))
+        telling.start()
+        telling.join(0.2)
+        assert telling.is_alive()
+        other.execute("COMMIT")
+        telling.join()
+        assert not book.store.waiting().size

@@ -40,7 +40,6 @@ SUBJECTS = {
         SLATE, losses="linear", probes=2, least_events=2, segments=sv.Segments(PEOPLE.names, limit=20), horizon=120
     ),
     "designs": in_memory(SLATE, **LINEAR),
-    "reuse": in_memory(SLATE, **LINEAR, reuse=True),
     "tree": in_memory(SIMPLEX, mechanism="tree", batch_size=4, step=0.05),
     "paper": in_memory(BALL, plan="paper", batch_size=4),
     "fresh": in_memory(SIMPLEX, mechanism="fresh", batch_size=4),
@@ -160,7 +159,7 @@ def test_every_exploration_and_mechanism_may_be_cut_short_at_any_line(name: str)
     assert tried > 30
 
 
-@pytest.mark.parametrize("name", sampled(["frames", "tree", "reuse", "segments"], 1))
+@pytest.mark.parametrize("name", sampled(["frames", "tree", "segments"], 1))
 @pytest.mark.parametrize("what", ["tell a block", "forget", "run out of patience, in a block"])
 def test_what_repairs_may_be_cut_short_too(name: str, what: str) -> None:
     one = scene(name, what)
