@@ -154,8 +154,9 @@ class Probed:
             return sums
         squares = squares_of(losses, self.squares)
         beside = self._added(self.sign * squares)
-        squares[:] = 0
-        return np.concatenate([sums, beside])
+        both = np.concatenate([sums, beside])
+        squares[:] = sums[:] = beside[:] = 0
+        return both
 
     def _added(self, values: Integers) -> Integers:
         sums = np.zeros(self.numbers, dtype=np.int64)

@@ -1,10 +1,14 @@
 """Frames and designs inside the optimizer: which losses are read, and where each of them goes."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import sottovoce as sv
 from optimizers import bandit
+from sampling import every
+from sottovoce import _sums
 from sottovoce.learning import policy
 
 CHOICES = sv.domains.Hypersimplex(6, 2)
@@ -65,3 +69,52 @@ def test_replacing_one_loss_moves_one_number_of_one_round_by_at_most_the_range(k
         assert (moved > 0).sum() == int(reads)
         assert moved.max() <= steps
         assert not reads or moved.max() >= steps // 2
+
+
+@every("kind", KINDS)
+def test_what_people_tell_beyond_their_promise_is_in_no_sum_and_counts_for_nobody(kind):
+    domain, options = KINDS[kind]
+    optimizer = bandit(domain, HORIZON, privacy=sv.NoPrivacy(contributions=3), loss_range=RANGE, **options)
+    people = ["often"] * 1000 + [f"person {number}" for number in range(1000)]
+    actions = optimizer.ask(person=np.random.default_rng(1).permutation(people).tolist())
+    optimizer.tell(actions.ids, np.full(HORIZON, RANGE[0]))  # zero on the grid
+    releases = [one for one in optimizer._store.releases(0, 0) if one.numbers is not None]
+    assert releases
+    for one in releases:
+        wanted = actions.wants_loss[one.round.first :][: one.round.size]
+        sums, counts = one.numbers[:2]
+        assert not sums.any()
+        assert np.abs(counts).sum() <= wanted.sum()
+
+
+PUBLIC = ("index", "there", "counted")  # which numbers an event is in
+ITEMS = {"feedback": "items", "integral": True}
+ADDED_UP = {  # by each way of adding up
+    "sphere": (CHOICES, {"plan": "paper"}),
+    "frames": (CHOICES, FRAMES),
+    "squares": (CHOICES, {"losses": "linear"}),
+    "items": (CHOICES, ITEMS),
+    "items and their spread": (CHOICES, ITEMS | {"most": 1.0}),
+}
+
+
+@every("kind", ADDED_UP)
+def test_what_losses_were_added_up_in_is_overwritten_as_well(kind):
+    domain, options = ADDED_UP[kind]
+    optimizer, held = bandit(domain, HORIZON, **options), []
+
+    def look(frame, event, found):
+        if event == "return" and frame.f_code.co_name == "sum" and frame.f_code.co_filename == _sums.__file__:
+            arrays = {name: one for name, one in frame.f_locals.items() if isinstance(one, np.ndarray)}
+            assert found.any()
+            held.extend([found] + [one for name, one in arrays.items() if name not in PUBLIC])
+
+    coins = np.random.default_rng(1)
+    sys.setprofile(look)
+    try:
+        while not optimizer.round:
+            optimizer.tell(optimizer.ask().id, coins.random(2) if "feedback" in options else coins.random())
+    finally:
+        sys.setprofile(None)
+    assert held
+    assert not [one for one in held if one.any()]

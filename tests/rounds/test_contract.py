@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sottovoce.errors import AlreadyTold, HorizonReached, InvalidLoss, RoundClosed, UnknownAction
@@ -206,6 +206,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return "memory" if request.param == "memory" else f"sqlite:///{tmp_path}/books.db"
 
 
+@example(history=[("block", 0, 60), ("forget", 0, 0), ("tell all", 0, 1)], patience=None)  # late, after the release
+@example(history=[("block", 0, 60), ("ask", 0, 0)], patience=0)
 @given(history=calls, patience=st.sampled_from([None, 0, 25, 100]))
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 def test_a_random_history_is_as_the_promise_says(place: str, history: Calls, patience: int | None) -> None:
