@@ -12,13 +12,6 @@ from sottovoce.rehearsal import plan
 @with_options(without=("patience", "deadline", "seed"))
 def plan_command(
     options: Options,
-    contrast: Annotated[
-        float | None,
-        typer.Option(help="If you know it: how much better the best decision is than an average one, of the range."),
-    ] = None,
-    scatter: Annotated[
-        float | None, typer.Option(help="If you know it: deviation of people's losses at one decision, of the range.")
-    ] = None,
     rehearse: Annotated[bool, typer.Option(help="Play the plan in invented worlds, and say what to expect.")] = True,
     as_json: AsJson = None,
 ) -> None:
@@ -29,8 +22,6 @@ def plan_command(
         options.clipping,
         options.guarantee,
         rehearse=rehearse,
-        contrast=contrast,
-        scatter=scatter,
         **options.arguments,
     )
     show(as_json, made.to_dict(), str(made))

@@ -39,16 +39,13 @@ def create(
         list[str] | None,
         typer.Option(metavar="NAME=LEVELS", help="Segments by factor: device=phone,desktop. Repeatable."),
     ] = None,
-    segment_limit: Annotated[
-        int | None, typer.Option(help="Segments that are not named open on first use, up to so many.")
-    ] = None,
     as_json: AsJson = None,
 ) -> None:
     """Create a study; if it exists and was created alike, nothing changes."""
     url = storage_url(storage)
     # What is not given is as usual, and is compared with a study that exists.
     making: dict[str, Any] = {"plan": "auto", "exploration": None, "mechanism": None, **DecisionFacts().facts()}
-    making |= {**options.arguments, **options.waiting, "segments": segments_of(segments, factor, segment_limit)}
+    making |= {**options.arguments, **options.waiting, "segments": segments_of(segments, factor)}
     making |= {"domain": options.feasible_set, "horizon": options.events, "privacy": options.guarantee}
     making["loss_range"] = options.clipping
     with Study.open(url, name=name, seed=options.seed, **making) as study:
@@ -58,15 +55,15 @@ def create(
         show(as_json, facts, words)
 
 
-def segments_of(names: str | None, factors: list[str] | None, limit: int | None) -> Segments | None:
+def segments_of(names: str | None, factors: list[str] | None) -> Segments | None:
     """Return the segments that options ask for; None if they ask for none.
 
     Examples
     --------
-    >>> segments_of(None, ["device=phone,desktop", "hour=8,20"], None)
+    >>> segments_of(None, ["device=phone,desktop", "hour=8,20"])
     Segments(factors={'device': ['phone', 'desktop'], 'hour': ['8', '20']})
     """
-    if names is None and not factors and limit is None:
+    if names is None and not factors:
         return None
     levels: dict[str, list[str]] = {}
     for text in factors or ():
@@ -74,7 +71,7 @@ def segments_of(names: str | None, factors: list[str] | None, limit: int | None)
         if not mark or name.strip() in levels:
             raise ValueError(f"--factor must be like device=phone,desktop, each factor once, got {text!r}")
         levels[name.strip()] = listed(given)
-    return Segments(None if names is None else labels_of(names), factors=levels or None, limit=limit)
+    return Segments(None if names is None else labels_of(names), factors=levels or None)
 
 
 study_command.command("ask")(ask_command)

@@ -123,7 +123,7 @@ class Axis:
 
 def line_chart(series: Sequence[Curve], x: Axis, y: Axis, title: str) -> Markup:
     """Return a chart of lines or points for a page; `title` is what a screen reader says."""
-    axes = _chart_axes()
+    axes = sized(WIDTH, HEIGHT, 60, RIGHT, TOP, BOTTOM)
     draw_lines(axes, series, replace(x, tight=not x.log), y)
     return _finished(axes, title)
 
@@ -190,10 +190,6 @@ def swatch(number: int, *, markers: bool = False) -> Markup:
         axes.plot([13], [0.5], linestyle="", marker=_marker(number), markersize=7.5, gid=f".mark {one.style}")
     drawn = to_svg(axes, "", kind="swatch")
     return Markup(drawn.replace('role="img" aria-label=""', 'aria-hidden="true"'))
-
-
-def _chart_axes() -> Axes:
-    return sized(WIDTH, HEIGHT, 60, RIGHT, TOP, BOTTOM)
 
 
 def _finished(axes: Axes, title: str) -> Markup:

@@ -75,8 +75,6 @@ def levels_of_looks(stages: tuple[ErrorLaw, ...], shares: tuple[float, ...], alp
     >>> [round(float(norm.isf(level / 2)), 2) for level in levels]  # as published
     [4.88, 3.36, 2.68, 2.29, 2.03]
     """
-    if len(stages) == 1:
-        return (spent(shares[0], alpha),) if spent(shares[0], alpha) >= LEAST_LEVEL else (0.0,)
     walk, levels, so_far = _Walk(stages), [], ErrorLaw(0.0)
     before = 0.0
     for stage, share in zip(stages, shares, strict=True):

@@ -35,7 +35,7 @@ def look_learned(study: Study) -> dict[str, Any]:
     posteriors, of the study or of its largest segments by their names; `rounds` is a chart of the released means.
     """
     found = study.recommend()
-    whose = _largest(found)
+    whose = [None] if found.segments is None else by_size(found.segments)[:_SEGMENTS]  # None: no segments
     histories = {one: study.history(segment=one) for one in whose}
     beliefs = {one: known for one in whose if (known := _belief_of(study, one)) is not None}
     shown = [
@@ -59,11 +59,6 @@ def look_learned(study: Study) -> dict[str, Any]:
         "plan": plan.rows,
         "histories": histories,
     }
-
-
-def _largest(found: Recommendation) -> list[Any]:
-    """Return the segments that are looked at; None stands for a study without any."""
-    return [None] if found.segments is None else by_size(found.segments)[:_SEGMENTS]
 
 
 def _called(segment: Any) -> str:

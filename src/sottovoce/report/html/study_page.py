@@ -2,10 +2,10 @@
 
 import os
 from pathlib import Path
-from typing import Any
 
+from sottovoce._disk import write_atomically
 from sottovoce.report.html.learned import look_learned
-from sottovoce.report.html.page import page_of, write_page
+from sottovoce.report.html.page import page_of
 from sottovoce.report.numbers import sentence
 from sottovoce.studies import Study
 
@@ -46,18 +46,14 @@ def study_report(study: Study, path: str | os.PathLike[str]) -> Path:
     >>> "epsilon = 1, pure differential privacy" in page.read_text()
     True
     """
-    return write_page(path, "study.html", _content(study))
+    return write_atomically(path, study_page(study).encode())
 
 
 def study_page(study: Study) -> str:
     """Return the page that `study_report` writes."""
-    return page_of("study.html", _content(study))
-
-
-def _content(study: Study) -> dict[str, Any]:
     found, privacy = look_learned(study), study.privacy
     bare = "" if privacy.guarantee.private and not privacy.simulated else privacy.headline
-    return {
+    content = {
         "title": f"Study {study.name!r}",
         "lead": [f"{sentence(privacy.headline)}."],
         "banner": bare,
@@ -67,3 +63,4 @@ def _content(study: Study) -> dict[str, Any]:
         "status": study.status().rows,
         "statement": privacy.rows,
     }
+    return page_of("study.html", content)

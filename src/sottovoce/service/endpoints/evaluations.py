@@ -16,13 +16,12 @@ from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
 from sottovoce.service.endpoints._parsing import guarantee_in, promised
 from sottovoce.service.endpoints._route import Endpoints, IdempotencyKey, Made, Name, context_of
-from sottovoce.service.endpoints.studies import person_of
+from sottovoce.service.endpoints.studies import MOST_IDS, person_of
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings
 from sottovoce.studies import Recorded, TellCall
 
 _SHOWN = ("name", "loss_range", "guarantee", "channel", "patience", "privacy", "scale", "open")
-_MOST_IDS = 10_000  # of one answer
 _Number = Annotated[int, Query(ge=0, le=2**53, description="Of the evaluation.")]
 evaluation_routes = Endpoints(
     "/evaluations",
@@ -131,7 +130,7 @@ def _standing(one: Evaluation) -> dict[str, Any]:
     waiting = one.outstanding
     counts = {"number": one.number, "events": one.events, "assigned": one.assigned, "remaining": one.remaining}
     found = {"closed": one.closed, "abandoned": one.abandoned, "outstanding": len(waiting)}
-    return {**counts, **found, "ids": waiting[:_MOST_IDS].tolist()}
+    return {**counts, **found, "ids": waiting[:MOST_IDS].tolist()}
 
 
 def _status(evaluations: PrivateEvaluations) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from sottovoce.studies import Recorded, Study, TellCall, export_lines
 
 _LARGEST = 1_000_000  # of the numbers that a domain is written with
 _LEAST_WORK = 2.0**-10  # of a forecast
-_MOST_IDS = 10_000  # of one answer
+MOST_IDS = 10_000  # of one answer
 _TAKEN = (*DecisionFacts.__dataclass_fields__, "seed", "patience", "deadline", "plan", "exploration", "mechanism")
 study_routes = Endpoints("/studies", Context.look, problems=("study-not-found", "state-refused"))
 _SegmentText = Annotated[
@@ -273,7 +273,7 @@ def version_of(study: Study) -> Any:
     models.Outstanding,
     "read",
 )
-async def outstanding(request: Request, name: Name, limit: Annotated[int, Query(ge=0, le=_MOST_IDS)] = 100) -> Any:
+async def outstanding(request: Request, name: Name, limit: Annotated[int, Query(ge=0, le=MOST_IDS)] = 100) -> Any:
     """Return who waits."""
     found, total = await context_of(request).look(
         name, lambda study: (study.outstanding(limit), study.status().outstanding)
