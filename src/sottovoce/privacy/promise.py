@@ -57,7 +57,11 @@ def cautions_of(guarantee: Guarantee, horizon: int | None) -> tuple[str, ...]:
     """
     if not guarantee.private:
         return ()
-    budget, size = budget_of(guarantee)
+    if isinstance(guarantee, ZCDP):  # the epsilon that a Laplace noise of the same deviation would have, about
+        budget, size = f"rho = {guarantee.rho:g}", guarantee.mu
+    else:
+        size = guarantee.epsilon  # type: ignore[attr-defined]
+        budget = f"epsilon = {size:g}"
     count, found = guarantee.contributions, []
     if size > _LARGE:
         found.append(
@@ -93,14 +97,6 @@ def warn_of(guarantee: Guarantee, horizon: int | None = None, *, simulated: bool
     """
     for one in () if simulated else cautions_of(guarantee, horizon):
         warnings.warn(one, stacklevel=level + 1)
-
-
-def budget_of(guarantee: Guarantee) -> tuple[str, float]:
-    """Return the budget in words, and the epsilon that a Laplace noise of the same deviation would have, about."""
-    if isinstance(guarantee, ZCDP):
-        return f"rho = {guarantee.rho:g}", guarantee.mu
-    epsilon: float = guarantee.epsilon  # type: ignore[attr-defined]
-    return f"epsilon = {epsilon:g}", epsilon
 
 
 @dataclass(frozen=True)

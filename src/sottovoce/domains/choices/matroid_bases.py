@@ -7,7 +7,7 @@ fixed, and nothing else is: so directions, a basis of them and a ball inside are
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +46,8 @@ class MatroidBases(Choices):
     (3, 2.0)
     """
 
+    _sorting: Literal["stable", "quicksort"] = "stable"
+
     def __init__(self, matroid: AbstractMatroid, *, labels: Any = None) -> None:
         if not isinstance(matroid, AbstractMatroid):
             raise TypeError(f"matroid must come from sottovoce.domains.matroids, got {matroid!r}")
@@ -72,7 +74,7 @@ class MatroidBases(Choices):
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return the indicator of a cheapest base: greedy in order of cost, the first of equals first."""
-        order = vector("cost", cost, self.dimension).argsort(kind="stable")
+        order = vector("cost", cost, self.dimension).argsort(kind=self._sorting)
         return self.matroid.greedy(order).astype(np.float64)
 
     @cached_property
@@ -168,7 +170,8 @@ class MatroidBases(Choices):
                 drawn[:, group] = _systematic(x[group], rng, count, capacity)
             return drawn
         rank = matroid.rank()
-        if not isinstance(matroid, Laminar) or not matroid.allows(x, 1e-6) or abs(float(x.sum()) - rank) > 1e-6:
+        near = x.min() >= -1e-6 and x.max() <= 1 + 1e-6 and abs(float(x.sum()) - rank) <= 1e-6
+        if not (near and isinstance(matroid, Laminar) and (matroid.family @ x <= matroid.capacities + 1e-6).all()):
             return super()._draw(x, rng, count)  # which refuses a point outside
         line, bad = matroid.line(), np.ones(count, dtype=np.bool_)
         while bad.any():  # where a quota is met with equality, rounding lets the grid miss an end, hardly ever

@@ -4,11 +4,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from sottovoce._arrays import Vector
-from sottovoce._checks import vector
 from sottovoce.domains._solvers.graph import read_graph
 from sottovoce.domains.choices.matroid_bases import MatroidBases
 from sottovoce.domains.matroids import Graphic
@@ -39,6 +34,8 @@ class SpanningTrees(MatroidBases):
     [('a', 'b'), ('b', 'c'), ('c', 'd')]
     """
 
+    _sorting = "quicksort"  # which is not stable: edges that cost the same may come in any order (Kruskal's rule)
+
     def __init__(self, graph: Any, *, labels: Any = None) -> None:
         self._graph = read_graph(graph, directed=False)
         self._graph.refuse_loops()
@@ -59,8 +56,3 @@ class SpanningTrees(MatroidBases):
     def edges(self) -> tuple[tuple[object, object], ...]:
         """Names of both ends of the edge that each coordinate belongs to, in the graph's own order."""
         return self._graph.edges
-
-    def extreme_point(self, cost: ArrayLike) -> Vector:
-        """Return the indicator of a cheapest spanning tree, by Kruskal's rule."""
-        order = vector("cost", cost, self.dimension).argsort()  # the fast, unstable sort: equals in any order will do
-        return self.matroid.greedy(order).astype(np.float64)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce._arrays import Integers, Mask, Vector
+from sottovoce._arrays import Integers, Mask
 from sottovoce._checks import whole
 from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.matroids.base import AbstractMatroid, components_of, nested
@@ -80,11 +80,6 @@ class Laminar(AbstractMatroid):
         """Return the elements in an order in which every set is an interval."""
         paths = [self._around(element)[::-1] for element in range(self.ground_size)]
         return np.array(sorted(range(self.ground_size), key=paths.__getitem__), dtype=np.int64)
-
-    def allows(self, x: Vector, tolerance: float) -> bool:
-        """Say whether `x` breaks no inequality of the independent-set polytope by more than `tolerance`."""
-        within = x.min() >= -tolerance and x.max() <= 1 + tolerance
-        return bool(within and (self.family @ x <= self.capacities + tolerance).all())
 
     def components(self) -> Integers:
         """Return the label of each element's component.
