@@ -57,6 +57,25 @@ def test_numbers_are_written_as_they_are_wanted(spring):
     assert [one["x"] for one in spring.ask(size=2, x="sparse")["actions"]] != [None, None]
 
 
+def test_an_error_of_others_that_repeats_a_loss_is_not_repeated(spring, monkeypatch):
+    """Of a study and of evaluations: nobody knows whose words they are; the library's own hold no loss."""
+    kinds = []
+
+    def refuse(*_, **__):
+        raise kinds[-1]("the loss 0.123456 is odd")
+
+    monkeypatch.setattr(Study, "tell_each", refuse)  # before the study is opened
+    monkeypatch.setattr(sv.PrivateEvaluations, "tell", refuse)
+    spring.client.post("/evaluations", json={"name": "prices", "privacy": {"epsilon": 1.0}}).raise_for_status()
+    body = {"id": spring.ask()["id"], "loss": 0.123456}
+    for kind in (ValueError, TypeError):
+        kinds.append(kind)
+        for home in ("studies/spring", "evaluations/prices"):
+            said = spring.client.post(f"/{home}/tell", json=body)
+            assert "0.123456" not in said.text
+            assert problem(said, "internal")["incident"]
+
+
 def test_forgotten_actions_take_no_loss(spring):
     ids = [action["id"] for action in spring.ask(size=3)["actions"]]
     assert spring.client.post("/studies/spring/forget", json={"ids": ids[:2]}).json() == {"closed": 2}
