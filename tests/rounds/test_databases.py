@@ -17,7 +17,7 @@ from sampling import every
 from sottovoce.errors import StorageError, StudyBehind
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
-from sottovoce.rounds.stores.sql import database
+from sottovoce.rounds.stores.sql import _leasing, database
 from sottovoce.rounds.stores.sql.database import KINDS, open_database
 from sottovoce.rounds.stores.sql.errors import Deadlock
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
@@ -259,3 +259,15 @@ def test_whoever_finds_a_file_busy_waits_for_its_turn_and_goes_on(sqlite_url: st
         other.execute("COMMIT")
         telling.join()
         assert not book.store.waiting().size
+
+
+def test_what_is_given_back_goes_to_nobody_where_others_have_leased_beyond(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_leasing, "_SOON", float("inf"))
+    monkeypatch.setattr(_leasing, "_OFTEN", 0)
+    with opened(url, 3, horizon=10_000, size=400) as books:
+        ids = [book.ask_one(0)[0] for book in books[:2] for _ in range(6)]
+        assert books[0].store.close() > 0
+        ids += [book.ask_one(0)[0] for book in books[1:] for _ in range(60)]
+        assert len(set(ids)) == len(ids)
