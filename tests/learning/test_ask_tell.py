@@ -157,24 +157,6 @@ def test_bad_configurations_are_refused(options, message):
         bandit(**options)
 
 
-def test_losses_that_nobody_wants_are_dropped_unread_even_after_their_round():
-    """One at a time, in order: the last wanted loss closes a round, and the unwanted ones behind it still come in."""
-    given = {"losses": "linear", "exploration": "designs", "mechanism": None, "step": None, "batch_size": None}
-    optimizer = bandit(sv.domains.Hypersimplex(6, 2), 2000, integral=True, **given)
-    actions = optimizer.ask(1500)
-    assert optimizer.round == 0
-    for action in actions:
-        optimizer.tell(action.id, 0.5 if action.wants_loss else "anything")
-    assert optimizer.round > 2
-    wanted, unwanted = actions.ids[actions.wants_loss], actions.ids[~actions.wants_loss]
-    optimizer.tell(unwanted, np.full(len(unwanted), np.nan))  # again, as a block
-    optimizer.forget(unwanted[:5])
-    with pytest.raises(AlreadyTold):
-        optimizer.tell(int(wanted[0]), 0.5)
-    with pytest.raises(AlreadyTold):
-        optimizer.tell(actions.ids[:400], np.full(400, 0.5))
-
-
 def test_an_action_in_place_of_its_id_is_refused_with_advice():
     optimizer = sv.PrivateBandit(sv.domains.Ball(2), horizon=100, loss_range=(0, 1), privacy=sv.NoPrivacy())
     action, block = optimizer.ask(), optimizer.ask(3)

@@ -5,8 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from watching import watch_releases
 
 import sottovoce as sv
@@ -19,8 +17,8 @@ from sottovoce.oco.steps import AdaptiveStep
 from sottovoce.plans.designs import Designs
 from sottovoce.plans.frames import Frames
 from sottovoce.plans.placement import Placement
-from sottovoce.plans.sphere import Sphere, Spheres
-from sottovoce.privacy import ExactSum, FreshSums, ProbeSums, SimulatedNoise, TreeAggregator, levels
+from sottovoce.plans.sphere import Spheres
+from sottovoce.privacy import ExactSum, FreshSums, ProbeSums, SimulatedNoise, TreeAggregator
 
 DOMAINS = [
     sv.domains.Ball(3),
@@ -140,45 +138,6 @@ def test_losses_and_their_range_may_be_shifted_together(choices, privacy):
     there, _ = play(make(**options, loss_range=(9.0, 13.0)), lambda ids, x: linear(ids, x) + 10.0)
     assert not np.allclose(here[-20:], here[:20], atol=1e-2)  # it does learn something
     assert np.allclose(here, there, atol=1e-3)
-
-
-@given(st.integers(0, 399), st.floats(-1, 3), st.floats(-1, 3), st.sampled_from(range(4)))
-@settings(max_examples=40, deadline=None)
-def test_replacing_one_loss_moves_only_the_nodes_above_it_and_by_at_most_a_times_b(where, old, new, index):
-    """The executable half of the privacy proof, on the whole optimizer with its noise held fixed."""
-    domain = DOMAINS[index]
-    values = [_nodes(domain, where, loss) for loss in (old, new)]
-    optimizer = make(domain)
-    plan = optimizer.plan
-    round_of = where // plan.batch_size
-    sphere = Sphere(domain, plan.radius)
-    unit = sphere.scale * plan.grids((-1.0, 3.0))[0].step * plan.grids((-1.0, 3.0))[1].step
-    largest = sphere.scale * 4.0 * (1 + 1e-4)  # a * B, and the rounding of a direction
-    touched = 0
-    for (span, before), (_, after) in zip(*values, strict=True):
-        moved = np.linalg.norm((after - before) * unit)
-        if round_of in span:
-            assert moved <= largest
-            touched += 1
-        else:
-            assert moved == 0
-    assert touched <= levels(plan.rounds)
-
-
-def _nodes(domain, where, loss):
-    """(rounds covered, released value) of every node of a run in which loss number `where` is `loss`."""
-    optimizer = make(domain, noise=SimulatedNoise(9))
-    tree = optimizer._policy.current().mechanism
-    nodes = []
-    while optimizer.remaining:
-        block = optimizer.ask_round()
-        told = np.where(block.ids == where, loss, np.cos(block.ids))
-        before = tree.round
-        optimizer.tell(block.ids, told)
-        if tree.round > before:
-            size = tree.round & -tree.round
-            nodes.append((range(tree.round - size, tree.round), tree._noisy[size.bit_length() - 1]))
-    return nodes
 
 
 def test_public_coins_and_noise_never_share_a_stream():

@@ -146,12 +146,12 @@ def ask(book: BareBook, model: Model, what: str, stream: int, number: int) -> No
 
 def tell(book: BareBook, model: Model, ids: list[int], number: int) -> None:
     losses = [(one * 37 % 101) / 100 for one in ids]
+    unwanted = [one for one, (_, _, wanted) in model.handed.items() if not wanted][:2]  # dropped unread, whenever
     if number % 2 and ids:
-        for one, loss in zip(ids, losses, strict=True):
+        for one, loss in [*zip(ids, losses, strict=True), *((one, "unread") for one in unwanted)]:
             book.tell_one(one, loss)
     else:
         order = np.random.default_rng(number).permutation(len(ids))
-        unwanted = [one for one, (_, _, wanted) in model.handed.items() if not wanted][:2]
         given = np.array([*np.array(ids, dtype=np.int64)[order], *unwanted], dtype=np.int64)
         book.tell_block(given, np.array([*np.array(losses)[order], *[np.nan] * len(unwanted)]))
     for one, loss in zip(ids, losses, strict=True):
