@@ -1,5 +1,7 @@
 """A study and the in-memory optimizer with the same seeds and simulated noise give the same trajectory."""
 
+import math
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -119,6 +121,9 @@ LOSSY = {
 
 @given(steps=STEPS, patience=st.sampled_from([0, 1, 7, 20, 40]))
 @example(steps=[("ask", 1)] * 9 + [("block", 4), ("restart", 1)], patience=0)  # what is given back may take no loss
+@example(
+    steps=[("ask", 1)] * 11 + [("tell", 1), ("ask", 1), ("block", 12), ("restart", 1), ("ask", 1)], patience=0
+)  # the point is computed anew
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("case", LOSSY)
 def test_lost_asks_are_given_up_at_the_same_step_as_in_memory(case, steps, patience, tmp_path_factory):
@@ -128,13 +133,15 @@ def test_lost_asks_are_given_up_at_the_same_step_as_in_memory(case, steps, patie
     study = sv.Study.open(url, name="study", seed=3, **arguments)
     memory = sv.PrivateBandit(arguments.pop("domain"), seed=3, **arguments)
     waiting = []
+    # Where it is not by formula, a restart may move the point by its certified error.
+    within = 2 * math.sqrt(study.plan.gap) if case in ("sums", "probes") else 0.0
     for what, size in steps:
         if what == "restart":
             study.close()
             study = sv.Study.open(url, name="study")
         elif what in ("ask", "block", "round"):
             a, b = _asked(memory, what, size), _asked(study, what, size)
-            assert np.array_equal(a.x, b.x)
+            assert np.allclose(a.x, b.x, rtol=0, atol=within)
             waiting += list(zip(a.ids.tolist(), b.ids.tolist(), (0.5 + 0.1 * a.x[:, 0]).tolist(), strict=True))
         else:
             mine, waiting = waiting[-size:], waiting[:-size]  # the newest first; what is lost is never heard of again
@@ -148,8 +155,7 @@ def test_lost_asks_are_given_up_at_the_same_step_as_in_memory(case, steps, patie
             one.recommend()  # looking releases what is complete, even if it wanted no loss of the last actions
         assert study.round == memory.round
         assert study.status().outstanding == len(memory.outstanding())
-    projected = case == "sums"  # not by formula: a restart may move the point by its certified error
-    assert np.allclose(study.point, memory.point, rtol=0, atol=3e-3 if projected else 0)
+    assert np.allclose(study.point, memory.point, rtol=0, atol=within)
     found = study.verify()
     study.close()
     assert found.ok, str(found)
