@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from item_reports import PRIVATE, shown, wrong_reports
+from item_reports import PRIVATE, wrong_reports
+from shown import shows
 from sottovoce.studies import TellCall
 
 DRINKS = ["mint-tea-777", "latte-778", "mocha-779", "water-780", "juice-781"]
@@ -44,11 +45,11 @@ def test_no_error_shows_a_name_or_a_number_that_was_told(tmp_path, caplog, capsy
             errors.append(outcome)
     for error in errors:
         assert isinstance(error, sv.errors.InvalidLoss)
-        assert not [one for one in PRIVATE if one in shown(error)], shown(error)
+        assert not shows(error, *PRIVATE)
     made.tell(action.id, dict.fromkeys(action.chosen, -0.31415))  # nothing of it was recorded
     with pytest.raises(sv.errors.AlreadyTold) as caught:
         made.tell(action.id, dict.fromkeys(action.chosen, -0.31415))
-    assert not [one for one in PRIVATE[2:] if one in shown(caught.value)]
+    assert not shows(caught.value, *PRIVATE[2:])
     said = caplog.text + "".join(capsys.readouterr()) + repr(TellCall(action.id, {"latte": -0.31415}))
     assert not [one for one in PRIVATE[2:] if one in said]
 

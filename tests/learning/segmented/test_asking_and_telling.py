@@ -122,6 +122,3 @@ def test_no_loss_is_shown_anywhere():
     inside = (optimizer._store, optimizer._store.leases, optimizer._store.open_rounds(), optimizer._policy)
     for one in (optimizer, *inside, *optimizer._policy.streams.values(), optimizer.outstanding()):
         assert "123456789" not in repr(one)
-    with pytest.raises(sv.errors.InvalidLoss) as caught:
-        optimizer.tell(optimizer.ask(segment="phone").id, float("inf"))
-    assert "inf" not in str(caught.value).replace("infin", "")
