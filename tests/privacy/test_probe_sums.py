@@ -3,18 +3,12 @@
 import math
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sampling import every
 from sottovoce._sums import Probed
 from sottovoce.privacy import (
-    ZCDP,
     LossGrid,
     ProbeSums,
-    PureDP,
-    probe_noise,
 )
 
 STEPS = 2**18
@@ -42,19 +36,6 @@ def test_a_person_moves_no_more_numbers_than_events_and_none_by_more_than_the_ra
         assert np.count_nonzero(moved) <= contributions
         per_round = max(np.bincount(rounds[who]))
         assert np.linalg.norm(moved) <= STEPS * math.sqrt(contributions * per_round)
-
-
-@given(st.integers(1, 20), st.floats(0.01, 10))
-def test_laplace_noise_spends_epsilon_and_no_more(contributions, epsilon):
-    scale = probe_noise(PureDP(epsilon, contributions), STEPS).scale
-    assert epsilon * (1 - 1e-9) <= contributions * STEPS / scale <= epsilon * (1 + 1e-15)
-
-
-@every("contributions", [1, 4])
-def test_gaussian_noise_spends_rho_and_no_more(contributions):
-    """The worst person: all of their events in one number. What it means in epsilon: test_gaussian.py."""
-    scale = probe_noise(ZCDP(0.3, contributions), STEPS).scale
-    assert (contributions * STEPS / scale) ** 2 / 2 == pytest.approx(0.3, rel=1e-9)
 
 
 @every("steps", [4, 16, 64])

@@ -55,8 +55,13 @@ def alive(process):
 
 def test_a_process_that_dies_costs_its_cell_only(tmp_path):
     cells = [Cell("toy", "default", 1.0, 300, seed) for seed in range(5)]
-    failed = {one.cell.seed: one.error for one in sweep(tmp_path, cells, task=standins.troubled).results if one.error}
+    seen = []
+    note = lambda standing: seen.append((standing.done, standing.failed))  # noqa: E731
+    results = sweep(tmp_path, cells, task=standins.troubled, progress=note).results
+    assert (seen[0], seen[-1], seen) == ((0, 0), (2, 3), sorted(seen))
+    failed = {one.cell.seed: one.error for one in results if one.status == "failed" and math.isnan(one.regret)}
     assert set(failed) == {1, 2, 3}
+    assert (tmp_path / "results.csv").read_text().count(",failed,") == 3
     assert failed[1] == "ValueError: two lines"
     assert "local object" in failed[2]  # cannot be sent; which versions of Python say in different words
     assert failed[3] == "its process died: killed, or out of memory"
