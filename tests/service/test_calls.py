@@ -4,7 +4,6 @@ import json
 from types import SimpleNamespace
 from urllib.parse import quote
 
-import numpy as np
 import pytest
 
 import sottovoce as sv
@@ -26,27 +25,6 @@ def spring(serve, sqlite_url):
     served = serve(storage=sqlite_url)
     served.create()
     return served
-
-
-def test_a_decision_by_its_names(spring):
-    action = spring.ask()
-    assert len(action["chosen"]) == 2
-    assert set(action["chosen"]) <= {"tea", "coffee", "cocoa", "milk", "water", "juice"}
-    assert sum(action["x"]) == pytest.approx(2)
-    assert spring.tell(id=action["id"], loss=0.25).json() == {"recorded": 1, "already": 0, "dropped": 0}
-    assert spring.look("status")["told"] == 1
-
-
-def test_what_is_on_record_already_is_no_failure(spring):
-    one = spring.ask()["id"]
-    spring.tell(id=one, loss=0.25)
-    again = spring.tell(id=one, loss=0.75)
-    assert (again.status_code, again.json()) == (200, {"recorded": 0, "already": 1, "dropped": 0})
-    block = [one, *(action["id"] for action in spring.ask(size=2)["actions"])]
-    assert spring.tell(ids=block, losses=[0.1, 0.2, 0.3]).json() == {"recorded": 2, "already": 1, "dropped": 0}
-    while not spring.look("status")["round"]:
-        spring.tell(id=spring.ask()["id"], loss=0.5)
-    assert spring.tell(ids=block, losses=[0.5] * 3).json() == {"recorded": 0, "already": 3, "dropped": 0}
 
 
 def test_numbers_are_written_as_they_are_wanted(spring):
@@ -74,15 +52,6 @@ def test_an_error_of_others_that_repeats_a_loss_is_not_repeated(spring, monkeypa
             said = spring.client.post(f"/{home}/tell", json=body)
             assert "0.123456" not in said.text
             assert problem(said, "internal")["incident"]
-
-
-def test_forgotten_actions_take_no_loss(spring):
-    ids = [action["id"] for action in spring.ask(size=3)["actions"]]
-    assert spring.client.post("/studies/spring/forget", json={"ids": ids[:2]}).json() == {"closed": 2}
-    problem(spring.tell(id=ids[0], loss=0.5), "round-closed")
-    assert spring.tell(id=ids[0], loss=0.5, late="drop").json() == {"recorded": 0, "already": 0, "dropped": 1}
-    found = spring.look("outstanding")
-    assert (found["outstanding"], found["ids"]) == (1, ids[2:])
 
 
 def test_the_same_key_the_same_action(served):
@@ -179,36 +148,6 @@ def test_local_privacy_wants_reports(served):
     two = [action["id"] for action in served.ask(size=2)["actions"]]
     assert served.tell(ids=two, reports=[1, -1]).json()["recorded"] == 2
     problem(served.tell(id=served.ask()["id"], report=3), "invalid-loss")
-
-
-def test_through_http_and_directly_the_same_trajectory(serve, sqlite_url):
-    """Equal seeds and simulated noise: the same actions, and the same released numbers."""
-    losses = np.random.default_rng(4).random(240)
-    served = serve(storage=sqlite_url, simulated=5)
-    served.create("http", seed=3)
-    options = {"losses": "linear", "integral": True, "plan": "auto", "probes": 4, "least_events": 5}
-    labels = ["tea", "coffee", "cocoa", "milk", "water", "juice"]
-    study = Study.open(
-        sqlite_url,
-        name="direct",
-        domain=sv.domains.Hypersimplex(labels, 2),
-        horizon=10_000,
-        loss_range=(0.0, 1.0),
-        privacy=sv.PureDP(1.0),
-        seed=3,
-        noise=sv.SimulatedNoise(5),
-        **options,
-    )
-    with study:
-        for mine in losses.reshape(48, 5).tolist():
-            here, there = study.ask(5), served.ask("http", size=5)["actions"]
-            study.tell(here.ids, mine)
-            served.tell("http", ids=[one["id"] for one in there], losses=mine)
-            assert here.chosen == [one["chosen"] for one in there]
-        assert study.round > 3
-        mine = study.export()["rounds"]
-    theirs = [json.loads(line) for line in served.client.get("/studies/http/export").text.splitlines()[1:]]
-    assert [one["released"] for one in mine] == [one["released"] for one in theirs]
 
 
 def test_a_study_with_simulated_noise_can_only_be_looked_at(serve, sqlite_url):

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from sampling import every
-from sottovoce.client._answers import posterior
 
 NAMES = {"names": ["phone", "desktop"]}
 SECRET = "very-private-segment"
@@ -19,16 +18,6 @@ def kind_of(answer):
 def served(served):
     served.create(segments=NAMES)
     return served
-
-
-def test_actions_are_asked_for_segments_and_told_as_ever(served):
-    one = served.ask(segment="phone")
-    block = served.ask(size=3, segment="desktop")["actions"]
-    mixed = served.ask(segments=["phone", "desktop", "phone"])["actions"]
-    ids = [one["id"], *(each["id"] for each in block + mixed)]
-    assert len({*ids}) == 7
-    assert served.tell(ids=ids, losses=[0.5] * 7).json() == {"recorded": 7, "already": 0, "dropped": 0}
-    assert served.look("status")["segments"] == [{"segment": "phone", "events": 3}, {"segment": "desktop", "events": 4}]
 
 
 @every(
@@ -65,11 +54,7 @@ def test_a_study_without_segments_refuses_them(serve, sqlite_url):
 def test_a_recommendation_is_for_one_or_for_all(served):
     actions = served.ask(segments=["phone", "desktop"] * 40)["actions"]
     served.tell(ids=[one["id"] for one in actions], losses=[0.1 + 0.1 * ("tea" in one["chosen"]) for one in actions])
-    found = served.look("recommend")
-    assert {one["segment"] for one in found["segments"]} == {"phone", "desktop"}
-    assert isinstance(found["verdict"], str)
-    assert served.look("recommend?segment=phone")["rounds"] > 0
-    assert posterior(served.look("posterior?segment=phone")).model == "linear"
+    assert {one["segment"] for one in served.look("recommend")["segments"]} == {"phone", "desktop"}
     for query in (f"recommend?segment={SECRET}", f"posterior?segment={SECRET}"):
         answer = served.client.get(f"/studies/spring/{query}")
         assert kind_of(answer) == ("unknown-segment", 404)

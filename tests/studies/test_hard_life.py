@@ -8,7 +8,6 @@ cannot promise this.
 import contextlib
 import os
 import random
-import shutil
 import signal
 import time
 
@@ -16,14 +15,13 @@ import psycopg
 import pytest
 from killing import arm, warm_up, work_on
 from players import Account
-from study_tools import SOAK, Backup, Look, losses_of, place, set_clock, sums
+from study_tools import SOAK, Look, losses_of, place, set_clock, sums
 
 import sottovoce as sv
 from children import Child
-from sottovoce.errors import StorageError, StudyBehind, UnknownAction
+from sottovoce.errors import StorageError, StudyBehind
 from sottovoce.rounds.stores.sql import postgresql
 from sottovoce.rounds.stores.sql._files import FileReplaced
-from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
 
 TIMES = {"sqlite": 20 if SOAK else 2, "postgresql": 10 if SOAK else 1}
 pytestmark = pytest.mark.timeout(1800 if SOAK else 900)
@@ -183,50 +181,6 @@ def wait_until(condition, seconds=600.0):
 # ---------------------------------------------------------------------- rollbacks
 
 
-@pytest.mark.long
-def test_rollbacks_under_running_processes_begin_lives_and_hand_nothing_out_twice(url, opened):
-    rng = random.Random(5)
-    opened(url, **sums()).close()
-    studies = [opened(url, repeat="ignore") for _ in range(3)]
-    handed_out, lives, noticed = set(), {1}, 0
-    for _ in range(3 * times(url)):
-        turn(rng, studies, handed_out)
-        backup, before = Backup(url), Look(url)
-        for _ in range(rng.randint(1, 5)):
-            turn(rng, studies, handed_out)
-        released = {row.round for row in Look(url).releases if row.state == RELEASED}
-        changed = Look(url).counters.version != before.counters.version
-        backup.put_back()
-        rng.shuffle(studies)
-        behind = 0
-        for study in studies:
-            try:
-                study.status()
-            except StudyBehind:
-                behind += 1
-        assert behind == changed  # one of them begins a new life, and all others are in it
-        noticed += behind
-        look = Look(url)
-        assert (look.counters.incarnation in lives) == (not changed)
-        lives.add(look.counters.incarnation)
-        once_open = {row.number for row in before.rounds if row.open}
-        if changed:  # what the backup held of open rounds, some of them released since, is released no more
-            states = {row.round: row.state for row in look.releases}
-            assert all(states.get(number, DROPPED) == DROPPED for number in once_open & released)
-        assert studies[0].verify().ok
-    assert noticed
-
-
-def turn(rng, studies, handed_out):
-    study = rng.choice(studies)
-    ids = study.ask(rng.choice((1, 5, 12))).ids.tolist()
-    assert handed_out.isdisjoint(map(place, ids)), "an id was handed out twice"
-    handed_out.update(map(place, ids))
-    told = rng.randint(0, len(ids))
-    with contextlib.suppress(UnknownAction):
-        rng.choice(studies).tell(ids[:told], losses_of(ids[:told]))
-
-
 def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_noticed(own_server, opened):
     """Its folder is copied while it is stopped; later the old copy is put in its place."""
     url = f"{own_server.url}/postgres"
@@ -267,33 +221,6 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
 
 
 # ---------------------------------------------------------------------- files
-
-
-@pytest.mark.long
-def test_files_that_are_moved_at_any_moment_hold_all_that_was_acknowledged(shelf):
-    """The mover waits for nobody; what it moved away is the study, and what it put there is not."""
-    for number in range(2 * times("sqlite")):
-        home, away = shelf / f"home{number}", shelf / f"away{number}"
-        home.mkdir()
-        away.mkdir()
-        url = f"sqlite:///{home / 'study.db'}"
-        sv.Study.open(url, name="study", **sums()).close()
-
-        def work(report, url=url, number=number):
-            with contextlib.suppress(StorageError):  # gone while it was open, or before
-                stubborn(url, number, calls=400)(report)
-
-        child = Child(work)
-        time.sleep(random.Random(number).random() * 0.15)  # somewhere within its work
-        for end in ("", "-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
-                os.rename(f"{home}/study.db{end}", f"{away}/study.db{end}")
-        said, _ = child.finish()
-        account = Account(f"sqlite:///{away / 'study.db'}")
-        account.hear(said)
-        account.recover()
-        assert not (home / "study.db").exists()
-        shutil.rmtree(home)
 
 
 # ---------------------------------------------------------------------- clocks

@@ -25,7 +25,8 @@ PLAYED = {  # of random histories, over a longer time
         *("probes on a ball, unknown horizon", "integral"),
     )
 }
-# Restarts are exact where the nearest point of the domain is a formula; elsewhere the projection is solved afresh.
+# Restarts are exact where the nearest point of the domain is a formula; elsewhere the projection is solved afresh, and
+# a point is within its certified error of the exact one, as the one before was.
 # Probes are exact everywhere: all that is believed follows from released numbers, which are kept as they are.
 RESTARTED = {
     "restarted ball": ball(),
@@ -33,6 +34,7 @@ RESTARTED = {
     "restarted simplex": sums(),
     "restarted probing simplex": probing(),
     "restarted doubling": ball(horizon=None),
+    "restarted slates": ball(domain=D.Hypersimplex(6, 2)),
     "restarted probes": believing(),
     "restarted probes of an oracle": believing(domain=D.SpanningTrees(nx.complete_graph(4))),
     "restarted probes in many dimensions": believing(domain=D.Hypersimplex(700, 3)),
@@ -81,9 +83,10 @@ def tell_both(memory, study, a, b, told, order):
 
 @pytest.mark.parametrize("case", sampled(CASES, 12))
 def test_a_study_goes_where_the_optimizer_in_memory_goes(case, opened, sqlite_url):
-    """To the last digit, though it is restarted between any two calls; but for rounding on a simplex."""
+    """To the last digit, though it is restarted between any two calls; but for rounding and what a solver leaves."""
     arguments, restarts = CASES[case], case not in PLAYED
-    within = 1e-9 if restarts and isinstance(arguments["domain"], D.Simplex) else 0.0
+    solved = 2e-3 * arguments["domain"].diameter if case == "restarted slates" else 0.0  # twice the certified error
+    within = 1e-9 if restarts and isinstance(arguments["domain"], D.Simplex) else solved
     scale = 100 if case in LONG else 1
     memory, study = both(opened, sqlite_url, arguments)
     rng, waiting = np.random.default_rng(7), []
@@ -168,24 +171,6 @@ def _asked(optimizer, what, size):
         return optimizer.ask(size)
     one = optimizer.ask()
     return sv.Actions(np.array([one.id]), one.x[None], np.array([one.wants_loss]))
-
-
-def test_a_restart_moves_a_projected_point_by_no_more_than_its_certified_error(opened, sqlite_url):
-    arguments = ball(domain=D.Hypersimplex(6, 2))
-    memory, study = both(opened, sqlite_url, arguments)
-    rng = np.random.default_rng(1)
-    plan = study.plan
-    gap = 1e-6 * arguments["domain"].diameter ** 2 if plan.gap is None else plan.gap
-    for _ in range(30):
-        study.close()
-        study = opened(sqlite_url, noise=sv.SimulatedNoise(2))
-        a, b = memory.ask(11), study.ask(11)
-        # two points, each within sqrt(gap) of the exact one, scaled to make room for exploring
-        assert np.abs(a.x - b.x).max() <= 2 * np.sqrt(gap)
-        losses = feedback(a.x, None, study, rng)["losses"]
-        memory.tell(a.ids, losses)
-        study.tell(b.ids, losses)
-    assert study.round == memory.round > 30
 
 
 def test_the_last_round_is_not_released_and_the_horizon_is_the_end(opened, url):

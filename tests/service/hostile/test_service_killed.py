@@ -3,7 +3,6 @@ lost, no id is handed out twice, and clients recover by themselves."""
 
 import os
 import random
-import re
 import signal
 import time
 
@@ -102,30 +101,6 @@ def test_a_service_on_sqlite_that_is_killed_and_started_again_loses_nothing(stud
         crowd.wait_for(CALLS)
     check_all(sqlite_url, crowd.said())
     assert served.stop() in STOPPED
-
-
-@pytest.mark.long
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", ["postgresql", *(["sqlite"] if SOAK else [])])
-def test_eight_clients_for_a_while_come_to_exact_totals_without_an_error(kind, request, study, serving):
-    """Half a minute of it in a soak: singles, blocks, repetitions; nothing is left over when the service stops."""
-    url = request.getfixturevalue(f"{'sqlite' if kind == 'sqlite' else 'postgres'}_url")
-    key = study(url)
-    served = serving(url, workers=1 if kind == "sqlite" else 2)
-    end = time.monotonic() + (30 if SOAK else 0)
-    with Crowd(served, key, threads=8) as crowd:
-        crowd.wait_for(CALLS)
-        while time.monotonic() < end:
-            crowd.wait_for(CALLS)
-    with served.client(new_key(url, ["read"])[1]) as client:
-        statuses = re.findall(r'sottovoce_requests_total{.*status="(\d+)"}', client.get("/metrics").text)
-    assert served.stop() in STOPPED
-    said = crowd.said()
-    status = check_all(url, said)
-    assert set(statuses) <= {"200", "409"}  # 409: a study without local privacy has no channel
-    asked, forgot = (sum(len(ids) for what, ids in said if what == one) for one in ("asked", "forgot"))
-    assert status.asked - asked == status.forgotten - forgot  # what was asked twice for a call that was repeated
-    assert status.outstanding == 0
 
 
 def until_replaced(served, victim, seconds=600):
