@@ -1,16 +1,16 @@
 """Tables and figures of the paper's claims say what the results say, and the documentation what they say."""
 
 import csv
-import math
 import re
 from pathlib import Path
 
 import pytest
 
+from reproduced import SMALL, invented, regret_of
 from sampling import every
-from sottovoce.lab import Result, Sweep, make_problem
+from sottovoce.lab import Sweep, make_problem
 from sottovoce.lab.reproduction.claims import WORDS, claims
-from sottovoce.lab.reproduction.extent import Base, Extent, reproduction_grid
+from sottovoce.lab.reproduction.extent import reproduction_grid
 from sottovoce.lab.sweeps.swept import write_record
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.paper import paper_draft
@@ -20,40 +20,19 @@ from sottovoce.report._palette import colour
 from sottovoce.report._reproduction import draw, write_reproduction
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference"
-SCALE = Extent(
-    Base(dimension=4, horizon=1_000, epsilon=1.0),
-    horizons=(1_000, 10_000),
-    dimensions=(4, 8),
-    epsilons=(0.1, 1.0),
-    huge_epsilons=(100.0, 1_000.0),
-    slow_horizons=(1_000, 10_000),
-    seeds=2,
-    longest=(100_000,),
-    longest_seeds=1,
-)
-
-
-def regret_of(cell):
-    """The paper's private algorithms learn nothing unless epsilon is huge; the others as T^(1/2)."""
-    lost = 0.9 * cell.horizon if cell.algorithm.startswith(("paper-l", "paper-g")) else cell.horizon**0.5
-    return (0.1 * lost if 10 < cell.epsilon < math.inf else lost) * (1 + 0.01 * cell.seed)
 
 
 @pytest.fixture
 def sweep(tmp_path):
-    made = Sweep.create(tmp_path / "sweep", reproduction_grid(SCALE), command="sottovoce reproduce")
+    made = Sweep.create(tmp_path / "sweep", reproduction_grid(SMALL), command="sottovoce reproduce")
     for cell in made.cells:
-        dimension = int(cell.problem.partition("dimension=")[2].partition(",")[0] or 19)
-        result = Result(
-            cell, "done", dimension=dimension, regret=regret_of(cell), never_learning=0.5 * cell.horizon, seconds=60.0
-        )
-        write_record(made.record_path(cell), result)
+        write_record(made.record_path(cell), invented(cell))
     return made.refreshed()
 
 
 def test_tables_hold_every_verdict_and_every_number_and_the_figures_are_beside_them(sweep, tmp_path):
-    found = claims(sweep.results, SCALE.base)
-    paths = write_reproduction(sweep, found, SCALE, tmp_path)
+    found = claims(sweep.results, SMALL.base)
+    paths = write_reproduction(sweep, found, SMALL, tmp_path)
     assert [path.name for path in paths] == [
         *("reproduction.csv", "reproduction-evidence.csv"),
         *(f"reproduction-{name}.png" for name in ("horizon", "dimension", "epsilon")),
@@ -97,19 +76,19 @@ def test_how_many_events_the_bounds_ask_for_is_as_the_documentation_says():
 
 
 def test_a_figure_has_a_line_for_every_algorithm_and_the_values_of_the_results(sweep):
-    axes = draw(sweep.results, SCALE, "horizon").axes[0]
+    axes = draw(sweep.results, SMALL, "horizon").axes[0]
     names = {text.get_text() for text in axes.texts}
     assert {"never learning", "this library, pure privacy", "Garber-Kretzu", "Smith-Thakurta, pure"} <= names
     lines = {tuple(line.get_ydata().round(6)) for line in axes.lines if len(line.get_xdata()) == 2}
-    expected = [round(1.005 * horizon**0.5 / horizon, 6) for horizon in SCALE.horizons]
+    expected = [round(1.005 * horizon**0.5 / horizon, 6) for horizon in SMALL.horizons]
     assert tuple(expected) in lines
     never = next(line for line in axes.lines if set(line.get_ydata()) == {0.5} and len(line.get_xdata()) > 1)
-    assert tuple(never.get_xdata()) == SCALE.horizons
+    assert tuple(never.get_xdata()) == SMALL.horizons
 
 
 @every("axis", ["horizon", "dimension", "1/epsilon"])
 def test_algorithms_have_one_colour_in_all_three(sweep, axis):
-    (axes,) = draw(sweep.results, SCALE, axis).axes
+    (axes,) = draw(sweep.results, SMALL, axis).axes
     drawn = {text.get_text(): text.get_color() for text in axes.texts}
     named = {words: colour(number) for number, words in enumerate(WORDS.values()) if words in drawn}
     assert len(named) >= 3

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from reproduced import dimension_of, invented
 from sampling import every
 from sottovoce.lab import Cell, Result
 from sottovoce.lab.reproduction.claims import (
@@ -32,20 +33,13 @@ SCALE = Extent(
 )
 
 
-def dimension_of(cell):
-    return int(cell.problem.partition("dimension=")[2].partition(",")[0] or 19)
-
-
-def invented(regret, scale=SCALE, *, spread=0.03, never=0.5, bound=math.inf):
+def results_of(regret, scale=SCALE, *, spread=0.03, never=0.5, bound=math.inf):
     """Results of the whole grid with a regret made up from algorithm, T, n and epsilon, and noise over seeds."""
-    rng = np.random.default_rng(0)
-    results = []
+    rng, results = np.random.default_rng(0), []
     for cell in reproduction_grid(scale):
-        dimension = dimension_of(cell)
-        size = regret(cell.algorithm, float(cell.horizon), float(dimension), cell.epsilon)
+        size = regret(cell.algorithm, float(cell.horizon), float(dimension_of(cell)), cell.epsilon)
         size *= math.exp(spread * rng.standard_normal())
-        figures = {"regret": size, "never_learning": never * cell.horizon, "predicted": bound, "oracle_calls": 9}
-        results.append(Result(cell, "done", dimension=dimension, **figures))
+        results.append(invented(cell, size, never_learning=never * cell.horizon, predicted=bound, oracle_calls=9))
     return tuple(results)
 
 
@@ -82,11 +76,11 @@ def power(results, allowed=0.75):
 
 class TestVerdicts:
     def test_where_everything_is_true_everything_holds(self):
-        for claim in judge(invented(true_claims, spread=0.01)):
+        for claim in judge(results_of(true_claims, spread=0.01)):
             assert set(verdicts(claim).values()) == {HOLDS}, claim
 
     def test_where_nothing_is_learned_nothing_can_be_seen(self):
-        for claim in judge(invented(no_learning, spread=0.01))[:-1]:
+        for claim in judge(results_of(no_learning, spread=0.01))[:-1]:
             for row in claim.rows:
                 expected = UNSEEN if row.who.startswith("the paper's noise") else HOLDS
                 assert row.verdict == expected
@@ -108,7 +102,7 @@ class TestVerdicts:
         def regret(algorithm, T, n, e):
             return true_claims(algorithm, T, n, e) * (steeper(T, n, e) if algorithm == "default" else 1.0)
 
-        claim = judge(invented(regret, spread=0.01))[place]
+        claim = judge(results_of(regret, spread=0.01))[place]
         wrong = {row.who for row in claim.rows if row.verdict == FAILS}
         assert wrong
         assert all(who.startswith("this library, pure") for who in wrong)
@@ -118,7 +112,7 @@ class TestVerdicts:
         def regret(algorithm, T, n, e):
             return true_claims(algorithm, T, n, e) * ((T / 1e4) ** 0.25 if algorithm == "paper-laplace" else 1.0)
 
-        claim = judge(invented(regret, spread=0.01, never=5.0))[0]
+        claim = judge(results_of(regret, spread=0.01, never=5.0))[0]
         assert verdicts(claim)["the paper's noise, Laplace"] == FAILS
         assert verdicts(claim)["the paper's noise, Gaussian"] == HOLDS
 
@@ -132,20 +126,20 @@ class TestEvidence:
         def regret(algorithm, T, n, e):
             return 2.0 * T if T < 5_000 else T**0.5
 
-        row = power(invented(regret, spread=0.001))
+        row = power(results_of(regret, spread=0.001))
         assert row.measured.startswith("0.499 ± 0.0")
         assert row.why.endswith("over the 2 of 3 values at which it learns")
         assert row.level == "4 to 0.0063"
 
     def test_a_share_of_the_bound_is_shown_where_there_is_one(self):
         for bound, share in ((40.0, "0.25 to 0.25"), (math.nan, "")):
-            assert power(invented(lambda *_: 10.0, spread=0.0, bound=bound)).share_of_bound == share
+            assert power(results_of(lambda *_: 10.0, spread=0.0, bound=bound)).share_of_bound == share
 
     def test_a_match_reports_the_ratio_and_who_does_not_learn(self):
         def regret(algorithm, T, n, e):
             return 2.0 * T if algorithm.startswith("smith") else 0.1 * T
 
-        results = invented(regret, spread=0.01)
+        results = results_of(regret, spread=0.01)
         ours, theirs = (along(results, name, "horizon", SCALE.base) for name in ("default", "smith-thakurta"))
         row = judge_match("ours", ours, "theirs", theirs, allowed=0.0)
         assert row.measured.startswith("0.05 [0.05, 0.05] times")
@@ -153,7 +147,7 @@ class TestEvidence:
         assert row.why.endswith("theirs, does not learn there")
 
     def test_only_the_quantity_of_the_axis_varies(self):
-        results = invented(lambda algorithm, T, n, e: T + 1e6 * n + 1e9 / e, spread=0.0)
+        results = results_of(lambda algorithm, T, n, e: T + 1e6 * n + 1e9 / e, spread=0.0)
         base = SCALE.base
         for axis, expected in {
             "horizon": [T + 8e6 + 1e9 for T in SCALE.horizons],
@@ -164,12 +158,12 @@ class TestEvidence:
             assert found.regrets == pytest.approx(np.tile(expected, (SCALE.seeds, 1)))
 
     def test_runs_on_another_set_count_for_oracle_calls_alone(self):
-        found = along(invented(true_claims), "paper-no-noise", "dimension", SCALE.base)
+        found = along(results_of(true_claims), "paper-no-noise", "dimension", SCALE.base)
         assert found.values == (4.0, 8.0, 16.0)
 
     def test_horizons_with_few_seeds_are_left_out(self):
         longer = dataclasses.replace(SCALE, longest=(10_000_000,), longest_seeds=2, seeds=6)
-        assert along(invented(true_claims, longer), "default", "horizon", SCALE.base).values == (1e3, 1e4, 1e5)
+        assert along(results_of(true_claims, longer), "default", "horizon", SCALE.base).values == (1e3, 1e4, 1e5)
 
 
 class TestFormulas:
@@ -194,7 +188,7 @@ class TestGrid:
     @every("scale", [SMALL, LARGE, SCALE])
     def test_every_claim_finds_its_runs(self, scale):
         """No row of any claim is empty, and the base is part of every axis."""
-        for claim in claims(invented(true_claims, scale), scale.base):
+        for claim in claims(results_of(true_claims, scale), scale.base):
             for row in claim.rows:
                 assert "no runs" not in row.why
                 assert row.measured
