@@ -19,6 +19,7 @@ os.environ["SOTTOVOCE_IDLE_SECONDS"] = "600"  # before anything is imported that
 sys.path.insert(0, str(Path(__file__).parent))  # tests cannot import one another, so what they share has a name
 import browsers
 import sottovoce
+import started
 import storages
 import system
 
@@ -38,6 +39,7 @@ def pytest_collection_finish():
 
 
 programs, start, browser, show = browsers.programs, browsers.start, browsers.browser, browsers.show
+certificate = started.certificate
 own_server, postgres_server, postgres_url = storages.own_server, storages.postgres_server, storages.postgres_url
 shelf, sqlite_url, url = storages.shelf, storages.sqlite_url, storages.url
 

@@ -6,13 +6,10 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import httpx2
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from starlette.staticfiles import StaticFiles
@@ -21,6 +18,8 @@ import sottovoce as sv
 from in_thread import answering
 from sampling import every
 from sottovoce.cli import main
+from started import started
+from storages import free_port
 
 PAGE = Path(__file__).resolve().parents[2] / "examples" / "page"
 SERVICE = "http://127.0.0.1:8420"  # as the files of the example have it
@@ -55,28 +54,6 @@ def run(command, capsys):
     return capsys.readouterr().out
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
-
-
-@contextlib.contextmanager
-def service(words, url):
-    process = subprocess.Popen([sys.executable, "-m", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    try:
-        for _ in range(600):
-            with contextlib.suppress(httpx2.HTTPError):
-                if httpx2.get(f"{url}/ready").status_code == 200:
-                    break
-            assert process.poll() is None, process.stderr.read()
-            time.sleep(0.1)  # it says nothing when it is ready
-        yield
-    finally:
-        process.terminate()
-        process.wait(600)
-        process.stderr.close()
-
-
 def sent(browser):
     """Return the bodies of what the browser has posted since the last look, with the addresses."""
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
@@ -109,7 +86,7 @@ def test_the_page_asks_and_a_click_tells_a_report(browser, tmp_path, monkeypatch
     (folder / "index.html").write_text(index.replace(SERVICE, url).replace('data-key=""', f'data-key="{key}"'))
     with answering(StaticFiles(directory=folder, html=True)) as page:
         words = [one.replace("http://127.0.0.1:8000", page) for one in serve if one != "--dev"]
-        with service([*words, "--port", str(port)], url):
+        with started([sys.executable, "-m", *words, "--port", port], port, tmp_path / "log"):
             check_page(browser, page, drinks)
             check_another_origin(browser, page.replace("127.0.0.1", "localhost"))
     with sv.Study.open("sqlite:///drinks.db", name="drinks") as study:

@@ -1,22 +1,11 @@
 """TLS is checked: a certificate that nobody vouches for gets neither a key nor a loss."""
 
 import ssl
-import subprocess
 
 import pytest
 
 import sottovoce as sv
 from sottovoce.errors import ServiceAway
-
-
-@pytest.fixture
-def certificate(system_program, tmp_path):
-    """A certificate of its own for 127.0.0.1, and its key."""
-    made, key = tmp_path / "own.pem", tmp_path / "own.key"
-    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=own"
-    name = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", made]
-    subprocess.run([system_program("openssl"), *words.split(), *name], check=True, capture_output=True)
-    return made, key
 
 
 @pytest.fixture

@@ -4,12 +4,9 @@ import json
 import os
 import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +16,7 @@ from sottovoce.cli.app import app
 from sottovoce.service.keys import KeyStore
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.store import ServiceStore
+from started import started
 from storages import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -26,25 +24,6 @@ UNIT = ROOT / "deploy" / "sottovoce.service"
 NGINX = ROOT / "deploy" / "nginx.conf"
 PAGE = ROOT / "docs" / "how-to" / "service-deployment.md"
 LOSS = "0.7318250649"  # planted: it must be in no file of nginx's
-
-
-@contextmanager
-def running(command, port, log):
-    """Run a server until the block is over."""
-    with open(log, "ab") as out:
-        told = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-        process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=out, env=told)
-    try:
-        while True:
-            with suppress(OSError):
-                socket.create_connection(("127.0.0.1", port), timeout=5).close()
-                break
-            assert process.poll() is None, Path(log).read_text()
-            time.sleep(0.05)
-        yield process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(600)
 
 
 def curl(*arguments, send=None):
@@ -81,12 +60,11 @@ def own_nginx(folder, ports):
 
 
 @pytest.fixture(scope="module")
-def front(system_program, tmp_path_factory):
+def front(system_program, certificate, tmp_path_factory):
     """A service that trusts the proxy before it, nginx before that, and where to reach both."""
-    nginx, openssl, folder = system_program("nginx"), system_program("openssl"), tmp_path_factory.mktemp("front")
-    subject = ["-subj", "/CN=decide.example", "-days", "1", "-keyout", folder / "privkey.pem"]
-    certificate = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject, "-out", folder / "fullchain.pem"]
-    subprocess.run(certificate, check=True, capture_output=True)
+    nginx, folder = system_program("nginx"), tmp_path_factory.mktemp("front")
+    for made, name in zip(certificate, ("fullchain.pem", "privkey.pem"), strict=True):
+        shutil.copy(made, folder / name)
     ports = {name: free_port() for name in ("service", "https", "http")}
     configured = own_nginx(folder, ports)
     storage = f"sqlite:///{folder}/studies.db"
@@ -95,8 +73,8 @@ def front(system_program, tmp_path_factory):
     (folder / "key").write_text(f"Authorization: Bearer {ring.create(['admin'])[1]}")
     ring.close()
     with (
-        running([*serve, "--port", ports["service"]], ports["service"], folder / "service.log"),
-        running([nginx, "-c", configured, "-p", folder], ports["https"], folder / "nginx.out"),
+        started([*serve, "--port", ports["service"]], ports["service"], folder / "service.log"),
+        started([nginx, "-c", configured, "-p", folder], ports["https"], folder / "nginx.out"),
     ):
         yield {
             "folder": folder,
@@ -144,7 +122,7 @@ def test_nothing_is_taken_in_the_clear_and_metrics_stay_inside(front):
 def test_a_proxy_that_was_not_named_is_not_believed(tmp_path):
     port = free_port()
     serve = [sys.executable, "-m", "sottovoce", "serve", "--storage", f"sqlite:///{tmp_path}/a.db", "--port", port]
-    with running(serve, port, tmp_path / "log"):
+    with started(serve, port, tmp_path / "log"):
         status, head, _ = curl(*NAMED, f"http://127.0.0.1:{port}/", "-H", "X-Forwarded-Proto: https")
     assert (status, "www-authenticate" in head) == (403, False)
 

@@ -1,9 +1,7 @@
 """Who may call from where: origins of pages, proxies, TLS."""
 
-import contextlib
 import socket
 import ssl
-import subprocess
 import sys
 
 import httpx2
@@ -12,6 +10,7 @@ import pytest
 from sampling import every
 from sottovoce.cli import main
 from sottovoce.service.settings import Settings
+from started import started
 from storages import free_port
 
 PAGE = "https://shop.example"
@@ -90,29 +89,18 @@ def test_settings_travel_to_workers_and_show_no_password():
     assert "secret" not in repr(settings)
 
 
-def test_the_command_serves_with_tls(system_program, tmp_path, sqlite_url):
-    port = free_port()
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    made = [system_program("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
-    made += ["/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert]
-    subprocess.run(made, check=True, capture_output=True)
-    command = [sys.executable, "-m", "sottovoce", "serve", "--storage", sqlite_url, "--port", str(port), "--dev"]
-    command += ["--certificate", cert, "--private-key", key]
-    service = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    trusted, answer = ssl.create_default_context(cafile=cert), None
-    try:
-        while answer is None and service.poll() is None:
-            with contextlib.suppress(httpx2.TransportError):
-                answer = httpx2.get(f"https://127.0.0.1:{port}/health", verify=trusted)
-        assert answer.json() == {"status": "ok"}
+def test_the_command_serves_with_tls(certificate, tmp_path, sqlite_url):
+    port, (cert, key) = free_port(), certificate
+    command = [sys.executable, "-m", "sottovoce", "serve", "--storage", sqlite_url, "--port", port, "--dev"]
+    with started([*command, "--certificate", cert, "--private-key", key], port, tmp_path / "log") as service:
+        trusted = ssl.create_default_context(cafile=cert)
+        assert httpx2.get(f"https://127.0.0.1:{port}/health", verify=trusted).json() == {"status": "ok"}
         with pytest.raises(httpx2.TransportError):
             httpx2.get(f"http://127.0.0.1:{port}/health")
-    finally:
-        service.terminate()
-        _, err = service.communicate(timeout=600)
     assert service.returncode in (0, -15)
-    assert f"serving at https://127.0.0.1:{port}" in err
-    assert "DEVELOPMENT: there are no keys" in err
+    said = (tmp_path / "log").read_text()
+    assert f"serving at https://127.0.0.1:{port}" in said
+    assert "DEVELOPMENT: there are no keys" in said
 
 
 @every(

@@ -6,14 +6,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
-import urllib.request
-from contextlib import redirect_stdout, suppress
+from contextlib import ExitStack, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from started import started
 from storages import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +33,7 @@ class Reader:
 
     def __init__(self, folder):
         self.folder, self.service, self.names, self.port = folder, None, {}, free_port()
+        self.running = ExitStack()
 
     def put_in(self, text):
         for shown, got in self.names.items():
@@ -63,15 +63,8 @@ class Reader:
 
     def start(self, command):
         self.stop()
-        arguments = [sys.executable, "-m", *command.split(), "--port", str(self.port)]
-        with open(self.folder / "service.log", "ab") as log:
-            self.service = subprocess.Popen(arguments, cwd=self.folder, env=self.world, stdout=log, stderr=log)
-        while True:
-            with suppress(OSError):
-                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health").close()
-                return
-            assert self.service.poll() is None, (self.folder / "service.log").read_text()
-            time.sleep(0.05)
+        words = [sys.executable, "-m", *command.split(), "--port", self.port]
+        self.service = self.running.enter_context(started(words, self.port, self.folder / "service.log"))
 
     def stop(self):
         if self.service is not None:
@@ -120,10 +113,8 @@ def commands(block):
 @pytest.fixture
 def reader(tmp_path):
     one = Reader(tmp_path)
-    yield one
-    if one.service is not None:
-        one.service.terminate()
-        one.service.wait(600)
+    with one.running:
+        yield one
 
 
 @pytest.mark.long
