@@ -8,6 +8,7 @@ import pytest
 
 import sottovoce as sv
 from children import at_once
+from optimizers import bandit
 from sampling import every
 from shown import shows
 from sottovoce.errors import AlreadyTold, DomainError, HorizonReached, InvalidLoss, UnknownAction
@@ -15,17 +16,9 @@ from sottovoce.errors import AlreadyTold, DomainError, HorizonReached, InvalidLo
 SIMPLEX = sv.domains.Simplex(4)
 
 
-def bandit(domain=SIMPLEX, horizon=100, **options):
-    settings = {
-        "loss_range": (0.0, 1.0),
-        "privacy": sv.PureDP(1.0),
-        "noise": sv.SimulatedNoise(1),
-        "seed": 1,
-        "batch_size": 10,
-        "mechanism": "tree",
-        "step": 0.05,  # large enough for the noise to show in the point
-    }
-    return sv.PrivateBandit(domain, horizon=horizon, **{**settings, **options})
+def made(domain=SIMPLEX, horizon=100, **options):
+    given = {"batch_size": 10, "mechanism": "tree", "step": 0.05}  # large enough for the noise to show in the point
+    return bandit(domain, horizon, **given | options)
 
 
 def losses_of(ids):
@@ -43,17 +36,17 @@ def finish(optimizer):
     return np.concatenate(played)
 
 
-REFERENCE = finish(bandit())
+REFERENCE = finish(made())
 
 
 def test_every_event_of_every_horizon_is_played_and_none_beyond_it():
     for horizon, plan in itertools.product([1, 2, 3, 7, 10, 99], ["auto", "paper"]):
-        optimizer = bandit(horizon=horizon, plan=plan, batch_size=None, step=None)
+        optimizer = made(horizon=horizon, plan=plan, batch_size=None, step=None)
         assert len(finish(optimizer)) == horizon
         assert optimizer.remaining == 0
         assert len(optimizer.outstanding()) == 0
         assert optimizer.round == optimizer.plan.rounds
-    optimizer = bandit(horizon=25)
+    optimizer = made(horizon=25)
     optimizer.ask(size=3)
     with pytest.raises(HorizonReached, match=r"size=23 actions were asked for, and 22 of horizon=25 are left"):
         optimizer.ask(size=23)
@@ -81,7 +74,7 @@ REFUSED = {  # ids, losses
 
 def test_what_is_refused_shows_nothing_and_changes_nothing():
     """Finishing afterwards gives the reference trajectory."""
-    optimizer = bandit()
+    optimizer = made()
     actions = optimizer.ask_round()
     for error, ids, losses in ((error, *case) for error, cases in REFUSED.items() for case in cases):
         with pytest.raises(error) as caught:
@@ -105,7 +98,7 @@ def test_a_failing_oracle_leaves_no_half_asked_block():
         return SIMPLEX.extreme_point(cost)
 
     given = {"privacy": sv.NoPrivacy(), "plan": "worst-case", "mechanism": None, "step": 0.1}
-    optimizer = bandit(sv.domains.Custom(oracle, 4), **given)
+    optimizer = made(sv.domains.Custom(oracle, 4), **given)
     actions = optimizer.ask_round()
     optimizer.tell(actions.ids, losses_of(actions.ids))
     broken = True
@@ -118,7 +111,7 @@ def test_a_failing_oracle_leaves_no_half_asked_block():
 
 def test_many_threads_lose_nothing():
     """Telling the last losses of a round from several threads releases it once."""
-    optimizer = bandit(horizon=4000, batch_size=8, patience=None)  # a thread may sleep for long between ask and tell
+    optimizer = made(horizon=4000, batch_size=8, patience=None)  # a thread may sleep for long between ask and tell
     seen = []
 
     def work(_):
@@ -152,7 +145,7 @@ def test_many_threads_lose_nothing():
 )
 def test_bad_configurations_are_refused(options, message):
     with pytest.raises((TypeError, ValueError, DomainError), match=message):
-        bandit(**options)
+        made(**options)
 
 
 def test_an_action_in_place_of_its_id_is_refused_with_advice():

@@ -4,31 +4,27 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce.errors import UnknownAction
 from sottovoce.learning.patience import default_patience
 
 SIMPLEX = sv.domains.Simplex(4)
-SETTINGS = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 1, "batch_size": 10, "plan": "worst-case"}
 
 
-def bandit(horizon=1000, domain=SIMPLEX, **options):
-    return sv.PrivateBandit(domain, horizon=horizon, **{**SETTINGS, "noise": sv.SimulatedNoise(1), **options})
-
-
-def losses_of(ids):
-    return (np.asarray(ids) * 0.37) % 1.0
+def made(horizon=1000, **options):
+    return bandit(SIMPLEX, horizon, batch_size=10, plan="worst-case", **options)
 
 
 def tell(optimizer, ids):
-    optimizer.tell(np.asarray(ids), losses_of(ids))
+    optimizer.tell(np.asarray(ids), (np.asarray(ids) * 0.37) % 1.0)
 
 
 @every("how", ["one", "block", "round"])
 @every("patience", [0, 1, 7, 10, 25])
 def test_a_full_round_waits_for_so_many_positions(how, patience):
     """It closes at the start of the first call of ask for which as many were asked since the call that filled it."""
-    optimizer = bandit(patience=patience)
+    optimizer = made(patience=patience)
     asked = len(optimizer.ask_round())
     full_at = asked
     while optimizer.round == 0:
@@ -41,7 +37,7 @@ def test_a_full_round_waits_for_so_many_positions(how, patience):
 
 
 def test_forget_skips_what_is_told_and_says_how_many_it_closed():
-    optimizer = bandit()
+    optimizer = made()
     actions = optimizer.ask(25)
     tell(optimizer, actions.ids[::2])
     assert optimizer.forget(range(25)) == 12
@@ -54,7 +50,7 @@ def test_forget_skips_what_is_told_and_says_how_many_it_closed():
 
 
 def test_what_is_outstanding_has_an_id_a_round_and_an_age():
-    optimizer = bandit(patience=50)
+    optimizer = made(patience=50)
     actions = optimizer.ask(25)
     tell(optimizer, np.delete(actions.ids, [2, 7, 14, 23]))
     found = optimizer.outstanding()
@@ -75,8 +71,8 @@ def test_what_is_outstanding_has_an_id_a_round_and_an_age():
 def test_the_default_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one():
     planned = {5: 0, 100: 10, 100_000: 10_000, 500_000: 10_000, 10**7: 10**5}
     assert {events: default_patience(events) for events in planned} == planned
-    assert bandit(horizon=500).patience == 50
-    unknown = bandit(horizon=None)
+    assert made(horizon=500).patience == 50
+    unknown = made(horizon=None)
     assert unknown.patience == 1000
     for _ in range(40):
         tell(unknown, unknown.ask(500).ids)

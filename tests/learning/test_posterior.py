@@ -7,6 +7,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import sottovoce as sv
+from optimizers import bandit
 from sampling import every
 from sottovoce.privacy.local import simulate_reports
 
@@ -23,9 +24,8 @@ GUARANTEES = {
 }
 
 
-def bandit(domain=SLATE, horizon=20_000, privacy=None, **options):
-    options = {"loss_range": (0.0, 1.0), "seed": 2, "noise": sv.SimulatedNoise(2), **options}
-    return sv.PrivateBandit(domain, horizon=horizon, privacy=privacy or sv.PureDP(1.0), **options)
+def made(domain=SLATE, horizon=20_000, **options):
+    return bandit(domain, horizon, **{"seed": 2, "noise": sv.SimulatedNoise(2), **options})
 
 
 def play(optimizer, mean, events=None, seed=3):
@@ -52,31 +52,31 @@ def slates(x):
 class TestPlan:
     @every("options", [{}, LINEAR])
     def test_it_is_the_default_and_says_what_it_rests_on(self, options):
-        plan = bandit(**options).plan
+        plan = made(**options).plan
         assert (plan.name, plan.exploration) == ("auto", "posterior")
         assert "no bound if they do not" in str(plan)
-        worst = bandit(plan="worst-case", **options).plan
+        worst = made(plan="worst-case", **options).plan
         assert (worst.name, worst.exploration) == ("worst-case", "designs" if options else "frames")
         assert "holds for any sequence of losses" in str(worst)
 
     def test_what_does_not_serve_or_apply_is_refused_with_what_does(self):
-        assert bandit(sv.domains.Ball(3), play="around").plan.exploration != "posterior"
+        assert made(sv.domains.Ball(3), play="around").plan.exploration != "posterior"
         with pytest.raises(ValueError, match="exploration='posterior' does not serve here: it plays decisions of the"):
-            bandit(sv.domains.Ball(3), play="around", exploration="posterior")
+            made(sv.domains.Ball(3), play="around", exploration="posterior")
         with pytest.raises(ValueError, match=r"radius does not apply to exploration 'posterior', which has .*probes"):
-            bandit(radius=0.1)
+            made(radius=0.1)
         with pytest.raises(ValueError, match="step does not apply to exploration 'posterior'"):
-            bandit(step=0.1)
+            made(step=0.1)
         for loss_range in ((-1e200, 1e200), (0.0, 1e-200), (1e70, 1e70 + 1e60)):
             with pytest.raises(ValueError, match="since losses are squared; use other units"):
-                bandit(loss_range=loss_range)
+                made(loss_range=loss_range)
 
 
 class TestLearning:
     @every("privacy", GUARANTEES.values())
     def test_linear_losses_are_learned_under_every_guarantee(self, privacy):
         """Never learning costs .19 per event: a third of it is left at most; .1 are the first, wide rounds' own."""
-        optimizer = bandit(privacy=privacy, **LINEAR)
+        optimizer = made(privacy=privacy, **LINEAR)
         noise = optimizer.plan.noise
         heavy = noise is not None and noise.family == "laplace"
         assert optimizer._policy.current().explorer.belief.settings.heavy == heavy or noise is None
@@ -88,7 +88,7 @@ class TestLearning:
     def test_convex_losses_are_learned(self, privacy):
         """The middle costs .12 more than the best point; a third of it is left at most."""
         target = np.array([0.6, -0.3, 0.1])
-        optimizer = bandit(sv.domains.Ball(3), horizon=40_000, privacy=privacy)
+        optimizer = made(sv.domains.Ball(3), horizon=40_000, privacy=privacy)
         regret = play(optimizer, lambda x: 0.1 + ((x - target) ** 2).sum(axis=1) / 4) - 0.1
         assert regret < 0.04
 
@@ -105,7 +105,7 @@ class Counted(sv.domains.Simplex):
 
 def test_what_is_learned_and_looked_at_has_one_thread():
     """Threads for matrices of a dozen rows take twenty times as long, and would split sums differently elsewhere."""
-    optimizer = bandit(Counted(5), 2000, **LINEAR)
+    optimizer = made(Counted(5), 2000, **LINEAR)
     Counted.seen.clear()
     with threadpool_limits(limits=3, user_api="blas"):
         for _ in range(5):
