@@ -18,6 +18,27 @@ FLAGS = (
     "--disable-sync",
 )
 
+WIDE = """
+const wide = document.documentElement.clientWidth;
+const boxed = e => { for (let p = e.parentElement; p; p = p.parentElement)
+  if (["auto", "scroll", "hidden"].includes(getComputedStyle(p).overflowX)) return true; return false; };
+return [document.documentElement.scrollWidth - wide,
+  Array.from(document.querySelectorAll("body *")).filter(e => e.getClientRects().length && !boxed(e) &&
+    !e.matches(".skip, .unseen, .unseen *") && e.getBoundingClientRect().right > wide + 1)
+  .map(e => e.outerHTML.slice(0, 90))];
+"""
+
+
+def too_wide(browser):
+    """Return by how much a page is wider than its window, and what of it sticks out."""
+    return browser.execute_script(WIDE)
+
+
+def drain(browser):
+    """Read what was logged so far."""
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+
 
 @pytest.fixture(scope="session")
 def programs(system_program):

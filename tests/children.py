@@ -27,11 +27,6 @@ class Child:
         os.close(writing)
         self._reading = reading
 
-    def stops(self):
-        """Wait until it has stopped, or is gone; return whether it has stopped."""
-        found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-        return found.si_code == os.CLD_STOPPED
-
     def finish(self):
         """Return (what was reported, whether it was killed)."""
         with os.fdopen(self._reading, "rb") as pipe:

@@ -9,14 +9,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
 import sottovoce as sv
 from in_thread import answering
 from sottovoce.client import Retries
-from sottovoce.learning.status import Status
 from sottovoce.service.app import create_app
 from sottovoce.service.endpoints import study_routes
 from sottovoce.service.settings import Settings
@@ -148,20 +146,6 @@ class StandIn:
         closed = set(plain["ids"]) - self.forgotten - set(self.told)
         self.forgotten |= closed
         return 200, {"closed": len(closed)}
-
-    def on_status(self, name, headers, plain):
-        found = Status(
-            **dict.fromkeys(("incarnation", "round", "open_rounds", "forgotten", "erasure_pending"), 0),
-            **dict.fromkeys(("remaining", "patience", "deadline", "waiting")),
-            name=name,
-            asked=len(self.asked),
-            told=len(self.told),
-            point=np.zeros(3),
-            outstanding=len(self.asked) - len(self.told),
-            privacy="",
-            spent="",
-        )
-        return 200, found.to_dict()
 
 
 MEANT = {"loss_range": [0.0, 1.0], "direction": "minimize"}

@@ -52,13 +52,13 @@ def test_errors_are_the_librarys_with_the_services_words(connected, key, stand_i
     assert (refused.value.kind, refused.value.status) == ("unauthorised", 401)
     stand_in.faults.append(404)
     with pytest.raises(ServiceError, match="no sottovoce service"):
-        connected().status()
+        connected().ask()
 
 
 @every("name", ["spring, round 2", "a/b", "ü?#%", "..x"])
 def test_names_of_studies_are_written_so_that_they_arrive(connected, stand_in, name):
     stand_in.channels = {name: None}
-    assert connected(study=name).status().name == name
+    assert stand_in.asked[connected(study=name).ask().id] == name
 
 
 @every(

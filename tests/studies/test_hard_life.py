@@ -1,4 +1,6 @@
-"""What befalls processes besides being killed: forks, stops, rollbacks, files that vanish, clocks that jump.
+"""What befalls processes besides being killed: servers that end what stands still, crashes, clocks that jump.
+
+Forks, rollbacks and files that vanish have tests of their own.
 
 After each of these every loss that was acknowledged is on record, none is there twice, released sums are exact and
 never change, and what was released is erased; or else the study has said, before it acknowledged anything more, that it
@@ -6,24 +8,20 @@ cannot promise this.
 """
 
 import contextlib
-import os
 import random
 import signal
 import time
 
 import psycopg
 import pytest
-from killing import arm, warm_up, work_on
+from killing import warm_up, work_on
 from players import Account
 from study_tools import SOAK, Look, losses_of, place, set_clock, sums
 
 import sottovoce as sv
 from children import Child
 from sottovoce.errors import StorageError, StudyBehind
-from sottovoce.rounds.stores.sql import postgresql
-from sottovoce.rounds.stores.sql._files import FileReplaced
 
-TIMES = {"sqlite": 20 if SOAK else 2, "postgresql": 10 if SOAK else 1}
 pytestmark = pytest.mark.timeout(1800 if SOAK else 900)
 
 
@@ -38,75 +36,14 @@ def short(monkeypatch):
     monkeypatch.setattr("sottovoce.rounds.stores.sql.database.BUSY_SECONDS", 0.3)
 
 
-def times(url):
-    return TIMES["sqlite" if url.startswith("sqlite") else "postgresql"]
-
-
-def stubborn(url, seed, calls=6):
-    """Return work that repeats a call that has failed: what was told is acknowledged once it succeeds."""
-    return work_on(url, seed, calls=calls, forgets=0.0, persist=persistent)
-
-
 def persistent(call, tries=40):
     for _ in range(tries):
-        try:
+        with contextlib.suppress(StorageError):
             return call()
-        except FileReplaced:
-            raise
-        except StorageError:
-            pass
     return call()
 
 
 # ---------------------------------------------------------------------- stops
-
-
-def stopping(after, late, work):
-    """Return work that stops itself once, at a statement or a commit, until somebody lets it go on.
-
-    A server has little patience with it, and much with all others, so that a busy machine is not taken for a stop.
-    """
-
-    def stopped(report):
-        postgresql.IDLE_SECONDS, postgresql.BEAT_SECONDS = 2.0, 0.2  # of this child alone
-        arm("statement", after, late, end=lambda: os.kill(os.getpid(), signal.SIGSTOP))
-        work(report)
-
-    return stopped
-
-
-@pytest.mark.long
-def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_goes_on(url, monkeypatch):
-    """On SQLite the others are told that somebody holds the database; a server ends the transaction."""
-    if not url.startswith("sqlite"):
-        monkeypatch.setattr("sottovoce.rounds.stores.sql.database.BUSY_SECONDS", 300.0)
-    sv.Study.open(url, name="study", **sums()).close()
-    account, worked, stops = Account(url), 0, 0
-    for turn in range(0, 60, 3 if SOAK else (14 if url.startswith("sqlite") else 29)):
-        for late in (False, True):
-            sleeper = Child(stopping(turn, late, stubborn(url, turn, calls=5)))
-            stopped = sleeper.stops()  # or it has come to its end
-            if stopped:
-                said, _ = Child(impatient(url, turn)).finish()
-                worked += any(kind == "told" for kind, _ in said)
-                account.hear(said)
-                os.kill(sleeper.pid, signal.SIGCONT)
-            account.hear(sleeper.finish()[0])
-            account.recover()
-            if stopped:
-                stops += 1
-    assert stops
-    assert worked == stops or url.startswith("sqlite")  # a server lets everybody else go on
-
-
-def impatient(url, seed):
-    """Return work of one who gives up if somebody else holds the database for too long."""
-
-    def work(report):
-        with contextlib.suppress(StorageError):
-            work_on(url, seed, calls=5, forgets=0.0, ends=True)(report)
-
-    return work
 
 
 def test_who_computes_within_a_transaction_says_that_it_is_alive(postgres_url, opened, monkeypatch):
@@ -220,20 +157,17 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
     assert study.verify().ok
 
 
-# ---------------------------------------------------------------------- files
-
-
 # ---------------------------------------------------------------------- clocks
 
 
 def test_clocks_that_jump_lose_nothing_and_hold_up_nobody(url, monkeypatch):
     sv.Study.open(url, name="study", **sums()).close()
     account = Account(url)
-    for number in range(times(url)):
+    for number in range(20 if SOAK else 1):
         jumps = random.Random(number)
         set_clock(monkeypatch, lambda jumps=jumps: time.time() + jumps.choice((0.0, -3600.0, 86400.0, -5.0)))
-        children = [Child(stubborn(url, 10 * number + which)) for which in range(3)]
-        for child in children:
+        seeds, patiently = range(10 * number, 10 * number + 3), {"calls": 6, "forgets": 0.0, "persist": persistent}
+        for child in [Child(work_on(url, seed, **patiently)) for seed in seeds]:
             account.hear(child.finish()[0])
         set_clock(monkeypatch, lambda: time.time() - 7200.0)
         account.recover()

@@ -8,7 +8,7 @@ import pytest
 from study_tools import Backup, Look, connected, losses_of, path_of, rows, sums
 
 import sottovoce as sv
-from children import Child, at_once
+from children import Child
 from sottovoce.errors import LedgerConflict, LedgerExceeded, StudyBehind
 from sottovoce.rounds.stores.sql.errors import Deadlock
 from sottovoce.rounds.stores.sql.store import SqlStore
@@ -35,18 +35,6 @@ def progress(study, events=24):
 def stored_right(url):
     with connected(url) as connection:
         return next(iter(rows(connection, "SELECT * FROM sottovoce_ledger_tokens")), None)
-
-
-def test_processes_and_threads_that_open_a_study_at_once_are_one_life(opened, url, ledger):
-    opened(url, **MADE, ledger=ledger)
-
-    def work(_):
-        with sv.Study.open(url, name="study", ledger=ledger) as study:
-            progress(study)
-
-    at_once(work)
-    assert ledger.spent == 1.0
-    assert opened(url).status().told == 4 * 24
 
 
 def test_a_life_that_begins_with_a_second_attempt_presents_its_token_once(opened, sqlite_url, ledger, monkeypatch):

@@ -7,23 +7,8 @@ import pytest
 from study_tools import Look, losses_of, sums, watch
 
 from children import at_once
-from sottovoce.errors import AlreadyTold
 
 THREADS, CALLS = 8, 12
-
-
-def together(study, ids):
-    """Tell each id in a thread of its own; return who was refused."""
-    refused = []
-
-    def work(index):
-        try:
-            study.tell(ids[index], losses_of(ids[index : index + 1])[0])
-        except AlreadyTold:
-            refused.append(index)
-
-    at_once(work, len(ids))
-    return refused
 
 
 @pytest.mark.timeout(900)
@@ -46,16 +31,6 @@ def test_threads_ask_and_tell_with_exact_totals(opened, url):
     assert all(value is not None for value in Look(url).told().values())
     study.close()
     assert opened(url).status().told == status.told
-
-
-@pytest.mark.timeout(900)
-def test_one_bad_call_does_not_harm_those_it_waits_with_and_of_two_that_tell_the_same_one_is_refused(opened, url):
-    study = opened(url, **sums())
-    ids = study.ask(8).ids
-    study.tell(ids[0], 0.5)
-    assert together(study, ids[:4]) == [0]
-    assert len(together(study, np.repeat(ids[4:], 2))) == 4
-    assert study.status().told == 8
 
 
 @pytest.mark.timeout(900)

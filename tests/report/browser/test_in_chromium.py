@@ -7,6 +7,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 import sottovoce as sv
+from browsers import drain, too_wide
 from sottovoce.lab.problems import PROBLEMS
 from sottovoce.report import run_report, sweep_report
 
@@ -37,16 +38,6 @@ for (const one of document.querySelectorAll("body *")) {
 }
 return found;
 """
-OVERFLOW = """
-const wide = document.documentElement.clientWidth;
-const boxed = e => { for (let p = e.parentElement; p; p = p.parentElement)
-  if (["auto", "scroll", "hidden"].includes(getComputedStyle(p).overflowX)) return true; return false; };
-return [document.documentElement.scrollWidth - wide,
-  Array.from(document.querySelectorAll("body *")).filter(e => e.getClientRects().length && !boxed(e) &&
-    e.getBoundingClientRect().right > wide + 1).map(e => e.outerHTML.slice(0, 90))];
-"""
-
-
 CUT = """
 return Array.from(document.querySelectorAll(".scroll")).filter(box => {
   const hint = box.previousElementSibling;
@@ -102,11 +93,6 @@ def table(browser, name):
     return [[tuple(cell) for cell in row] for row in rows]
 
 
-def drain(browser):
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)
-
-
 def test_nothing_is_complained_about_and_nothing_is_asked_of_the_network(browser, show, page):
     drain(browser)
     show(browser, page)
@@ -137,7 +123,7 @@ def test_pictures_are_drawn_and_nothing_is_wider_than_the_window(browser, show, 
     assert browser.execute_script(SMALL) == []
     browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true })")
     assert browser.execute_script("return innerWidth") == width
-    assert browser.execute_script(OVERFLOW) == [0, []]
+    assert too_wide(browser) == [0, []]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -12,6 +12,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from sites import Site, address, play
 
 import sottovoce as sv
+from browsers import drain, too_wide
 from sottovoce.service.dashboard import pages, shown
 
 NASTY = "<script>document.title='owned'</script>"
@@ -24,15 +25,6 @@ STREETS = [
     ("bridge", "work"),
     ("mill", "work"),
 ]
-WIDE = """
-const wide = document.documentElement.clientWidth;
-const boxed = e => { for (let p = e.parentElement; p; p = p.parentElement)
-  if (["auto", "scroll", "hidden"].includes(getComputedStyle(p).overflowX)) return true; return false; };
-return [document.documentElement.scrollWidth - wide,
-  Array.from(document.querySelectorAll("body *")).filter(e => e.getClientRects().length && !boxed(e) &&
-    !e.matches(".skip, .unseen, .unseen *") && e.getBoundingClientRect().right > wide + 1)
-  .map(e => e.outerHTML.slice(0, 90))];
-"""
 
 
 def waited(browser, condition, seconds=20):
@@ -41,11 +33,6 @@ def waited(browser, condition, seconds=20):
 
 def text_of(browser, selector):
     return browser.execute_script("return document.querySelector(arguments[0]).innerText", selector)
-
-
-def drain(browser):
-    for kind in ("browser", "performance"):
-        browser.get_log(kind)
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +164,7 @@ def test_every_page_is_for_everybody(visitor, site, show, serious):
             show(visitor, page, width=width, scheme=scheme)
             if width == 400 or name in ("list", "slate"):
                 assert serious(visitor) == [], (name, width)
-            assert visitor.execute_script(WIDE) == [0, []], (name, width)
+            assert too_wide(visitor) == [0, []], (name, width)
 
 
 def test_axe_would_notice(visitor, site, serious):
