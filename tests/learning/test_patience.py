@@ -1,12 +1,10 @@
 """Losses that never come: a round closes once so many later positions were asked, and nothing private decides when."""
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
 from optimizers import bandit
 from sampling import every
-from sottovoce.errors import UnknownAction
 from sottovoce.learning.patience import default_patience
 
 SIMPLEX = sv.domains.Simplex(4)
@@ -34,19 +32,6 @@ def test_a_full_round_waits_for_so_many_positions(how, patience):
         asked += before - optimizer.remaining
         assert (optimizer.round == 1) == due
     assert full_at + patience <= asked <= full_at + patience + 2 * 4
-
-
-def test_forget_skips_what_is_told_and_says_how_many_it_closed():
-    optimizer = made()
-    actions = optimizer.ask(25)
-    tell(optimizer, actions.ids[::2])
-    assert optimizer.forget(range(25)) == 12
-    assert optimizer.forget([3, 3, 4]) == 0
-    assert optimizer.round == 2
-    with pytest.raises(UnknownAction, match="id 25 was never handed out"):
-        optimizer.forget([24, 25])
-    assert optimizer.forget([]) == 0
-    assert optimizer.forget(int(optimizer.ask().id)) == 1
 
 
 def test_what_is_outstanding_has_an_id_a_round_and_an_age():

@@ -206,19 +206,3 @@ def test_of_two_that_present_one_token_at_once_one_pays(tmp_path):
 
     found = sorted(name for said in forked_at_once(present) for _, name in said)
     assert found == ["run", "run (life 2)", "run (life 3)", "run (life 4)"]
-
-
-def test_a_kill_after_the_token_was_taken_costs_a_life_at_worst(tmp_path):
-    """Killed between the ledger's commit and saving the next token: the old one is used up. The safe side."""
-    path, token = tmp_path / "ledger", new_token()
-    ledger = Ledger(PureDP(10.0), path)
-    ledger.charge("run", PureDP(1.0), token=token)
-
-    def work(report):
-        Ledger(PureDP(10.0), path).carry_on("run", PureDP(1.0), token, new_token())
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    assert Child(work).finish() == ([], True)
-    assert ledger.spent == 1.0
-    assert ledger.carry_on("run", PureDP(1.0), token, new_token()) == "run (life 2)"
-    assert ledger.spent == 2.0

@@ -113,7 +113,7 @@ def step(book: BareBook, model: Model, what: str, stream: int, number: int) -> N
     if what in ("ask", "block", "blocks", "rest"):
         ask(book, model, what, stream, number)
     elif what == "forget":
-        ids = waiting[::3] + list(model.told)[:2]
+        ids = waiting[::3] + waiting[:1] + list(model.told)[:2]  # one of them twice
         assert book.forget(np.array(ids, dtype=np.int64)) == len(waiting[::3])
         model.gone |= set(waiting[::3])
     elif what == "again" and model.told:
