@@ -202,25 +202,19 @@ def erase_people(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJ
 @study_command.command("move")
 def move(
     name: Name,
+    to: Annotated[str, typer.Option(help="The storage to move it to, which need not exist; or the one it is in.")],
     storage: Url = None,
-    to: Annotated[str | None, typer.Option(help="The storage to move it to, which need not exist.")] = None,
-    back: Annotated[
-        bool, typer.Option("--back", help="Leave it where it is, after a move that was cut short.")
-    ] = False,
     as_json: AsJson = None,
 ) -> None:
     """Move a study to another storage, open rounds and all: whoever has it open is refused from then on.
 
-    Ids that were handed out are good there, and only there. If this is cut short, say it again.
+    Ids that were handed out are good there, and only there. If this is cut short, say it again; or name the storage
+    that it is in, and it stays there, unless it has left.
     """
-    url = storage_url(storage)
-    if (to is None) != back:
-        raise ValueError("say where it is to go, --to postgresql://USER@HOST/DATABASE, or --back")
-    target = url if to is None else to
-    move_study(url, name, target)
-    with look_at(target, name) as study:
+    move_study(storage_url(storage), name, to)
+    with look_at(to, name) as study:
         found = study.status()
-    show(as_json, found.to_dict(), f"{'It stays where it was.' if back else 'Moved.'}\n{found}")
+    show(as_json, found.to_dict(), f"It is at {to}.\n{found}")
 
 
 @study_command.command("rename")

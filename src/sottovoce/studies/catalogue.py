@@ -14,7 +14,7 @@ from sottovoce.rounds.stored import book_name
 from sottovoce.rounds.stores.sql.books import BookCounts, counts_of_all, delete_book, prepare, rename_book
 from sottovoce.rounds.stores.sql.database import open_database
 from sottovoce.rounds.stores.sql.errors import unpacked
-from sottovoce.rounds.stores.sql.moving import is_away, is_left_over, move_book, take_back
+from sottovoce.rounds.stores.sql.moving import is_away, move_book, take_back
 from sottovoce.studies.opening import found_study
 
 
@@ -223,6 +223,6 @@ def delete_study(url: str, name: str) -> None:
     """
     with closing(open_database(url, create=False)) as base:
         prepare(base)
-        if not is_left_over(base, book_name(name)):
+        if not is_away(base, book_name(name), for_good=True):
             found_study(base, name)
         delete_book(base, name)

@@ -72,16 +72,12 @@ def take_back(base: Database, name: str, kind: str) -> None:
     base.transaction(work)
 
 
-def is_away(base: Database, name: str) -> bool:
-    """Say whether there is what a move has made of a book, or left of it."""
+def is_away(base: Database, name: str, *, for_good: bool = False) -> bool:
+    """Say whether there is what a move has made of a book, or left of it; `for_good`: what nobody needs any more."""
     found = _look(base, name)
-    return found is not None and found.kind in (MOVING, MOVED, ARRIVING)
-
-
-def is_left_over(base: Database, name: str) -> bool:
-    """Say whether all that is there of a book is where it went, or a copy that never arrived."""
-    found = _look(base, name)
-    return found is not None and (found.kind == ARRIVING or (found.kind == MOVED and not found.move))
+    if found is None or found.kind not in (MOVING, MOVED, ARRIVING):
+        return False
+    return not for_good or found.kind == ARRIVING or (found.kind == MOVED and not found.move)
 
 
 # ---------------------------------------------------------------------- the four steps
