@@ -104,24 +104,27 @@ def work_on(
     persist=lambda call: call(),
     ends=False,
     post=None,
+    opens=None,
 ):
     """Return work that asks, tells and forgets random blocks; it says what it is about to do, and what it has done.
 
-    `left_over` are ids whose losses others could not tell any more, `persist` makes a call, and `ends` says whether all
-    that was asked is told in the end. With a `post` it comes and goes, and tells the ids of others.
+    `left_over` are ids whose losses others could not tell any more, `calls` says how many there are, or goes on for as
+    long as there are to be any, `persist` makes a call, and `ends` says whether all that was asked is told in the end.
+    With a `post` it comes and goes, and tells the ids of others; `opens` returns a handle of something else.
     """
 
     def work(report):
         waiting, rng = list(left_over), random.Random(seed)
-        _leasing._OFTEN = rng.choice((0, 8))  # reserves for calls to come from the second one on
-        handle = persist(lambda: KINDS[kind](url, repeat="ignore"))
+        if opens is None:
+            _leasing._OFTEN = rng.choice((0, 8))  # reserves for calls to come from the second one on
+        handle = persist(opens or (lambda: KINDS[kind](url, repeat="ignore")))
 
         def tell(mine):
             report("telling", mine)
             persist(lambda: handle.tell(mine))
             report("told", mine)
 
-        for _ in range(calls):
+        for _ in range(calls) if isinstance(calls, int) else calls:
             if not waiting or rng.random() < 0.4:
                 size, which = rng.choice((1, 1, 3, 12, 20)), rng.randrange(2)
                 persist(lambda size=size: handle.make_room(size))

@@ -1,16 +1,30 @@
 """Clients that ask, tell and forget through a service, in threads, and say what became of each call."""
 
-import random
+import functools
+import itertools
 import threading
 import time
 import traceback
 
 import numpy as np
 from hostility import PATIENT
-from players import Account
-from study_tools import losses_of
+from killing import work_on
+from players import Account, Handle
+from study_tools import losses_of, place
 
 import sottovoce as sv
+
+
+class Caller(Handle):
+    """One who calls a service; now and then it tells again what is on record."""
+
+    def _open(self, **given):
+        return sv.connect(self.url, study=self.name, **given)
+
+    def tell(self, ids):
+        super().tell(ids)
+        if place(ids[0])[1] % 20 == 0:
+            assert self.opened.tell(ids, losses_of(ids)).already == len(ids)
 
 
 class Crowd:
@@ -19,10 +33,10 @@ class Crowd:
     Every call is noted before it is made and after it was acknowledged, as `players.Account` wants it.
     """
 
-    def __init__(self, served, key, *, threads=6, study="study"):
-        self._served, self._key, self._study = served, key, study
+    def __init__(self, served, key):
+        self._served, self._key = served, key
         self._over, self._said, self._answered, self._failed = threading.Event(), [], [], []
-        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(threads)]
+        self._threads = [threading.Thread(target=self._run, args=(number,)) for number in range(6)]
 
     def __enter__(self):
         for one in self._threads:
@@ -48,10 +62,11 @@ class Crowd:
         return self._said
 
     def _run(self, number):
-        given = {"retries": PATIENT, "timeout": 20.0, "raw_losses": True}
+        given = {"key": self._key, "retries": PATIENT, "timeout": 20.0, "raw_losses": True}
         try:
-            with sv.connect(self._served.base, study=self._study, key=self._key, **given) as remote:
-                _use(remote, random.Random(f"crowd {number}"), self._note, self._over)
+            goes_on = itertools.takewhile(lambda _: not self._over.is_set(), itertools.count())
+            opens = functools.partial(Caller, self._served.base, **given)
+            work_on(None, f"crowd {number}", calls=goes_on, forgets=0.05, ends=True, opens=opens)(self._note)
         except BaseException:
             self._failed.append(traceback.format_exc())
             self._over.set()
@@ -60,47 +75,6 @@ class Crowd:
         self._said.append((kind, list(map(str, ids))))
         if kind in ("asked", "told", "forgot"):
             self._answered.append(1)
-
-
-def _use(remote, rng, note, over):
-    waiting = []
-    while not over.is_set():
-        if len(waiting) < 30 and rng.random() < 0.5:
-            size = rng.choice((None, None, None, 1, 5, 17))
-            got = remote.ask(size)
-            ids = [got.id] if size is None else got.ids.tolist()
-            note("asked", ids)
-            waiting += ids
-            continue
-        if not waiting:
-            continue
-        rng.shuffle(waiting)
-        size = rng.choice((1, 1, 1, len(waiting)))
-        mine, waiting = waiting[:size], waiting[size:]
-        if rng.random() < 0.05:
-            note("forgetting", mine)
-            remote.forget(mine)
-            note("forgot", mine)
-            continue
-        note("telling", mine)
-        _tell(remote, mine, rng)
-        note("told", mine)
-    while waiting:  # nothing is left behind
-        note("telling", waiting)
-        remote.tell(waiting, losses_of(waiting))
-        note("told", waiting)
-        waiting = []
-
-
-def _tell(remote, mine, rng):
-    """Tell one or a block; what is on record already is no failure."""
-    losses = losses_of(mine)
-    told = remote.tell(mine if len(mine) > 1 else mine[0], losses if len(mine) > 1 else float(losses[0]))
-    assert sum(told) == len(mine)
-    assert told.dropped == 0
-    if rng.random() < 0.05:
-        again = remote.tell(mine, losses)
-        assert again.already == len(mine)
 
 
 def check_all(url, said, exact=True):
