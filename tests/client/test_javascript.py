@@ -113,24 +113,6 @@ def test_the_same_words_make_the_same_reports(page):
     assert page(source, words) == [1 if int(word) < CHANNEL.threshold(loss) else -1 for loss, word in words]
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_frequencies_are_right(page, epsilon):
-    """100,000 reports each with the real generator; a false alarm, beyond 6.5 deviations, once in 10^10 runs."""
-    channel, losses, size = sv.local.OneBitChannel((-1.0, 3.0), epsilon), [-1.0, 0.3, 3.0], 100_000
-    source = """
-    const channel = library.channelFrom(given.channel, given.channel.epsilon);
-    return given.losses.map((loss) => {
-      let sum = 0;
-      for (let i = 0; i < given.size; i += 1) sum += channel.privatise(loss) === 1;
-      return sum;
-    });
-    """
-    found = page(source, {"channel": channel.to_dict(), "losses": losses, "size": size})
-    for loss, ups in zip(losses, found, strict=True):
-        chance = channel.threshold(loss) / 2**64
-        assert abs(ups - size * chance) < 6.5 * math.sqrt(size * chance * (1 - chance))
-
-
 @every("loss", ["NaN", "Infinity", '"0.5"', "null", "undefined", "[0.5]", "{}", "1n"])
 def test_what_is_no_loss_is_refused(page, loss):
     with pytest.raises(RuntimeError, match="not a finite number"):

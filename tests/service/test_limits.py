@@ -1,10 +1,10 @@
 """How often and how much: buckets let through what they promise, and no body is held beyond its limit."""
 
 import asyncio
-import json
 from fractions import Fraction
 
 import pytest
+from httpx2 import ASGITransport, AsyncClient
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
@@ -122,25 +122,19 @@ def limited(tmp_path_factory):
     app = create_app(Settings(url, dev=True, largest_body=MOST))
 
     async def post(pieces, headers):
-        taken, sent = [], []
+        taken = []
 
-        async def receive():
-            if len(taken) == len(pieces):
-                return {"type": "http.disconnect"}
-            taken.append(1)
-            return {"type": "http.request", "body": pieces[len(taken) - 1], "more_body": len(taken) < len(pieces)}
+        async def stream():
+            for piece in pieces:
+                taken.append(1)
+                yield piece
 
-        async def send(message):
-            sent.append(message)
-
-        named = [(b"host", b"127.0.0.1"), *((name.encode(), value.encode()) for name, value in headers)]
-        scope = {"type": "http", "http_version": "1.1", "method": "POST", "scheme": "http", "path": "/studies"}
-        scope |= {"raw_path": b"/studies", "query_string": b"", "headers": named, "client": None, "server": ("x", 80)}
-        await app(scope, receive, send)
-        return json.loads(b"".join(message.get("body", b"") for message in sent))["type"], len(taken)
+        async with AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1") as client:
+            answer = await client.post("/studies", content=stream(), headers=headers)
+        return answer.json()["type"], len(taken)
 
     with asyncio.Runner() as runner:
-        yield lambda pieces, headers: runner.run(post([bytes(one) for one in pieces] or [b""], headers))
+        yield lambda pieces, headers: runner.run(post(pieces, headers))
         runner.run(app.state.context.close())
 
 

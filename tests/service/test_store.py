@@ -32,15 +32,6 @@ def count(store):
     return store.read(COUNT)[0][0]
 
 
-def test_what_is_committed_is_read_by_another_store_at_once(store, url):
-    with contextlib.closing(ServiceStore(url)) as other:
-        for n in range(5):
-            put(store, bytes([n]))
-            assert count(other) == count(store) == n + 1
-    rows = store.read("SELECT * FROM sottovoce_service_requests WHERE request = ?", b"\x00")
-    assert rows == [("spring", "someone", b"\x00", "one", b"answer", 1.5)]
-
-
 def test_an_error_undoes_the_whole_transaction_and_reading_waits_for_none(store):
     def fail(run):
         insert(run, b"1")

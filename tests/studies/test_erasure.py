@@ -32,11 +32,6 @@ def found(url, patterns):
     return {one for one, pattern in patterns.items() if pattern in held}
 
 
-def wide(**changes):
-    """Losses with integers of at least 65,536: their encodings have three bytes of their own."""
-    return sums(**changes)
-
-
 def round_of(one):
     """Return the number of a small round: each begins a chunk of its own."""
     return place(one)[1] >> 6
@@ -64,7 +59,7 @@ def test_losses_are_in_the_files_before_the_release_and_nowhere_after(kind, one_
 
 
 def test_a_large_block_leaves_nothing_on_overflow_pages(opened, sqlite_url):
-    study = opened(sqlite_url, **wide(probe_events=1600))
+    study = opened(sqlite_url, **sums(probe_events=1600))
     block = study.ask_round()
     assert len(block) == 1600
     patterns = planted(distinct(block.ids))
@@ -84,7 +79,7 @@ def test_no_trace_is_left_among_the_losses_of_other_rounds(seed, opened, sqlite_
 
 def _traces(opened, url, seed):
     """Tell losses in an order of a seed; return those that stand in the files after their release."""
-    study, rng, left = opened(url, **wide()), random.Random(seed), set()
+    study, rng, left = opened(url, **sums()), random.Random(seed), set()
     waiting = study.ask(600).ids.tolist()
     rng.shuffle(waiting)
     seen = set()
@@ -105,7 +100,7 @@ def _traces(opened, url, seed):
 
 @pytest.mark.parametrize("call", ["status", "ask", "tell", "forget"])
 def test_erasure_waits_for_a_reader_and_is_done_later(call, opened, sqlite_url):
-    study = opened(sqlite_url, **wide())
+    study = opened(sqlite_url, **sums())
     block = study.ask_round()
     patterns = planted(distinct(block.ids))
     study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
@@ -129,7 +124,7 @@ def test_erasure_waits_for_a_reader_and_is_done_later(call, opened, sqlite_url):
 
 
 def test_erasure_that_a_process_left_undone_is_done_by_the_next(opened, sqlite_url, monkeypatch):
-    study = opened(sqlite_url, **wide())
+    study = opened(sqlite_url, **sums())
     block = study.ask_round()
     patterns = planted(distinct(block.ids))
     with monkeypatch.context() as patch:
@@ -143,7 +138,7 @@ def test_erasure_that_a_process_left_undone_is_done_by_the_next(opened, sqlite_u
 
 
 def test_forgotten_rounds_and_dropped_lives_leave_nothing(opened, sqlite_url):
-    study = opened(sqlite_url, **wide())
+    study = opened(sqlite_url, **sums())
     block = study.ask(24)
     patterns = planted(distinct(block.ids))
     study.tell(block.ids[:10], losses_of(block.ids[:10]))
@@ -162,7 +157,7 @@ def test_forgotten_rounds_and_dropped_lives_leave_nothing(opened, sqlite_url):
 
 
 def test_an_unreleased_last_round_is_erased_as_well(opened, sqlite_url):
-    study = opened(sqlite_url, **wide(horizon=12))
+    study = opened(sqlite_url, **sums(horizon=12))
     block = study.ask(12)
     study.tell(block.ids, losses_of(block.ids))
     assert found(sqlite_url, planted(distinct(block.ids))) == set()
@@ -197,7 +192,7 @@ def test_the_losses_in_memory_are_overwritten_with_the_release(where, opened, sq
 @pytest.mark.parametrize("way", ["moved", "deleted"])
 def test_nothing_is_left_where_a_study_was_moved_from_or_deleted(way, opened, sqlite_url, tmp_path):
     other = f"sqlite:///{tmp_path / 'other.db'}"
-    study = opened(sqlite_url, name="study", **wide())
+    study = opened(sqlite_url, name="study", **sums())
     block = study.ask_round()
     patterns = planted(distinct(block.ids[:-1]))
     study.tell(block.ids[:-1], losses_of(block.ids[:-1]))

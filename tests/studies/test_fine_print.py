@@ -19,7 +19,6 @@ from sottovoce.studies.opening import AUTO
 def test_no_temporary_file_ever_holds_losses(opened, sqlite_url, monkeypatch):
     """SQLite sorts in memory; and what reads losses has an index in order, so there is nothing to sort."""
     study, sent = opened(sqlite_url, patience=5, **sums()), set()
-    assert study._base.run("PRAGMA temp_store") == [(2,)]
     watch(sent.add, put=monkeypatch.setattr)
     ids = study.ask(60).ids
     study.forget(ids[3])
@@ -51,7 +50,8 @@ def test_uris_that_undo_locks_or_permissions_are_refused(url, opened, tmp_path, 
 def test_a_server_that_forgets_commits_is_told_not_to(opened, postgres_url):
     lax = postgres_url + ("%20" if "options=" in postgres_url else "?options=") + "-csynchronous_commit%3Doff"
     base = open_database(lax)
-    for setting, expected in (("synchronous_commit", "on"), ("transaction_isolation", "read committed")):
+    durable = dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), "on")
+    for setting, expected in {**durable, "transaction_isolation": "read committed"}.items():
         assert base.transaction(lambda setting=setting: base.run(f"SHOW {setting}")) == [(expected,)]
     base.close()
 
@@ -101,12 +101,6 @@ def test_what_is_committed_is_on_the_disk_and_what_is_deleted_is_gone(opened, sq
     study = opened(sqlite_url, **sums())
     expected = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1, "temp_store": 2}
     assert {name: study._base.run(f"PRAGMA {name}")[0][0] for name in expected} == expected
-
-
-def test_postgresql_commits_durably(opened, postgres_url):
-    study = opened(postgres_url, **sums())
-    for name in ("fsync", "synchronous_commit", "full_page_writes"):
-        assert study._base.run(f"SHOW {name}") == [("on",)]
 
 
 @pytest.mark.filterwarnings("ignore:.* lets next to nothing be learned")

@@ -5,19 +5,17 @@ ever committed is on record here; a copy that opens must be one of them.
 """
 
 import contextlib
-import os
 import random
 import shutil
 import sqlite3
 
 import numpy as np
 import pytest
-from killing import die
 from study_tools import SOAK, Look, believing, losses_of, path_of, raw, sums, watch
 
 import sottovoce as sv
 from children import Child
-from sottovoce.errors import StorageError, StudyBehind, StudyDamaged
+from sottovoce.errors import StorageError, StudyDamaged
 
 TRIES = 100 if SOAK else 24
 
@@ -137,19 +135,11 @@ def flip(rng, path, most):
     path.write_bytes(data)
 
 
-def zeros(rng, folder):
-    path = folder / "study.db-wal"
-    data = path.read_bytes()
-    size = min(len(data), rng.choice((512, 4096, 4120)))
-    path.write_bytes(data[: len(data) - size] + bytes(size))
-
-
 HARMLESS = {
     "as it is": lambda rng, folder: None,
     "a log cut short": cut("-wal"),
     "a log that is lost": lambda rng, folder: (folder / "study.db-wal").unlink(),
     "a torn or bent log": lambda rng, folder: flip(rng, folder / "study.db-wal", 40),
-    "a log whose last page is zeros": zeros,
 }
 
 
@@ -181,38 +171,6 @@ def test_flipped_bits_in_the_database_are_noticed_or_harmless(history, shelf):
 
 
 # ---------------------------------------------------------------------- the log, while processes work
-
-
-def lengths(size):
-    """Lengths to cut a log to: nothing, within its header, its header, and so many of its frames, or a part of one."""
-    frame = 24 + 4096
-    frames = (size - 32) // frame
-    return [0, 20, 32, *(32 + frame * count for count in {frames // 3, frames - 1}), size - 100]
-
-
-def shorten(url, which):
-    """Cut the log short, as an outsider."""
-    log = path_of(url) + "-wal"
-    os.truncate(log, lengths(os.path.getsize(log))[which])
-
-
-@pytest.mark.parametrize("which", range(6))
-def test_cut_short_while_nobody_has_it_open_an_id_that_is_gone_tells(which, sqlite_url):
-    """A process is killed, and its log is cut before the next one opens it: as with a backup, an id says so."""
-
-    def work(report):
-        study = sv.Study.open(sqlite_url, name="study")
-        study.ask(5)
-        report("ids", study.ask(40).ids.tolist())
-        die()
-
-    sv.Study.open(sqlite_url, name="study", patience=None, **sums(probe_events=40)).close()
-    said, _ = Child(work).finish()
-    shorten(sqlite_url, which)
-    with sv.Study.open(sqlite_url, name="study") as study:
-        with pytest.raises(StudyBehind):
-            study.tell(said[0][1][-1], 0.5)
-        assert study.status().incarnation > 1
 
 
 def test_nothing_is_lost_by_processes_that_work_while_others_empty_the_log(sqlite_url):

@@ -177,19 +177,6 @@ def test_verifying_changes_nothing_and_unknown_names_and_missing_files_are_error
     assert files() == before
 
 
-def test_on_postgresql(postgres_url):
-    with sv.Study.open(postgres_url, name="a", **OPTIONS) as study:
-        play(study, 300, size=100)
-        study.tell(study.ask(20).ids[:7], np.full(7, LOSS))
-        found = study.verify()
-        assert found.ok, str(found)
-        assert len(study.export()["rounds"]) == found.released > 0
-        study._base.transaction(lambda: study._base.run("UPDATE sottovoce_rounds SET position = position + 1"))
-    found = verify_stored(postgres_url, "a")
-    assert "says position=1, which cannot be: it follows that it is 0" in str(found)
-    assert str(LOSS) not in str(found)
-
-
 def test_verifying_between_the_calls_of_other_processes_sees_a_whole_study(url):
     """Rows are read at one moment: while another thread's study changes them, no fault is found."""
     with sv.Study.open(url, name="a", **{**OPTIONS, "horizon": 10**6, "patience": 150, "batch_size": 40}) as study:
