@@ -48,7 +48,7 @@ def besides_the_cells(folder):
     """Compare processes of this machine with as many workers of a Dask cluster on it, on small cells."""
     from distributed import Client, LocalCluster
 
-    options = {"n_workers": JOBS, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": JOBS, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         rows = [
             timed("processes of this machine", folder / "local", {"jobs": JOBS}),

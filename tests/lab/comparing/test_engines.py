@@ -180,7 +180,7 @@ def cluster(tmp_path, monkeypatch):
     from distributed import Client, LocalCluster  # takes long, and few tests need it
 
     monkeypatch.chdir(tmp_path)  # of the workers, too
-    options = {"dashboard_address": None, "host": "127.0.0.1"}
+    options = {"dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     with LocalCluster(n_workers=2, threads_per_worker=1, **options) as running, Client(running) as client:
         running.client = client
         yield running
