@@ -61,8 +61,7 @@ def work(study, size):
 def commit(path):
     """Return one bare commit of SQLite, as durable as a study's."""
     connection = sqlite3.connect(path, isolation_level=None, timeout=60)
-    for pragma in ("journal_mode = WAL", "synchronous = FULL"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA synchronous = FULL")
 
     def once():
         connection.execute("BEGIN IMMEDIATE")
@@ -172,6 +171,7 @@ def by_processes(folder, span):
     for count in PROCESSES:
         place = Path(folder) / f"bare-{count}.db"
         with sqlite3.connect(place) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")  # once: nobody waits for whoever changes it
             connection.execute("CREATE TABLE bare (value INTEGER)")
             connection.execute("INSERT INTO bare VALUES (0)")
         bare, _, _ = together("commits", place, 1, count, span)
