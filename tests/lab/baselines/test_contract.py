@@ -26,7 +26,7 @@ def _found():
     kinds = {}
     for module in pkgutil.iter_modules(baselines.__path__, baselines.__name__ + "."):
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if issubclass(kind, Baseline) and kind.__module__ == module.name and kind is not Baseline:
+            if issubclass(kind, Baseline) and kind.__module__ == module.name and hasattr(kind, "name"):
                 kinds[kind.name] = kind
     return kinds
 

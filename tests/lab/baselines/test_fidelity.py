@@ -1,4 +1,4 @@
-"""Garber and Kretzu, Smith and Thakurta: event by event as they are defined, with the noise that they claim."""
+"""Baselines for convex losses: event by event as they are defined, with the noise that they claim."""
 
 import math
 
@@ -12,7 +12,7 @@ from sampling import every
 from sottovoce.privacy import DirectionGrid, LossGrid, levels
 
 LOW, HIGH = -1.0, 3.0
-MIDDLE = 1.0  # of the range
+MIDDLE, SIZE = 1.0, 2.0  # of the range
 
 
 def loss_of(x):
@@ -22,6 +22,81 @@ def loss_of(x):
 
 def project_ball(y, radius):
     return y * min(1.0, radius / np.linalg.norm(y))
+
+
+def project_simplex(y, shrink):
+    """Onto {x >= (1 - shrink)/n, sum = 1}, by bisection on the multiplier."""
+    floor = (1 - shrink) / len(y)
+    low, high = y.min() - 1.0, y.max() + 1.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.maximum(y - middle, floor).sum() > 1 else (low, middle)
+    return np.maximum(y - high, floor)
+
+
+def direction_of(action, point, radius, domain):
+    """Where an action lies around a point: a unit vector along the set, but for the grid that sums are made on."""
+    direction = (action.x - point) / radius
+    assert np.linalg.norm(direction) == pytest.approx(1.0, abs=1e-4)
+    assert np.linalg.norm(domain.tangent(direction) - direction) < 1e-4
+    return direction / np.linalg.norm(direction)
+
+
+BALL = (sv.domains.Ball(3), 1.0, 1.0, project_ball)
+SIMPLEX = (sv.domains.Simplex(4), 1 / math.sqrt(12), math.sqrt(3 / 4), project_simplex)  # set, r, R
+
+
+@every("domain, inner, outer, project", [BALL, SIMPLEX])
+def test_fkm(domain, inner, outer, project):
+    horizon, lipschitz = 400, 0.7
+    learner = sv.lab.baselines.FKM(domain, horizon=horizon, loss_range=(LOW, HIGH), lipschitz=lipschitz, seed=3)
+    radius = horizon**-0.25 * math.sqrt(outer * 3 * SIZE * inner / (3 * (lipschitz * inner + SIZE)))
+    radius = min(radius, inner / 2)
+    step, shrink = outer / (SIZE * math.sqrt(horizon)), 1 - radius / inner
+    y = domain.center
+    for _ in range(horizon):
+        action = learner.ask()
+        direction = direction_of(action, y, radius, domain)
+        loss = loss_of(action.x)
+        learner.tell(action.id, loss)
+        y = project(y - step * (loss - MIDDLE) * direction, shrink)
+    # The bound with the cap on the radius, by its parts: descent, exploring, shrinking.
+    parts = outer * (3 * SIZE / radius) * math.sqrt(horizon), 3 * lipschitz * radius * horizon
+    bound = sum(parts) + 2 * SIZE * radius / inner * horizon
+    assert learner.plan.bound == pytest.approx(min(bound, horizon * (HIGH - LOW)))
+
+
+def test_fkm_reaches_the_bound_of_its_theorem_where_the_radius_is_not_capped():
+    learner = sv.lab.baselines.FKM(sv.domains.Ball(2), horizon=10**8, loss_range=(LOW, HIGH), lipschitz=1.0)
+    stated = 2 * (10**8) ** 0.75 * math.sqrt(3 * 2 * SIZE * (1.0 + SIZE))
+    assert 0.8 * stated < learner.plan.bound <= stated
+
+
+@every("domain", [sv.domains.Ball(3), sv.domains.Simplex(4), sv.domains.Hypersimplex(5, 2)])
+def test_chen_zhang_karbasi(domain):
+    horizon, slope = 200, 0.7
+    learner = sv.lab.baselines.ChenZhangKarbasi(
+        domain, horizon=horizon, loss_range=(LOW, HIGH), lipschitz=slope, seed=5
+    )
+    dimension, inner, outer, wide = domain.affine_dimension, domain.inner_radius, domain.outer_radius, domain.diameter
+    falls = math.sqrt(2) * outer**2 * dimension * SIZE / wide + wide * dimension * SIZE / math.sqrt(32) / horizon**0.2
+    grows = (1 + outer / inner) * slope
+    constant = min(math.sqrt(falls / grows), inner / 2 * horizon**0.2)  # c, of the least bound as far as it fits
+    bound = horizon**0.8 * (falls / constant + grows * constant + 1.25 * 2.01 * slope * wide)
+    assert learner.plan.bound == pytest.approx(min(bound, horizon * (HIGH - LOW)))
+    radius = constant * horizon ** (-1 / 5)
+    eta = constant * wide / (math.sqrt(2) * dimension * SIZE) * horizon ** (-4 / 5)
+    shrink = 1 - radius / inner
+    x = start = domain.center
+    total = np.zeros(domain.dimension)
+    for t in range(1, horizon + 1):
+        action = learner.ask()
+        direction = direction_of(action, x, radius, domain)
+        loss = loss_of(action.x)
+        learner.tell(action.id, loss)
+        vertex = start + shrink * (domain.extreme_point(eta * total + 2 * (x - start)) - start)
+        x = (1 - t**-0.4) * x + t**-0.4 * vertex
+        total = total + dimension / radius * (loss - MIDDLE) * direction
 
 
 def test_garber_kretzu_plays_the_leader_of_two_blocks_ago():

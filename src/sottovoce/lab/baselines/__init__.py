@@ -3,8 +3,10 @@
 from sottovoce.lab._catalogue import by_name as _by_name
 from sottovoce.lab.baselines.asi_raman_talwar import AsiRamanTalwar as AsiRamanTalwar
 from sottovoce.lab.baselines.base import Baseline as Baseline
+from sottovoce.lab.baselines.chen_zhang_karbasi import ChenZhangKarbasi as ChenZhangKarbasi
 from sottovoce.lab.baselines.dp_imed import DPIMED as DPIMED
 from sottovoce.lab.baselines.dp_imed import DPKLUCB as DPKLUCB
+from sottovoce.lab.baselines.fkm import FKM as FKM
 from sottovoce.lab.baselines.garber_kretzu import GarberKretzu as GarberKretzu
 from sottovoce.lab.baselines.phased_elimination import PhasedElimination as PhasedElimination
 from sottovoce.lab.baselines.smith_thakurta import SmithThakurta as SmithThakurta
