@@ -60,6 +60,7 @@ REFUSED = {  # settings, by what the refusal names
         *({"slots": 9}, {"slots": 24, "per_category": 6}, {"categories": 25}),
         *({"per_category": 0}, {"drift": -0.1}, {"year": 3}),
     ],
+    "spanning-tree": [{"spread": -0.1}, {"spread": 2.5}, {"network": "nowhere"}],
 }
 
 

@@ -8,6 +8,7 @@ from sottovoce.lab.problems.pricing import Pricing as Pricing
 from sottovoce.lab.problems.ranking import Ranking as Ranking
 from sottovoce.lab.problems.routing import Routing as Routing
 from sottovoce.lab.problems.slate import Slate as Slate
+from sottovoce.lab.problems.spanning_tree import Backbone as Backbone
 
 PROBLEMS = _by_name(globals(), DecisionProblem)
 """Every problem that is imported above, by the name that the command line knows it by."""
