@@ -13,7 +13,6 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number, whole
 from sottovoce._losses import as_array, as_rows, losses_or_reports
-from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.errors import InvalidLoss
 from sottovoce.learning.actions import Action, Actions, Piece, as_ids, refuse_actions
@@ -35,7 +34,7 @@ from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
-from sottovoce.rounds.book import Book, HandedOut, locked
+from sottovoce.rounds.book import Book, HandedOut, computing, locked
 from sottovoce.rounds.people import people_for, people_of
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.store import WAITING, OpenRound, Store
@@ -519,6 +518,7 @@ class Optimizer(MayStop, Book):
             wanted = one.told + one.missing + one.waiting + not_asked
             yield one, WaitingRound(one.round.number, one.waiting, wanted, not_asked, left, seconds, segment)
 
+    @computing
     def recommend(self, *, segment: Any = None) -> Recommendation:
         """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
 
@@ -530,7 +530,7 @@ class Optimizer(MayStop, Book):
             For whom, of an optimizer with `segments`; None for one decision for all of them, with that of each beside
             it.
         """
-        with self._lock, single_threaded(): return self._recommended(segment)  # noqa: E701  # fmt: skip
+        return self._recommended(segment)
 
     def forecast(self, *, rehearse: float = 1.0) -> Forecast:
         """Return what to expect of the whole run, rehearsed in worlds like the one that released numbers show.
@@ -547,7 +547,7 @@ class Optimizer(MayStop, Book):
 
     def _forecaster(self, times: float) -> Callable[[], Forecast]:
         """Return what makes the forecast, and needs this optimizer no more."""
-        with self._lock: seen = self._seen_world()  # noqa: E701  # fmt: skip
+        seen = self._seen_world()
         rehearsal: Any = importlib.import_module("sottovoce.rehearsal")  # which plays optimizers, and stands above them
         made = self._configuration
         return partial(
@@ -557,10 +557,12 @@ class Optimizer(MayStop, Book):
             times=times,
         )
 
+    @computing
     def _seen_world(self) -> SeenWorld | None:
         self._learn()
         return seen_in(self._beliefs(None), self._policy.sizes(self._store.asked), self._problem)
 
+    @computing
     def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).
 
@@ -571,8 +573,9 @@ class Optimizer(MayStop, Book):
         segment
             Of whom, of an optimizer with `segments`.
         """
-        with self._lock, single_threaded(): return self._believed(segment)  # noqa: E701  # fmt: skip
+        return self._believed(segment)
 
+    @computing
     def fit_check(self, *, segment: Any = None) -> FitCheck | None:
         """Return how well what was released fits the model of the losses; None if the plan has none.
 
@@ -584,7 +587,7 @@ class Optimizer(MayStop, Book):
             Of whom, of an optimizer with `segments`; None for the one that it fits least, its p-value multiplied by the
             number of segments.
         """
-        with self._lock, single_threaded(): return self._fit_check(segment)  # noqa: E701  # fmt: skip
+        return self._fit_check(segment)
 
     def _tend(self) -> None:
         """Release what is complete."""
@@ -621,7 +624,7 @@ class Optimizer(MayStop, Book):
         return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
 
     @property
-    @locked
+    @computing
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
         if self._undone:

@@ -103,15 +103,24 @@ class Counted(sv.domains.Simplex):
         return super().extreme_point(cost)
 
 
-def test_what_is_learned_and_looked_at_has_one_thread():
-    """Threads for matrices of a dozen rows take twenty times as long, and would split sums differently elsewhere."""
-    optimizer = made(Counted(5), 2000, **LINEAR)
+@pytest.mark.parametrize("stored", [False, True])
+def test_what_is_learned_and_looked_at_has_one_thread(stored, sqlite_url):
+    """Threads for matrices of a dozen rows take forty times as long, and would split sums differently elsewhere."""
+    given = {"horizon": 2000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 2, **LINEAR}
+    if stored:
+        optimizer = sv.Study.open(sqlite_url, name="study", domain=Counted(5), **given)
+        looks = [optimizer.status, optimizer.history, optimizer.export, optimizer.verify]
+    else:
+        optimizer, looks = sv.PrivateBandit(Counted(5), **given), []
+    looks += [optimizer.ask, optimizer.recommend, optimizer.posterior, optimizer._seen_world]
     Counted.seen.clear()
     with threadpool_limits(limits=3, user_api="blas"):
-        for _ in range(5):
+        for look in looks:
             actions = optimizer.ask_round()
             optimizer.tell(actions.ids, actions.x[:, 0])
-        optimizer.ask()
-        optimizer.recommend()
+            look()
+            optimizer.point  # noqa: B018
         assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {3}
     assert Counted.seen == {1}
+    if stored:
+        optimizer.close()

@@ -63,6 +63,17 @@ def locked(method: Callable[Given, Found]) -> Callable[Given, Found]:
     return call
 
 
+def computing(method: Callable[Given, Found]) -> Callable[Given, Found]:
+    """Let a method of a book hold its lock while linear algebra has one thread: it may learn from what was released."""
+
+    @wraps(method)
+    def call(*given: Given.args, **named: Given.kwargs) -> Found:
+        book: Any = given[0]
+        with book._lock, single_threaded(): return method(*given, **named)  # noqa: E701  # fmt: skip
+
+    return call
+
+
 class Grid(Protocol):
     """Where the integers of losses live."""
 

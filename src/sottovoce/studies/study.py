@@ -24,7 +24,7 @@ from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spel
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.privacy.promise import spent_words, warn_of
-from sottovoce.rounds.book import Recorded, locked
+from sottovoce.rounds.book import Recorded, computing, locked
 from sottovoce.rounds.round import TextIds
 from sottovoce.rounds.stored import OpenedBook, as_stored, book_name
 from sottovoce.rounds.stores.sql.books import counts_of
@@ -311,7 +311,7 @@ class Study(Optimizer):
 
     # ------------------------------------------------------------------ looking
 
-    @locked
+    @computing
     def status(self) -> Status:
         """Return where the study stands: counts and released values only."""
         self._learn()
@@ -339,7 +339,7 @@ class Study(Optimizer):
             None if self.segments is None else tuple(self.sizes.items()),
         )
 
-    @locked
+    @computing
     def history(self, *, most: int = 2_000, segment: Any = None) -> History:
         """Return what was released, round after round, and how often the world was seen to change; see `History`.
 
@@ -384,7 +384,7 @@ class Study(Optimizer):
         """
         with self._lock: return verify_in(self._base, self.name, self._configuration.domain)  # noqa: E701  # fmt: skip
 
-    @locked
+    @computing
     def export(self) -> dict[str, Any]:
         """Return all released and public values as plain data that JSON can hold.
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from sottovoce._records import DamagedRecord, Record, checksum, part, unpack
+from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import as_name
 from sottovoce.errors import ConfigurationMismatch, StudyDamaged, UnknownSegment
@@ -132,18 +133,21 @@ def verify_rows(
     """Check rows that were read; `faults` and `notes` are what was found before."""
     book = CheckedBook(rows)
     book.faults += faults
-    setting = _setting(book, domain)
-    believed = [None if row.believed is None else book.tried("what is believed", row.believed) for row in rows.streams]
-    if setting is not None:
-        _look_at_plans(book, setting, next(filter(None, believed), None))
-    book.check()
     replays: list[StreamReplay] = []
-    if setting is not None:
-        replays = [StreamReplay(book, setting, *one) for one in zip(rows.streams, believed, strict=True)]
-        for one in replays:
-            one.replay()
-        if setting.problem.segments is not None and rows.rounds:
-            notes = [*notes, _NOT_COMPUTED]
+    with single_threaded():  # what is learned again are matrices of a few dozen rows
+        setting = _setting(book, domain)
+        believed = [
+            None if row.believed is None else book.tried("what is believed", row.believed) for row in rows.streams
+        ]
+        if setting is not None:
+            _look_at_plans(book, setting, next(filter(None, believed), None))
+        book.check()
+        if setting is not None:
+            replays = [StreamReplay(book, setting, *one) for one in zip(rows.streams, believed, strict=True)]
+            for one in replays:
+                one.replay()
+            if setting.problem.segments is not None and rows.rounds:
+                notes = [*notes, _NOT_COMPUTED]
     return Verification(
         name,
         len(rows.rounds),
