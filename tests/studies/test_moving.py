@@ -196,6 +196,46 @@ def test_a_sealed_study_takes_nothing_and_can_be_taken_back(url, opened, tmp_pat
     finish(again, ids)
 
 
+def killed_before(monkeypatch, step, *arguments):
+    """Begin a move that is killed before one of its steps."""
+    with monkeypatch.context() as patched:
+        patched.setattr(f"sottovoce.rounds.stores.sql.moving.{step}", lambda *given: (_ for _ in ()).throw(Killed()))
+        with pytest.raises(Killed):
+            move_study(*arguments)
+
+
+def test_a_sealed_study_is_not_lost_to_the_storage_it_is_in_under_another_url(url, opened, tmp_path, monkeypatch):
+    study, _ = begun(opened, url)
+    told = study.status().told
+    killed_before(monkeypatch, "_copy", url, "spring", elsewhere(tmp_path))
+    same = url.replace(":////", ":////./").replace("127.0.0.1", "localhost")
+    assert same != url
+    with pytest.raises(ValueError, match="has another one called 'spring'"):
+        move_study(url, "spring", same)
+    move_study(url, "spring", url)
+    assert opened(url, name="spring").status().told == told
+    assert verify_stored(url, "spring").ok
+
+
+def test_a_move_that_is_said_again_changes_nothing_where_its_study_has_been(url, opened, tmp_path, monkeypatch):
+    """It arrived, and the old storage did not hear of it: it has gone on since, or is deleted."""
+    _, ids = begun(opened, url)
+    there, third = elsewhere(tmp_path), f"sqlite:///{tmp_path / 'third.db'}"
+    killed_before(monkeypatch, "_finish", url, "spring", there)
+    move_study(there, "spring", third)
+    move_study(url, "spring", there)
+    with pytest.raises(StudyNotFound, match=r"moved to .*third\.db: open it there"):
+        sv.Study.open(there, name="spring")
+    finish(opened(third, name="spring"), ids)
+
+    move_study(third, "spring", url)
+    killed_before(monkeypatch, "_finish", url, "spring", third)
+    delete_study(third, "spring")
+    sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), storage=third, name="spring").close()
+    move_study(url, "spring", third)
+    assert sv.PrivateEvaluations(storage=third, name="spring").verify().ok
+
+
 def test_what_is_told_while_a_study_is_moved_is_in_it_or_refused(postgres_url, opened, tmp_path):
     """Acknowledged losses are all there afterwards, and no other is."""
     other = elsewhere(tmp_path)

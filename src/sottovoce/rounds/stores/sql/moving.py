@@ -41,8 +41,9 @@ class _Found(NamedTuple):
 
 def move_book(source: Database, name: str, kind: str, target: Database) -> None:
     """Move a book of a kind, or go on where that was cut short."""
-    if _here(source, name).kind == kind:
+    if _here(source, name).kind in (kind, MOVING):
         _refuse_taken(_here(source, name), name, target)
+    if _here(source, name).kind == kind:
         _seal(source, name, kind)
     if _here(source, name).kind == MOVING:
         _copy(source, name, target)
@@ -108,7 +109,7 @@ def _copy(base: Database, name: str, target: Database) -> None:
 
     def put() -> None:
         there = _look(target, name)
-        if there is not None and there.move == found.move:
+        if _is_copy_of(there, found):
             return  # copied before
         if there is not None and _is_left_of(there, found):
             delete_rows(target, there.book)  # of a seal that was broken, or of the way from there to here
@@ -123,7 +124,7 @@ def _copy(base: Database, name: str, target: Database) -> None:
 def _leave(base: Database, name: str, target: Database) -> None:
     def work() -> None:
         found, there = _here(base, name), _look(target, name)
-        if found.kind != MOVING or there is None or there.move != found.move:
+        if found.kind != MOVING or not _is_copy_of(there, found):
             raise StudyNotFound(f"name={name!r}: it was taken back, or its copy deleted, meanwhile")
         delete_rows(base, found.book, but=("counting", "books"))
         _set(base, found.book, kind=MOVED, elsewhere=target.name, secret=b"")
@@ -136,7 +137,8 @@ def _arrive(target: Database, name: str, kind: str, move: str) -> None:
         found = _look(target, name)
         if found is None or found.move not in (move, ""):
             raise StudyNotFound(f"name={name!r}: the copy that was made of it is not at {target.name}")
-        _set(target, found.book, kind=kind, elsewhere="", move="")
+        if found.move:  # or it has arrived, and whatever is there now is not this one's to change
+            _set(target, found.book, kind=kind, elsewhere="", move="")
 
     target.transaction(work)
 
@@ -174,6 +176,11 @@ def _refuse_taken(found: _Found, name: str, target: Database) -> None:
     there = _look(target, name)
     if there is not None and not _is_left_of(there, found):
         raise ValueError(f"to={target.name!r} has another one called {name!r}: rename or delete it there")
+
+
+def _is_copy_of(there: _Found | None, sealed: _Found) -> bool:
+    """Say whether what is there is the copy of a sealed book, and not the book itself: one storage has many URLs."""
+    return there is not None and there.kind == ARRIVING and there.move == sealed.move
 
 
 def _is_left_of(there: _Found, book: _Found) -> bool:
