@@ -5,7 +5,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
-from sites import address, play
+from sites import DRINKS, address, play
 
 import sottovoce as sv
 from sottovoce.models import FitCheck
@@ -161,6 +161,18 @@ def test_an_unchanged_page_costs_little_and_is_drawn_once_for_each_round(site, m
         assert later.status_code == 200
         assert later.headers["etag"] != first.headers["etag"]
     assert len(drawn) == 2
+
+
+def test_what_changes_between_two_rounds_is_shown(site):
+    """A new set of decisions, and that people are counted: the page that was drawn before says neither."""
+    study, client = site.add("spring"), site.reader()
+    page = client.get(address("spring")).text
+    assert "contributions are the caller" in page
+    study.ask(person="customer 4711")
+    study.change(domain=sv.domains.Hypersimplex([f"new {one}" for one in DRINKS], k=3))
+    page = client.get(address("spring")).text
+    assert "contributions are enforced" in page and "contributions are the caller" not in page
+    assert re.search("new mate.*What is promised.*new tea", page, re.DOTALL)
 
 
 def test_headers_of_every_page(site):

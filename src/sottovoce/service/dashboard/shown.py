@@ -9,6 +9,7 @@ from sottovoce.report.html.learned import look_learned
 from sottovoce.report.html.pieces import Mark, Tile
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard.pages import render
+from sottovoce.service.endpoints.studies import version_of
 from sottovoce.studies import Status, Study, StudyEntry
 
 _SIMULATED = "the noise is simulated from a seed: whoever knows the seed knows the losses"
@@ -62,7 +63,7 @@ def marks_of(one: StudyEntry | Status, horizon: int | None) -> Iterable[Mark]:
 
 
 def look_now(study: Study) -> dict[str, Any]:
-    """Return where a study stands; what it has learned changes with its `version`."""
+    """Return where a study stands, and what it promises; what it has learned changes with its `version`."""
     status, horizon, promised = study.status(), study.horizon, study.privacy
     percent = percent_asked(status.asked, horizon)
     fine = "the horizon is unknown: plans are made anew as it doubles"
@@ -73,7 +74,7 @@ def look_now(study: Study) -> dict[str, Any]:
     return {
         "name": status.name,
         "domain": repr(study.domain),
-        "version": (status.incarnation, status.round),
+        "version": version_of(study),
         "percent": percent,
         "tiles": (
             Tile("Events asked", f"{status.asked:,}", fine),
@@ -85,6 +86,7 @@ def look_now(study: Study) -> dict[str, Any]:
         "marks": tuple(marks_of(status, horizon)),
         "banner": bare_words(simulated=promised.simulated, private=promised.private),
         "rounds": status.round,
+        "promise": statement(study),
     }
 
 
@@ -95,8 +97,8 @@ async def study_of(context: Context, name: str) -> dict[str, Any]:
     """
     worker = await context.studies(name)
     now = await worker.look(look_now)
-    return {"now": now, "learned": await worker.made("learned", now["version"], _learned_and_promised)}
+    return {"now": now, "learned": await worker.made("learned", now["version"], _learned)}
 
 
-def _learned_and_promised(study: Study) -> str:
-    return render("learned_and_promised.html", {"it": look_learned(study), "promise": statement(study)})
+def _learned(study: Study) -> str:
+    return render("learned.html", {"it": look_learned(study)})
