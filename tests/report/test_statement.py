@@ -72,7 +72,7 @@ def test_the_statement_says_what_the_study_says_changes_nothing_and_draws_no_noi
             assert " ".join(text.split()) in said
     for words in (
         *expected.not_covered,
-        f"{status.asked:,} of 10,000 were handed out",
+        f"{status.asked:,} of 10,000 were handed out, or reserved to be",
         f"{status.round} released, 1 open",
         "from 50% to at most 73%",
         "Made on 2026-03-01 at 09:30 UTC",

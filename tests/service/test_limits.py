@@ -148,3 +148,9 @@ def test_a_body_is_read_up_to_the_limit_whatever_is_said_of_its_length(limited, 
     found, taken = limited([b"[" * size for size in sizes], headers)
     assert found == ("/problems/malformed" if sum(sizes) <= MOST else "/problems/too-large")
     assert sum(sizes[: taken - 1]) <= MOST  # nothing was taken after the piece that was too much
+
+
+def test_a_set_that_no_memory_holds_is_refused_by_its_words(served):
+    wish = {"name": "huge", "domain": "birkhoff:1000000", "horizon": 1000, "privacy": {"epsilon": 1.0}}
+    answer = served.client.post("/studies", json=wish)
+    assert (answer.status_code, answer.json()["type"]) == (422, "/problems/malformed")

@@ -189,7 +189,7 @@ def _history(study: StudyStatement) -> Section:
     of = "" if study.horizon is None else f" of {study.horizon:,}"
     losses = "reports" if isinstance(study.privacy.guarantee, LocalDP) else "losses"
     rows = [
-        ("Events", f"{study.asked:,}{of} were handed out"),
+        ("Events", f"{study.asked:,}{of} were handed out, or reserved to be"),
         (
             "Rounds",
             f"{study.released:,} released, {study.open_rounds:,} open (their {losses} are in the database)"

@@ -9,8 +9,8 @@ from sottovoce.service.gate import Gate
 from sottovoce.service.keys import KeyStore
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.settings import Settings
-from sottovoce.service.store import ServiceStore
-from sottovoce.service.study_workers.open_books import OpenBook, OpenBooks, open_evaluations, open_study
+from sottovoce.service.store import ServiceStore, twice
+from sottovoce.service.study_workers.open_books import OpenBook, OpenBooks, is_name, open_evaluations, open_study
 from sottovoce.service.study_workers.requests import Requests
 from sottovoce.service.study_workers.worker import StudyWorker
 from sottovoce.service.together import Together
@@ -32,9 +32,10 @@ class Context:
         self.settings, self._store, self.metrics = settings, ServiceStore(settings.storage), Metrics()
         self.requests = Requests(self._store)
         self.gate = Gate(None if settings.dev else KeyStore(self._store), settings.rate, settings.origins)
-        self.studies = OpenBooks(self._open_study, settings.open_studies)
+        self._numbers = Together[str](self._number, "names")
+        self.studies = OpenBooks(self._open_study, self._numbers, settings.open_studies)
         # Evaluations need no thread of their own: what threads tell at the same moment shares one transaction anyway.
-        self._evaluations = OpenBooks(self._open_evaluations, settings.open_studies)
+        self.evaluations = OpenBooks(self._open_evaluations, self._numbers, settings.open_studies)
         self._catalogue = Catalogue(settings.storage)
         self._looks = Together[bool](self._look_around, "looks")
 
@@ -42,6 +43,13 @@ class Context:
         if any(wanted):
             self._store.read("SELECT 1")
         deliver([self._catalogue.entries()] * len(wanted))
+
+    def _number(self, names: list[str], deliver: Callable[[list[object]], None]) -> None:
+        def found() -> dict[str, object]:
+            return {one: self._catalogue.number(one) if is_name(one) else None for one in set(names)}
+
+        numbers = twice(found)
+        deliver([numbers[one] for one in names])
 
     async def entries(self, *, ready: bool = False) -> tuple[StudyEntry, ...]:
         """Return what studies there are; where it matters whether all is `ready`, the other storage is read, too."""
@@ -60,11 +68,11 @@ class Context:
 
     async def look_at_evaluations(self, name: str, function: Callable[[PrivateEvaluations], Found]) -> Found:
         """Return what a function says of the evaluations of a name; it runs in a thread."""
-        return await (await self._evaluations(name)).look(function)
+        return await (await self.evaluations(name)).look(function)
 
     async def close(self) -> None:
         """Carry out what has arrived, and close everything."""
         await self.studies.close()
-        await self._evaluations.close()
-        for one in (self._looks, self.requests, self._catalogue, self.gate, self._store):
+        await self.evaluations.close()
+        for one in (self._looks, self._numbers, self.requests, self._catalogue, self.gate, self._store):
             await asyncio.to_thread(one.close)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce._checks import number
-from sottovoce.errors import StorageError
 from sottovoce.rounds.stored import book_name
 from sottovoce.rounds.stores.sql.database import Row
-from sottovoce.service.store import Run, ServiceStore
+from sottovoce.service.store import Run, ServiceStore, twice
 from sottovoce.service.together import Together
 
 ROLES = ("ask", "tell", "read", "admin")
@@ -215,15 +214,10 @@ class KeyStore:
         return key if key.lives(self._clock()) and same else None
 
     def _read(self, ids: Sequence[str], deliver: Callable[[Any], None]) -> None:
-        """Read keys; once more if the connection was lost: the next one is fresh."""
-
         def rows() -> dict[str, Row | None]:
             return {one: next(iter(self._store.read(_ONE, one)), None) for one in set(ids)}
 
-        try:
-            found = rows()
-        except StorageError:
-            found = rows()
+        found = twice(rows)
         deliver([found[one] for one in ids])
 
     def close(self) -> None:

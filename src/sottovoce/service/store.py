@@ -39,7 +39,7 @@ CREATE TABLE sottovoce_service_keys (
 );
 
 CREATE TABLE sottovoce_service_requests (
-  study TEXT NOT NULL,
+  study TEXT NOT NULL,             -- with its number: another may have its name later
   client TEXT NOT NULL,
   request {bytes} NOT NULL,        -- a hash
   asks TEXT NOT NULL,              -- what for: a repetition asks for the same
@@ -120,6 +120,14 @@ class ServiceStore:
         """Close both connections; wait for whoever uses them."""
         self._writer.close()
         self._reader.close()
+
+
+def twice(read: Callable[[], Found]) -> Found:
+    """Return what is read; once more if the connection was lost: the next one is fresh."""
+    try:
+        return read()
+    except StorageError:
+        return read()
 
 
 def _beside(url: str) -> str:

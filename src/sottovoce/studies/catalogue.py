@@ -100,6 +100,11 @@ class Catalogue:
             for book, name, *records in found
         )
 
+    def number(self, name: str) -> int | None:
+        """Return the number of what has a name now, a study or evaluations: another one of that name has another."""
+        found = self._base.run("SELECT book FROM sottovoce_books WHERE name = ?", name)
+        return int(found[0][0]) if found else None
+
     def close(self) -> None:
         """Close the connection."""
         self._base.close()

@@ -52,17 +52,21 @@ class Endpoints(APIRouter):
     ----------
     home
         Where they are: "/studies".
-    look
-        Calls a function, in a thread, with the study or the evaluations of a name.
+    books
+        Finds the studies, or the evaluations, that are open.
     names
         What names of routes begin with.
     problems
         The kinds of problems that each of them may answer, besides those that every endpoint may.
     """
 
-    def __init__(self, home: str = "", look: Any = None, names: str = "", problems: Iterable[str] = ()) -> None:
+    def __init__(self, home: str = "", books: Any = None, names: str = "", problems: Iterable[str] = ()) -> None:
         super().__init__(route_class=Route)
-        self._home, self.look, self._names, self._problems = home, look, names, tuple(problems)
+        self._home, self._books, self._names, self._problems = home, books, names, tuple(problems)
+
+    async def look(self, context: Context, name: str, function: Callable[[Any], Any]) -> Any:
+        """Return what a function says of the study or the evaluations of a name; it runs in a thread."""
+        return await (await self._books(context)(name)).look(function)
 
     def declared(
         self,
@@ -191,18 +195,19 @@ class Endpoints(APIRouter):
         """
         if key is None:
             return _json((await make())[0])
-        requests, people = context_of(request).requests, None
+        context, people = context_of(request), None
         if person is not None:
             with suppress(SottovoceError):  # asking says it, to whom it concerns
-                people = await self.look(context_of(request), name, lambda one: one.keyed_hash(person))
-        wanted = Repeatable.of(name, key_of(request).id, key, asks, people)
-        known = await requests.find(wanted)
+                people = await self.look(context, name, lambda one: one.keyed_hash(person))
+        number = (await self._books(context)(name)).number  # there may have been another one of this name
+        wanted = Repeatable.of(f"{number} {name}", key_of(request).id, key, asks, people)
+        known = await context.requests.find(wanted)
         if known is None:
             body, undo = await make()
-            known = await requests.keep((wanted, body))
+            known = await context.requests.keep((wanted, body))
             if known is None:
                 return _json(body)
-            await self.look(context_of(request), name, undo)
+            await self.look(context, name, undo)
         if known.asks != wanted.asks:
             raise Problem("idempotency-key-reused")
         return _json(known.body, {"Idempotent-Replayed": "true"})

@@ -25,7 +25,7 @@ _SHOWN = ("name", "loss_range", "guarantee", "channel", "patience", "privacy", "
 _Number = Annotated[int, Query(ge=0, le=2**53, description="Of the evaluation.")]
 evaluation_routes = Endpoints(
     "/evaluations",
-    Context.look_at_evaluations,
+    lambda context: context.evaluations,
     "evaluations ",
     ("study-not-found", "unknown-action", "study-behind", "state-refused"),
 )

@@ -35,7 +35,7 @@ _LARGEST = 1_000_000  # of the numbers that a domain is written with
 _LEAST_WORK = 2.0**-10  # of a forecast
 MOST_IDS = 10_000  # of one answer
 _TAKEN = (*DecisionFacts.__dataclass_fields__, "seed", "patience", "deadline", "plan", "exploration", "mechanism")
-study_routes = Endpoints("/studies", Context.look, problems=("study-not-found", "state-refused"))
+study_routes = Endpoints("/studies", lambda context: context.studies, problems=("study-not-found", "state-refused"))
 _SegmentText = Annotated[
     str | None,
     Query(description="Whose: a name, or a level of each factor (phone,it or device=phone,country=it)."),
@@ -76,7 +76,7 @@ def _domain(given: str | dict[str, Any], labels: list[str] | None) -> Domain:
         raise Problem("malformed", f"A domain is written with whole numbers up to {_LARGEST}.")
     try:
         found = written_domain(written) if isinstance(given, str) else build(given)
-    except (AttributeError, LookupError, TypeError, RecursionError):
+    except (AttributeError, LookupError, MemoryError, TypeError, RecursionError):
         found = None
     if found is None:
         raise Problem("malformed", "domain must be written like hypersimplex:20,5, or as specify() writes it.")

@@ -1,6 +1,8 @@
 """What a process has open, by name: opened when it is first wanted, and closed when others need the place."""
 
 import asyncio
+import math
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -14,6 +16,7 @@ from sottovoce.rounds.stored import book_name
 from sottovoce.service.settings import Settings
 from sottovoce.studies import Study
 
+_FRESH = 0.05  # seconds within which who has a name is not looked up again
 Kept = TypeVar("Kept", Study, PrivateEvaluations)
 Found = TypeVar("Found")
 
@@ -31,6 +34,8 @@ class OpenBook(Generic[Kept]):
         self.kept: Kept = kept
         self._looking = 0
         self.closed = self.gone = False
+        self.number: int | None = None  # in the storage; and when it was last seen to have its name still
+        self.looked = -math.inf
         self._made: dict[str, tuple[asyncio.Lock, list[Any]]] = {}  # by name: the version that it is of, and it
 
     @property
@@ -84,24 +89,35 @@ class OpenBooks(Generic[Opened]):
     ----------
     opens
         Opens one by its name.
+    numbers
+        Looks up which one has a name now, by its number: after it was renamed, another may have its name, and be
+        somebody else's.
     most
         How many are kept open: those that were not used for longest are closed, if nobody waits for them.
     """
 
-    def __init__(self, opens: Callable[[str], Coroutine[Any, Any, Opened]], most: int) -> None:
-        self._opens, self._most = opens, most
+    def __init__(
+        self,
+        opens: Callable[[str], Coroutine[Any, Any, Opened]],
+        numbers: Callable[[str], Coroutine[Any, Any, int | None]],
+        most: int,
+    ) -> None:
+        self._opens, self._numbers, self._most = opens, numbers, most
         self._open: OrderedDict[str, asyncio.Task[Opened]] = OrderedDict()  # done, once it is open
         self._closing: set[asyncio.Task[None]] = set()
 
     async def __call__(self, name: str) -> Opened:
         """Return what serves a study, or evaluations; they are opened if need be."""
         if name not in self._open:
-            opening = self._open[name] = asyncio.create_task(self._opens(name))
+            opening = self._open[name] = asyncio.create_task(self._opened(name))
             opening.add_done_callback(lambda done: done.exception() is None or self._forget(name, done))
         self._open.move_to_end(name)
         task = self._open[name]
         one = await asyncio.shield(task)
-        if one.gone:  # deleted, or moved away; there may be another one of that name
+        if time.monotonic() - one.looked > _FRESH:
+            one.gone = await self._numbers(name) != one.number or one.gone
+            one.looked = time.monotonic()
+        if one.gone:  # deleted, renamed, or moved away; there may be another one of that name
             self._close(name, task)
         if one.closed:  # or others have needed its place meanwhile
             return await self(name)
@@ -109,6 +125,12 @@ class OpenBooks(Generic[Opened]):
         idle = [pair for pair in there if pair[1].exception() is None and pair[1].result().idle]
         for other, it in idle[: max(0, len(self._open) - self._most)]:
             self._close(other, it)
+        return one
+
+    async def _opened(self, name: str) -> Opened:
+        number = await self._numbers(name)  # before it is opened: who has the name after that is looked up again
+        one = await self._opens(name)
+        one.number = number
         return one
 
     def _forget(self, name: str, task: "asyncio.Task[Opened]") -> bool:
@@ -153,13 +175,14 @@ def open_evaluations(settings: Settings, name: str) -> PrivateEvaluations:
 
 def _found(settings: Settings, name: str, opened: Callable[[NoiseSource | None], Found]) -> Found:
     """Open what has a name, with the noise that it was made with: simulated, where that is wanted, or real."""
-    for noise in dict.fromkeys((settings.noise, None)) if _can_be(name) else ():
+    for noise in dict.fromkeys((settings.noise, None)) if is_name(name) else ():
         with suppress(ConfigurationMismatch):  # its noise is of the other kind, or it is no study, but evaluations
             return opened(noise)
     raise StudyNotFound("there is nothing of this name")
 
 
-def _can_be(name: str) -> bool:
+def is_name(name: str) -> bool:
+    """Say whether anything can have a name."""
     try:
         book_name(name)
     except ValueError:  # which repeats the name, and is not what a loss is refused for
