@@ -1,4 +1,4 @@
-"""Asking for many callers at once: who wants one action shares a block."""
+"""Asking for many callers at once: where segments or people are named, those who want one action share a block."""
 
 import hashlib
 import json
@@ -68,16 +68,17 @@ class Answer:
 
 
 def answer_asks(study: Study, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
-    """Answer orders that arrived together: with a block for all who want one action, and one for each who wants many.
+    """Answer orders that arrived together.
 
-    In place of an answer there is the error that refuses it.
+    Who wants one action takes what is leased already; where streams or people differ, one lease is for all who do. In
+    place of an answer there is the error that refuses it.
     """
     shared = iter(_singles(study, [(order.whom, order.person) for order in orders if order.size is None]))
     return [_answer(study, order, shared) for order in orders]
 
 
 def _singles(study: Study, orders: list[tuple[Any, Any]]) -> list[Action | Exception]:
-    if len(orders) > 1:
+    if len(orders) > 1 and any(order != (None, None) for order in orders):
         whom, people = (
             None if all(one is None for one in given) else list(given) for given in zip(*orders, strict=True)
         )
