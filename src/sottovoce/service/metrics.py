@@ -42,9 +42,8 @@ class Metrics:
         self._times = prometheus.Histogram(
             "sottovoce_request_seconds", "How long requests took.", ("route",), buckets=_SECONDS, **here
         )
-        self._events = prometheus.Counter("sottovoce_events", "Events, by what became of them.", ("kind",), **here)
-        for kind in _EVENTS:
-            self._events.labels(kind)  # which is there from the beginning, as 0
+        events = prometheus.Counter("sottovoce_events", "Events, by what became of them.", ("kind",), **here)
+        self._events = {kind: events.labels(kind) for kind in _EVENTS}  # which are there from the beginning, as 0
 
     def count_request(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request.
@@ -63,7 +62,7 @@ class Metrics:
         """Count events: how many were `asked`, `told`, told `already`, `dropped` or `forgotten`."""
         for kind, count in events.items():
             if count:
-                self._events.labels(kind).inc(count)
+                self._events[kind].inc(count)
 
     def page(self) -> tuple[bytes, str]:
         """Return what Prometheus reads, of all workers together, and its content type; reads files, so in a thread."""
