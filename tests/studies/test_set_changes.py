@@ -121,6 +121,18 @@ def test_segments_and_wider_sets_are_followed_by_all_processes_and_verified(feed
     assert again.recommend(segment="shop").to_dict() == other.recommend(segment="shop").to_dict()
 
 
+def test_verify_learns_by_names_where_the_plan_of_a_later_set_is_that_of_the_first(sqlite_url, opened):
+    """As of sets of one size: segments learn what their own names have released, and verify agrees."""
+    study = opened(sqlite_url, name="study", **making(segments=["bar", "shop"]))
+    for place, domain in enumerate((FIRST, CHOSEN([*DRINKS[:5], "chai"], k=3))):
+        study.change(domain=domain)
+        for segment in ("bar", "shop")[place:]:
+            work(study, 2, segment=segment)
+    work(study, 2, segment="bar")
+    found = study.verify()
+    assert found.ok, str(found)
+
+
 def test_a_set_that_was_never_played_is_passed_over(sqlite_url, opened):
     study = opened(sqlite_url, name="study", **making())
     for domain in (SECOND, THIRD):  # before the first round

@@ -81,7 +81,8 @@ class ReplayPolicy(BanditPolicy):
         """Return an epoch of a segment that knows nothing."""
         plan = self.plans[before, number]
         problem = replace(self._sets[number], horizon=plan.horizon)
-        epoch = Epoch(problem, plan, self.source, like=self.first.explorer if plan == self.first.plan else None)
+        alike = number == 0 and plan == self.first.plan  # another set may have the same plan, and has names of its own
+        epoch = Epoch(problem, plan, self.source, like=self.first.explorer if alike else None)
         epoch.before, epoch.number = before, number
         return epoch
 
