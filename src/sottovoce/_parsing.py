@@ -29,7 +29,10 @@ def written_domain(text: Any) -> Domain:
             raise ValueError
     except ValueError:
         raise ValueError(f"domain must be written like {family.written}, got {str(text)!r}") from None
-    return family.from_numbers(*arguments)
+    try:
+        return family.from_numbers(*arguments)
+    except MemoryError:
+        raise ValueError(f"domain must fit into memory, got {str(text)!r}") from None
 
 
 def labelled(domain: Domain, names: list[str]) -> Domain:
