@@ -6,6 +6,7 @@ import pwd
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -101,6 +102,24 @@ def _account():
         except KeyError:
             continue
     pytest.skip("PostgreSQL refuses to run as root, and there is no other account")
+
+
+def path_of(url):
+    """Return the file of an SQLite URL."""
+    return url.removeprefix("sqlite:///")
+
+
+def outside(url, statement, *values):
+    """Carry out a statement past the library, whatever its constraints are; return the rows of a question."""
+    if url.startswith("sqlite"):
+        with contextlib.closing(sqlite3.connect(path_of(url), isolation_level=None)) as other:
+            return other.execute(statement, values).fetchall()
+    import psycopg
+
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as server:
+        server.execute("SET session_replication_role = replica")
+        done = server.execute(statement.replace("?", "%s"), values)
+        return done.fetchall() if done.description else []
 
 
 def free_port():

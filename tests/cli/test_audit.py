@@ -3,6 +3,7 @@ import json
 import pytest
 
 import sottovoce as sv
+from planted import Shortened
 from sottovoce.auditing import Configuration, run_all
 from sottovoce.service import audited
 
@@ -52,19 +53,9 @@ def only(monkeypatch):
     return audits
 
 
-class FarTooLittleNoise:
-    """A source whose noise has a twentieth of the scale that it was asked for."""
-
-    def __init__(self, source):
-        self._source, self.simulated = source, source.simulated
-
-    def sampler(self, noise):
-        return self._source.sampler(sv.privacy.Noise(noise.family, noise.scale / 20))
-
-
 class Broken(Configuration):
     def __call__(self, seed, noise):
-        return super().__call__(seed, FarTooLittleNoise(noise))
+        return super().__call__(seed, Shortened(noise, 1 / 20))
 
 
 def test_a_refuted_claim_ends_with_code_1(command, only):

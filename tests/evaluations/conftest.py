@@ -1,9 +1,7 @@
 """Evaluations in memory, in a file and on a server: what is said of them holds for all."""
 
-import sqlite3
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 
-import psycopg
 import pytest
 
 import sottovoce as sv
@@ -53,20 +51,3 @@ def two(evaluate, storage, opened):
 def plain():
     """Evaluations whose sums can be checked: without noise."""
     return {"loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), "seed": 3}
-
-
-@pytest.fixture
-def execute():
-    """`execute(url, statement)` changes a storage behind the library's back; returns the rows of a question."""
-
-    def run(url, statement, *values):
-        if url.startswith("sqlite"):
-            with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as raw:
-                raw.execute("PRAGMA foreign_keys = OFF")
-                return raw.execute(statement, values).fetchall()
-        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as server:
-            server.execute("SET session_replication_role = replica")  # constraints are not asked
-            found = server.execute(statement.replace("?", "%s"), values)
-            return found.fetchall() if found.description else []
-
-    return run

@@ -28,6 +28,7 @@ from sottovoce.errors import (
     UnknownAction,
     WrongReport,
 )
+from storages import outside
 
 RANGE, PURE = (0.0, 1.0), sv.PureDP(epsilon=1.0)
 PLANTED = 0.187654321
@@ -114,7 +115,7 @@ def test_ids_are_told_and_forgotten_without_their_evaluations(evaluate):
     assert evaluations.verify().ok
 
 
-def test_what_was_told_survives_and_any_process_goes_on(url, opened, plain, execute):
+def test_what_was_told_survives_and_any_process_goes_on(url, opened, plain):
     first = opened(url, **plain)
     evaluation = first.open(events=4)
     person = evaluation.assign()
@@ -135,7 +136,7 @@ def test_what_was_told_survives_and_any_process_goes_on(url, opened, plain, exec
     evaluation.tell(0.5)
     assert evaluation.mean == opened(url).evaluation(0).mean == 0.5
     assert again.results == opened(url).results
-    assert execute(url, "SELECT 1 FROM sottovoce_chunks") == []
+    assert outside(url, "SELECT 1 FROM sottovoce_chunks") == []
 
 
 # ---------------------------------------------------------------------- when one closes
@@ -201,7 +202,7 @@ def test_patience_is_counted_in_later_people_of_all_processes(two):
         sv.PrivateEvaluations(RANGE, sv.NoPrivacy(), patience="soon")
 
 
-def test_what_is_abandoned_is_erased_and_never_released_and_leaves_the_others_alone(two, storage, execute):
+def test_what_is_abandoned_is_erased_and_never_released_and_leaves_the_others_alone(two, storage):
     evaluations, elsewhere = two(seed=1)
     dropped, kept = evaluations.open(events=40), evaluations.open(events=40)
     for _ in range(8):
@@ -227,7 +228,7 @@ def test_what_is_abandoned_is_erased_and_never_released_and_leaves_the_others_al
         one.tell(0.5, ids=waiting, late="drop")
         one.abandon()
     if storage is not None:
-        assert execute(storage, "SELECT DISTINCT stream FROM sottovoce_chunks") == [(kept.number,)]
+        assert outside(storage, "SELECT DISTINCT stream FROM sottovoce_chunks") == [(kept.number,)]
     assert evaluations.assign().evaluation is kept
     kept.close()
     kept.abandon()  # too late: what is released stays
@@ -276,12 +277,12 @@ def test_refused_calls_change_nothing_and_show_no_loss(evaluate, storage):
 
 
 @pytest.mark.parametrize("broken", ["chunks", "books"])
-def test_a_storage_that_breaks_says_nothing_of_losses(broken, url, opened, plain, caplog, execute):
+def test_a_storage_that_breaks_says_nothing_of_losses(broken, url, opened, plain, caplog):
     caplog.set_level(logging.DEBUG)
     evaluations = opened(url, **plain)
     evaluation = evaluations.open(events=9)
     ids = evaluation.assign(size=4)
-    execute(url, f"ALTER TABLE sottovoce_{broken} RENAME TO sottovoce_elsewhere")
+    outside(url, f"ALTER TABLE sottovoce_{broken} RENAME TO sottovoce_elsewhere")
     for tell in (
         lambda: evaluation.tell([PLANTED, 0.5]),
         lambda: evaluation.tell(PLANTED, ids=ids[0]),
@@ -291,7 +292,7 @@ def test_a_storage_that_breaks_says_nothing_of_losses(broken, url, opened, plain
             tell()
         assert not shows(caught.value, *TRACES)
         assert not [trace for trace in TRACES if trace in caplog.text]
-    execute(url, f"ALTER TABLE sottovoce_elsewhere RENAME TO sottovoce_{broken}")
+    outside(url, f"ALTER TABLE sottovoce_elsewhere RENAME TO sottovoce_{broken}")
 
 
 def test_what_they_are_made_with_must_be_what_it_is_called():

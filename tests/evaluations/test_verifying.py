@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sottovoce._records import pack, unpack
+from storages import outside
 
 
 @pytest.fixture
@@ -50,26 +51,26 @@ def test_it_invents_nothing(lived, sqlite_url, opened):
         ("UPDATE sottovoce_rounds SET open = 1 WHERE stream = 0", "is open, and has a release"),
     ],
 )
-def test_it_finds_what_was_changed(change, words, lived, sqlite_url, execute):
-    execute(sqlite_url, change)
+def test_it_finds_what_was_changed(change, words, lived, sqlite_url):
+    outside(sqlite_url, change)
     found = lived.verify()
     assert not found.ok
     assert any(words in one for one in found.faults), str(found)
 
 
-def test_it_finds_a_release_that_was_changed_with_its_checksum(lived, sqlite_url, execute):
-    ((data,),) = execute(sqlite_url, "SELECT released FROM sottovoce_releases WHERE stream = 0")
+def test_it_finds_a_release_that_was_changed_with_its_checksum(lived, sqlite_url):
+    ((data,),) = outside(sqlite_url, "SELECT released FROM sottovoce_releases WHERE stream = 0")
     changed = unpack(bytes(data))
     changed["numbers"][1] += 1
-    execute(sqlite_url, "UPDATE sottovoce_releases SET released = ? WHERE stream = 0", pack(changed))
+    outside(sqlite_url, "UPDATE sottovoce_releases SET released = ? WHERE stream = 0", pack(changed))
     assert any("chain" in one for one in lived.verify().faults)
 
 
-def test_it_shows_no_loss(sqlite_url, opened, plain, execute):
+def test_it_shows_no_loss(sqlite_url, opened, plain):
     evaluations = opened(sqlite_url, **plain)
     evaluation = evaluations.open(events=9)
     evaluation.tell(np.full(5, 0.123456))
-    execute(sqlite_url, "UPDATE sottovoce_chunks SET closed = 4, missing = 1")
+    outside(sqlite_url, "UPDATE sottovoce_chunks SET closed = 4, missing = 1")
     found = evaluations.verify()
     assert not found.ok
     assert "1234" not in str(found) + repr(found)

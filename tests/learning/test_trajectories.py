@@ -1,15 +1,6 @@
 """Seeded runs stay what they were: for equal seeds, a change of the books changes no action.
 
-The numbers were recorded when public coins came to be drawn for each round and chunk anew, so that any process can draw
-any slot, and a study plays what memory plays (tests/studies/test_trajectory.py). Rounds are as many as they were.
-Regret per event on fresh seeds, 20,000 events and epsilon 1, before and after: designs .0806 and .0775, frames .02805
-and .02808, convex .01142 and .01152, linear .01756 and .01723, segments .0302 and .0286.
-Convex losses were recorded anew when first probes came to be near the centre: before and after, on ten fresh seeds,
-ball-10 of benchmarks/convex.py .1012 and .0918, pinball-10 .0337 and .0312.
-Posterior probes were recorded again when squares came to be released beside sums: regret with linear losses fell to
-.92, .82 at 10,000 and 100,000 events and epsilon 1 (geometric means over 17 worlds, seeds on which nothing was chosen).
-Convex losses were recorded again when runs that are too short to learn came to try next to nothing: regret over that of
-never learning, 1,000 events and epsilon 1, ten seeds of benchmarks/convex.py: planes-10 1.20 before and 1.01 after.
+A change that plays something else on purpose records them anew, and its message says what regret became.
 They are compared to nine digits, not to the last bit: linear algebra rounds otherwise on other machines.
 """
 

@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 import sottovoce as sv
 from sampling import every
 from sottovoce._sums import Probed
+from sottovoce.auditing._sources import Silence
 from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.plans.placement import Placement
@@ -128,8 +129,8 @@ def test_a_broken_tangent_is_an_error_and_not_a_larger_sensitivity(factor):
 
 
 @every("wrong", [LEAST, MOST, LARGEST_SUM + 1, -LARGEST_SUM - 1])
-def test_no_mechanism_takes_a_number_outside_its_proof_or_shows_it(wrong, make, mechanism, no_noise):
-    made = make(8, 2, no_noise())
+def test_no_mechanism_takes_a_number_outside_its_proof_or_shows_it(wrong, make, mechanism):
+    made = make(8, 2, Silence())
     with pytest.raises(OverflowError) as caught:
         made.add(np.array([0, wrong]))
     assert not any(letter.isdigit() for letter in str(caught.value))
@@ -138,9 +139,9 @@ def test_no_mechanism_takes_a_number_outside_its_proof_or_shows_it(wrong, make, 
 
 
 @every("sign", [1, -1])
-def test_no_mechanism_wraps_around(sign, make, mechanism, no_noise):
+def test_no_mechanism_wraps_around(sign, make, mechanism):
     """Vectors that each fit, and whose sums do not: the last is refused, and none comes out with the other sign."""
-    made, total = make(40, 1, no_noise()), 0.0
+    made, total = make(40, 1, Silence()), 0.0
     large, refused = sign * LARGEST_SUM, False
     for _ in range(38):
         try:
@@ -153,9 +154,9 @@ def test_no_mechanism_wraps_around(sign, make, mechanism, no_noise):
     assert refused or mechanism == "fresh"  # whose sums are sums of floats
 
 
-def test_no_release_takes_a_number_outside_its_proof_and_exact_sums_do_not_wrap_either(no_noise):
+def test_no_release_takes_a_number_outside_its_proof_and_exact_sums_do_not_wrap_either():
     exact = ExactSum(1)
-    for made in (exact, ProbeSums(no_noise())):
+    for made in (exact, ProbeSums(Silence())):
         for wrong in (LEAST, MOST):
             with pytest.raises(OverflowError):
                 made.release(np.array([wrong]))

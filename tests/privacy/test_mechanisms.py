@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 from sampling import every
+from sottovoce.auditing._sources import Silence
 from sottovoce.privacy import (
     MECHANISMS,
     ZCDP,
     ApproxDP,
     LocalDP,
+    Noise,
     NoPrivacy,
     PureDP,
     Sensitivity,
@@ -31,6 +33,10 @@ def noise_of(name, guarantee, **sizes):
 
 def running_sums(name, guarantee, source, **sizes):
     return MECHANISMS[name].start(Sensitivity(**sizes), source.sampler(noise_of(name, guarantee, **sizes)))
+
+
+def fixed_noise():
+    return SimulatedNoise(99).sampler(Noise("laplace", 1e6))
 
 
 def noised(monkeypatch, module, stream, vectors):
@@ -55,9 +61,7 @@ def stated(mechanism, l1, l2, length, dimension):
 
 
 @every("length", [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33])
-def test_one_round_moves_what_is_noised_by_no_more_than_stated(
-    monkeypatch, mechanism, make, module, fixed_noise, length
-):
+def test_one_round_moves_what_is_noised_by_no_more_than_stated(monkeypatch, mechanism, make, module, length):
     """Every round in turn, noise held fixed; the change is the largest allowed, in one coordinate and spread out."""
     rng = np.random.default_rng(length)
     vectors = rng.integers(-(10**6), 10**6, (length, 3))
@@ -76,12 +80,12 @@ def test_one_round_moves_what_is_noised_by_no_more_than_stated(
                 assert np.linalg.norm(moved.astype(float)) >= 0.99 * largest_l2
 
 
-def test_what_comes_out_is_a_function_of_what_was_noised(monkeypatch, mechanism, make, module, no_noise):
+def test_what_comes_out_is_a_function_of_what_was_noised(monkeypatch, mechanism, make, module):
     """Replace the noisy integers by constants: other data then gives the same outputs, bit for bit."""
     outputs = []
     for seed in (1, 2):
         rng, constants = np.random.default_rng(seed), np.random.default_rng(7)
-        stream = make(50, 2, no_noise())
+        stream = make(50, 2, Silence())
         with monkeypatch.context() as patch:
             patch.setattr(module, "add", lambda sums, noise, c=constants: c.integers(-1000, 1000, 2))
             outputs.append([stream.add(rng.integers(-1000, 1000, 2)) for _ in range(50)])
@@ -89,9 +93,9 @@ def test_what_comes_out_is_a_function_of_what_was_noised(monkeypatch, mechanism,
 
 
 @every("length", [1, 2, 7, 64, 100, 600])
-def test_without_noise_the_sums_are_the_sums(mechanism, make, no_noise, length):
+def test_without_noise_the_sums_are_the_sums(mechanism, make, length):
     vectors = np.random.default_rng(length).integers(-(10**7), 10**7, (length, 3))
-    stream = make(length, 3, no_noise())
+    stream = make(length, 3, Silence())
     assert np.array_equal(stream.start(), np.zeros(3))
     released = np.array([stream.add(vector) for vector in vectors])
     assert np.abs(released - vectors.cumsum(axis=0)).max() <= 1e-6
@@ -154,8 +158,8 @@ def test_bad_sizes_are_refused_by_name(mechanism, argument, bad):
         noise_of(mechanism, ZCDP(0.5), **(SIZES | {argument: bad}))
 
 
-def test_bad_vectors_are_refused_without_being_shown_and_change_nothing(mechanism, make, no_noise):
-    stream = make(8, 2, no_noise())
+def test_bad_vectors_are_refused_without_being_shown_and_change_nothing(mechanism, make):
+    stream = make(8, 2, Silence())
     stream.add(np.array([1, 2]))
     for bad in (np.array([777, 2, 3]), np.array([777.5, 1.0]), [[777, 2]], np.array([777, 2], dtype=np.int32)):
         with pytest.raises(ValueError, match="vector must be int64") as caught:
@@ -164,8 +168,8 @@ def test_bad_vectors_are_refused_without_being_shown_and_change_nothing(mechanis
     assert stream.add(np.array([10, 20])) == pytest.approx([11, 22], abs=1)
 
 
-def test_what_was_added_and_what_was_released_may_be_overwritten_by_its_owner(mechanism, make, no_noise):
-    stream = make(8, 1, no_noise())
+def test_what_was_added_and_what_was_released_may_be_overwritten_by_its_owner(mechanism, make):
+    stream = make(8, 1, Silence())
     for t in range(1, 9):
         vector = np.array([5000])
         released = stream.add(vector)
@@ -173,8 +177,17 @@ def test_what_was_added_and_what_was_released_may_be_overwritten_by_its_owner(me
         vector[:] = released[:] = 0
 
 
-def test_a_failing_sampler_changes_nothing(mechanism, make, failing_noise):
-    sampler = failing_noise()
+class FailingNoise(Silence):
+    broken = True
+
+    def draw(self, size):
+        if self.broken:
+            raise OSError("no entropy")
+        return super().draw(size)
+
+
+def test_a_failing_sampler_changes_nothing(mechanism, make):
+    sampler = FailingNoise()
     stream = make(8, 1, sampler)
     for t in range(1, 9):
         sampler.broken = True

@@ -6,16 +6,17 @@ import numpy as np
 
 from sampling import every
 from sottovoce._sums import Probed
-from sottovoce.privacy import (
-    LossGrid,
-    ProbeSums,
-)
+from sottovoce.privacy import LossGrid, Noise, ProbeSums, SimulatedNoise
 
 STEPS = 2**18
 
 
+def fixed_noise():
+    return SimulatedNoise(99).sampler(Noise("laplace", 1e6))
+
+
 @every("contributions", [1, 2, 5])
-def test_a_person_moves_no_more_numbers_than_events_and_none_by_more_than_the_range(fixed_noise, contributions):
+def test_a_person_moves_no_more_numbers_than_events_and_none_by_more_than_the_range(contributions):
     """Through what is released, with the noise held fixed: sixty events in numbers and rounds that are public."""
     rng, grid = np.random.default_rng(contributions), LossGrid(0.0, 1.0)
     probes, rounds, losses = rng.integers(0, 4, 60), np.sort(np.arange(60) % 5), rng.uniform(-0.5, 1.5, 60)
@@ -50,7 +51,7 @@ def test_squares_beside_a_sum_are_free(steps):
     assert np.abs(sums[:, None] - sums).sum(axis=2).max() == steps
 
 
-def test_what_is_released_is_the_sums_and_their_noise(fixed_noise):
+def test_what_is_released_is_the_sums_and_their_noise():
     sums = np.array([10, -20, 30])
     mechanism = ProbeSums(fixed_noise())
     assert np.array_equal(mechanism.release(sums) - sums, fixed_noise().draw(3))

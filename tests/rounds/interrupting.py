@@ -52,18 +52,6 @@ class Alarm:
         raise self._error
 
 
-class NoNoise:
-    """Noise that is zero, so that what is released is what was told; it counts as simulated, and so may be copied."""
-
-    simulated = True
-
-    def sampler(self, noise: Any) -> "NoNoise":
-        return self
-
-    def draw(self, size: Any) -> Any:
-        return np.zeros(size, dtype=np.int64)
-
-
 @contextmanager
 def tapped() -> Iterator[list[bytes]]:
     """Stand behind all mechanisms, and note the sums of every noisy value that leaves the code that drew it."""

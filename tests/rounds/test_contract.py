@@ -15,16 +15,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sottovoce.errors import AlreadyTold, HorizonReached, InvalidLoss, RoundClosed, UnknownAction
-from sottovoce.rounds.round import UNUSED, Shape
+from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
 from sottovoce.rounds.stores.sql import _leasing
-from sottovoce.rounds.stores.sql.books import add_stream, create_book, prepare
-from sottovoce.rounds.stores.sql.database import open_database
-from sottovoce.rounds.stores.sql.store import SqlStore
 
 from .policies import BareBook, Sums
+from .tools import HORIZON, opened
 
-HORIZON = 400
 Calls = list[tuple[str, int, int]]
 
 
@@ -181,22 +178,14 @@ def check(book: BareBook, model: Model) -> None:
 
 
 @contextmanager
-def book_in(place: str, policy: Sums, patience: int | None) -> Iterator[BareBook]:
+def book_in(place: str, patience: int | None = None) -> Iterator[BareBook]:
     if place == "memory":
-        book = BareBook(MemoryStore(Shape()), policy, horizon=HORIZON)
+        book = BareBook(MemoryStore(Shape()), Sums(), horizon=HORIZON)
         book.patience = patience
         yield book
-        return
-    base = open_database(place)
-    prepare(base)
-    made = create_book(base, uuid.uuid4().hex, "study", {}, HORIZON)
-    assert made is not None
-    for stream in range(3):
-        assert add_stream(base, made.book, str(stream)) == stream
-    book = BareBook(SqlStore(base, made.book, Shape()), policy, horizon=HORIZON)
-    book.patience = patience
-    yield book
-    base.close()
+    else:
+        with opened(place, name=uuid.uuid4().hex, patience=patience) as (book,):
+            yield book
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
@@ -211,9 +200,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @given(history=calls, patience=st.sampled_from([None, 0, 25, 100]))
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 def test_a_random_history_is_as_the_promise_says(place: str, history: Calls, patience: int | None) -> None:
-    policy = Sums()
-    with book_in(place, policy, patience) as book:
-        play(book, Model(policy, patience), history)
+    with book_in(place, patience) as book:
+        play(book, Model(book.policy, patience), history)
 
 
 def test_what_is_leased_ahead_for_a_stream_leaves_what_others_of_the_call_want(
@@ -222,21 +210,8 @@ def test_what_is_leased_ahead_for_a_stream_leaves_what_others_of_the_call_want(
     monkeypatch.setattr(_leasing, "_SOON", float("inf"))
     monkeypatch.setattr(_leasing, "_OFTEN", 0)
     for left in range(61, 75):
-        policy = Sums()
-        with book_in(f"sqlite:///{tmp_path}/{left}.db", policy, None) as book:
-            asked = divmod(HORIZON - left, 61)
-            play(
-                book,
-                Model(policy, None),
-                [("blocks", 0, 60)] * asked[0] + [("blocks", 1, asked[1] - 1)] * (asked[1] > 0),
-            )
+        with book_in(f"sqlite:///{tmp_path}/{left}.db") as book:
+            blocks, more = divmod(HORIZON - left, 61)
+            play(book, Model(book.policy, None), [("blocks", 0, 60)] * blocks + [("blocks", 1, more - 1)] * (more > 0))
             book.ask_block(61, np.arange(61) % 3)
             assert book.remaining == left - 61
-
-
-def test_losses_in_memory_are_overwritten_with_their_release() -> None:
-    with book_in("memory", Sums(), None) as book:
-        ids = book.ask_block(30, 0).ids
-        slots = book.store._open[0].view
-        book.tell_block(ids, np.full(30, 0.5))
-    assert (slots == UNUSED).all()

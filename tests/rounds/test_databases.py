@@ -21,9 +21,10 @@ from sottovoce.rounds.stores.sql import _leasing, database
 from sottovoce.rounds.stores.sql.database import KINDS, open_database
 from sottovoce.rounds.stores.sql.errors import Deadlock
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
+from storages import outside, path_of
 
 from .policies import BareBook, Sums
-from .tools import HORIZON, STREAMS, ask, close, open_book, opened, path_of, rows, tell
+from .tools import HORIZON, STREAMS, ask, close, open_book, opened, tell
 
 
 class ToyFile(SqliteFile):
@@ -91,7 +92,7 @@ def test_that_a_log_is_empty_is_on_record_once_somebody_has_looked(sqlite_url: s
 def sessions_ended(url: str) -> None:
     """End all sessions of a server but one's own, as an administrator would."""
     others = "pid <> pg_backend_pid() AND datname IS NOT NULL"
-    rows(url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+    outside(url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
 
 
 def test_a_session_that_ends_within_a_transaction_leaves_nothing_behind(postgres_url: str) -> None:
@@ -105,7 +106,7 @@ def test_a_session_that_ends_within_a_transaction_leaves_nothing_behind(postgres
 
         with pytest.raises(StorageError):
             base.transaction(work)
-        assert rows(postgres_url, "SELECT clock FROM sottovoce_books") == [(0,)]
+        assert outside(postgres_url, "SELECT clock FROM sottovoce_books") == [(0,)]
         assert len(ask(book, 5)) == 5
 
 
@@ -170,11 +171,11 @@ ON_A_SERVER = {
 def test_a_trigger_that_could_keep_losses_is_refused_whenever_it_comes(table: str, sqlite_url: str) -> None:
     with opened(sqlite_url) as (book,):
         ids = ask(book, 5)
-        rows(sqlite_url, TRIGGER.format(table))
+        outside(sqlite_url, TRIGGER.format(table))
         for call in (lambda: tell(book, ids), lambda: close(open_book(sqlite_url, "another"))):
             with pytest.raises(StorageError, match="a trigger of somebody else's at 'keeper', which could keep losses"):
                 call()
-        rows(sqlite_url, "DROP TRIGGER keeper")
+        outside(sqlite_url, "DROP TRIGGER keeper")
         tell(book, ids)
 
 
@@ -183,7 +184,7 @@ def test_a_servers_trigger_rule_or_view_is_refused(kind: str, postgres_url: str)
     if "view" not in kind:
         close(open_book(postgres_url))
     for statement in ON_A_SERVER[kind]:
-        rows(postgres_url, statement.format("sottovoce_chunks"))
+        outside(postgres_url, statement.format("sottovoce_chunks"))
     with pytest.raises(StorageError, match=f"(holds )?a {kind} of somebody else's at 'sottovoce_chunks'"):
         open_book(postgres_url)
 
@@ -192,7 +193,7 @@ def test_a_servers_trigger_rule_or_view_is_refused(kind: str, postgres_url: str)
     "what", ["VIEW sottovoce_chunks AS SELECT 1 AS x", "VIRTUAL TABLE sottovoce_chunks USING fts5(x)"]
 )
 def test_something_else_in_place_of_a_table_is_refused(what: str, sqlite_url: str) -> None:
-    rows(sqlite_url, f"CREATE {what}")
+    outside(sqlite_url, f"CREATE {what}")
     with pytest.raises(StorageError, match="of somebody else's at 'sottovoce_chunks'"):
         open_book(sqlite_url)
 
@@ -237,13 +238,13 @@ def test_a_storage_that_is_restored_as_a_call_begins_leases_nothing_in_streams_t
         book.store.close()
         other.store.restore()
         for number, name in ((1, "a"), (2, "1"), (1, "2")):
-            rows(sqlite_url, f"UPDATE sottovoce_streams SET name = '{name}' WHERE stream = {number}")
+            outside(sqlite_url, f"UPDATE sottovoce_streams SET name = '{name}' WHERE stream = {number}")
         with monkeypatch.context() as patch:
             patch.setattr(book.store, "check", lambda: None)  # it had looked just before
             with pytest.raises(StudyBehind, match="restored"):
                 book.ask_block(5, 1)
         book.ask_block(5, 1)
-        asked = rows(sqlite_url, "SELECT stream FROM sottovoce_rounds WHERE open = 1")
+        asked = outside(sqlite_url, "SELECT stream FROM sottovoce_rounds WHERE open = 1")
         assert asked == [(2,)]  # which has the name now that stream 1 had
 
 

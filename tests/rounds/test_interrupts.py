@@ -13,9 +13,10 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
+from sottovoce.auditing._sources import Silence
 from sottovoce.learning import pooled_policy
 
-from .interrupting import Call, Cut, NoNoise, Run, Scene
+from .interrupting import Call, Cut, Run, Scene
 
 SIMPLEX, BALL, SLATE = sv.domains.Simplex(3), sv.domains.Ball(2), sv.domains.Hypersimplex(4, 2)
 WORST = {"plan": "worst-case"}
@@ -27,7 +28,7 @@ PEOPLE = sv.Segments(["phone", "desktop", "tablet"], limit=5)
 def in_memory(domain: Any, **options: Any) -> Callable[[int | None], Run]:
     """Return what makes a run, with some patience, of an optimizer in memory."""
     settings = {"horizon": 48, "privacy": sv.PureDP(1.0), "loss_range": (0.0, 1.0), "seed": 3, **options}
-    return lambda patience: Run(sv.PrivateBandit(domain, noise=NoNoise(), patience=patience, **settings))
+    return lambda patience: Run(sv.PrivateBandit(domain, noise=Silence(), patience=patience, **settings))
 
 
 SUBJECTS = {

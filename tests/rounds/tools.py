@@ -1,7 +1,6 @@
 """Books in a database, opened again and again."""
 
 import contextlib
-import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,24 +46,6 @@ def opened(url: str, count: int = 1, **options: Any) -> Iterator[list[BareBook]]
     yield books
     for book in books:
         close(book)
-
-
-def path_of(url: str) -> str:
-    return url.removeprefix("sqlite:///")
-
-
-def rows(url: str, statement: str) -> list[Any]:
-    """Return what somebody else sees of a database."""
-    if url.startswith("sqlite"):
-        with contextlib.closing(sqlite3.connect(path_of(url))) as other:
-            found = other.execute(statement).fetchall()
-            other.commit()
-            return found
-    import psycopg
-
-    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as server:
-        done = server.execute(statement)
-        return done.fetchall() if done.description else []
 
 
 def loss_of(one: int) -> float:

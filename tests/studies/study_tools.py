@@ -11,6 +11,7 @@ from small_studies import SOAK, Opener, ball, believing, curved, probing, sums  
 from sottovoce._records import unpack
 from sottovoce.rounds.round import PLACES, TextIds
 from sottovoce.rounds.stores.sql import _leasing, postgresql, schema, sqlite
+from storages import path_of
 
 
 def place(one):
@@ -132,11 +133,6 @@ def execute(url, statement, **parameters):
         if not isinstance(connection, sqlite3.Connection):
             statement = re.sub(r":([a-z_]+)", r"%(\1)s", statement)
         connection.execute(statement, parameters)
-
-
-def path_of(url):
-    """Return the file of an SQLite URL."""
-    return url.removeprefix("sqlite:///")
 
 
 def raw(url):

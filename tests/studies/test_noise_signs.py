@@ -6,6 +6,7 @@ from small_studies import ball, believing, curved
 
 import sottovoce as sv
 from sampling import every
+from sottovoce.auditing._sources import Silence
 from sottovoce.privacy import Noise, SecureNoise
 from sottovoce.studies.verifying._noise_signs import NoiseSigns
 
@@ -78,11 +79,7 @@ class NoNoise(SecureNoise):
     """Says that it is secure, and adds nothing."""
 
     def sampler(self, noise):
-        class Nothing:
-            def draw(self, size):
-                return np.zeros(size, dtype=np.int64)
-
-        return Nothing()
+        return Silence()
 
 
 RANGE, SHORT = {"loss_range": (0.0, 1.0)}, {"horizon": 4000, "privacy": sv.PureDP(1.0)}

@@ -105,13 +105,12 @@ PLANS = {
     "segments": believing(segments=["phone"]),
     "items": believing(feedback="items", probes=None, least_events=None),
     "designs": probing(),
-    "probing": probing(),
     "frames": ball(),
     "paper": ball(plan="paper", batch_size=None),
 }
 
 
-@pytest.mark.parametrize("plan", list(PLANS))
+@pytest.mark.parametrize("plan", PLANS)
 def test_what_is_told_beyond_what_was_promised_changes_nothing(plan):
     """Two worlds that differ in that alone play alike, though losses that were wanted decide what is played."""
 
