@@ -2,7 +2,6 @@
 
 import copy
 import json
-import logging
 import pickle
 import uuid
 
@@ -274,25 +273,6 @@ def test_refused_calls_change_nothing_and_show_no_loss(evaluate, storage):
         assert not shows(caught.value, *TRACES)
     assert (one.assigned, sorted(one.outstanding)) == (3, sorted(mine[1:]))
     assert not [trace for trace in TRACES if trace in repr(one) + repr(evaluations) + repr(vars(one))]
-
-
-@pytest.mark.parametrize("broken", ["chunks", "books"])
-def test_a_storage_that_breaks_says_nothing_of_losses(broken, url, opened, plain, caplog):
-    caplog.set_level(logging.DEBUG)
-    evaluations = opened(url, **plain)
-    evaluation = evaluations.open(events=9)
-    ids = evaluation.assign(size=4)
-    outside(url, f"ALTER TABLE sottovoce_{broken} RENAME TO sottovoce_elsewhere")
-    for tell in (
-        lambda: evaluation.tell([PLANTED, 0.5]),
-        lambda: evaluation.tell(PLANTED, ids=ids[0]),
-        lambda: evaluations.tell(ids[:3], [PLANTED, 0.5, PLANTED]),
-    ):
-        with pytest.raises(sv.errors.SottovoceError) as caught:
-            tell()
-        assert not shows(caught.value, *TRACES)
-        assert not [trace for trace in TRACES if trace in caplog.text]
-    outside(url, f"ALTER TABLE sottovoce_elsewhere RENAME TO sottovoce_{broken}")
 
 
 def test_what_they_are_made_with_must_be_what_it_is_called():

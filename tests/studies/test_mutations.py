@@ -184,9 +184,3 @@ def test_the_last_round_of_an_epoch_must_not_be_released(case, sqlite_url):
     other = with_record(rows, "releases", index, "released", numbers=numbers)
     other = changed(other, "releases", index, "state", RELEASED)
     assert any("the last of its epoch" in fault for fault in faults_of(other))
-
-
-def test_losses_of_a_closed_round_must_be_gone(sqlite_url):
-    rows = some_study(sqlite_url, "frames")
-    other = changed(rows, "chunks", 0, "round", 1)
-    assert any("losses of round 1 are stored, and it is closed" in fault for fault in faults_of(other))
