@@ -19,6 +19,7 @@ ROLES = ("ask", "tell", "read", "admin")
 
 _MARK = "sv_"  # by which scanners of repositories know a key that was committed by mistake
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+_LETTERS = frozenset(_ALPHABET)
 _ID = 12
 _SECRET = 43  # of 32 bytes in letters that need no escape
 _BEGIN = len(_MARK) + _ID + 1
@@ -103,7 +104,7 @@ def new_text() -> str:
 def id_and_secret(text: str) -> tuple[str, str]:
     """Return the two parts of a key; what is not written like one has an id that no key has."""
     public = text[len(_MARK) : _BEGIN - 1]
-    if len(text) == _LENGTH and text.startswith(_MARK) and text[_BEGIN - 1] == "_" and set(public) <= set(_ALPHABET):
+    if len(text) == _LENGTH and text.startswith(_MARK) and text[_BEGIN - 1] == "_" and _LETTERS.issuperset(public):
         return public, text[_BEGIN:]
     return "", text[:_SECRET]
 

@@ -121,10 +121,11 @@ class OpenBooks(Generic[Opened]):
             self._close(name, task)
         if one.closed:  # or others have needed its place meanwhile
             return await self(name)
-        there = [(other, it) for other, it in self._open.items() if it.done() and it is not task]
-        idle = [pair for pair in there if pair[1].exception() is None and pair[1].result().idle]
-        for other, it in idle[: max(0, len(self._open) - self._most)]:
-            self._close(other, it)
+        if (many := len(self._open) - self._most) > 0:
+            there = [(other, it) for other, it in self._open.items() if it.done() and it is not task]
+            idle = [pair for pair in there if pair[1].exception() is None and pair[1].result().idle]
+            for other, it in idle[:many]:
+                self._close(other, it)
         return one
 
     async def _opened(self, name: str) -> Opened:
