@@ -55,8 +55,11 @@ class Tracer:
             if due:
                 sys.settrace(None)
                 self.reached = True
-                raise self._error
+                self._reach()
         return self._line
+
+    def _reach(self):
+        raise self._error
 
 
 @functools.cache

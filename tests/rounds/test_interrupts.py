@@ -15,8 +15,10 @@ import sottovoce as sv
 from sampling import sampled
 from sottovoce.auditing._sources import Silence
 from sottovoce.learning import pooled_policy
+from sottovoce.rounds.stores import memory
+from tracing import Tracer
 
-from .interrupting import Call, Cut, Run, Scene
+from .interrupting import Call, Cut, Run, Scene, tapped
 
 SIMPLEX, BALL, SLATE = sv.domains.Simplex(3), sv.domains.Ball(2), sv.domains.Hypersimplex(4, 2)
 WORST = {"plan": "worst-case"}
@@ -187,3 +189,48 @@ def test_real_signals_at_random_moments(name: str) -> None:
         one = scene(name, what)
         cut += sum(one.cut_short(rng.uniform(1e-6, 8e-4), Cut) for _ in range(10))
     assert cut
+
+
+class Meanwhile(Tracer):
+    """Carries out a call before one line of another one, as a signal handler does."""
+
+    def __init__(self, stop: int, call: Callable[[], None]) -> None:
+        super().__init__(stop, where=memory.__file__)
+        self._call = call
+
+    def _reach(self) -> None:
+        self._call()
+
+
+@pytest.mark.parametrize("inner", [lambda run, one: run.tell(one), lambda run, one: (run.tell(one), run.look())])
+@pytest.mark.parametrize("outer", sampled(["tell a block", "tell one", "forget"], {"tell a block"}, str))
+def test_a_signal_handler_may_tell_and_look_at_any_line_of_the_store(outer: str, inner: Callable[..., Any]) -> None:
+    """What it tells may close a round, the one after that which is being closed, or that one itself."""
+    made = SUBJECTS["frames"](None)
+    made.ask(23)  # four rounds of five, and a part of another
+    ids = made.waiting()
+    made.tell([one for one in ids if one not in (0, 7, 12, 22)])
+    calls = {
+        "tell one": lambda run: run.tell(0),
+        "tell a block": lambda run: run.tell([0, 12]),
+        "forget": lambda run: run.forget([0, 12]),
+    }
+
+    def story(stop: int) -> tuple[Any, bool, list[bytes]]:
+        run = made.copy()
+        with tapped() as left:
+            with Meanwhile(stop, lambda: inner(run, 7)) as tracer:
+                calls[outer](run)
+            if not tracer.reached:
+                inner(run, 7)
+            run.look()
+            return run.finish(4), tracer.reached, left
+
+    expected, _, noised = story(10**6)
+    for stop in range(1, 10**6):
+        found, reached, left = story(stop)
+        assert found == expected
+        assert sorted(left) == sorted(noised), "sums met noise twice"
+        if not reached:
+            break
+    assert stop > 20

@@ -435,8 +435,8 @@ class BanditPolicy:
     def compute(self, one: Round, slots: Integers) -> Any:
         """Return the sums of a complete round, with noise, drawn once; below them their weights, then any squares."""
         played = self._play(one)
-        if one.public["last"]:  # of its epoch: nothing would follow
-            return None
+        if one.public["last"] or one.number < self.stream(one.stream).learned:
+            return None  # nothing would follow in its epoch; or a signal handler has released it, and learned from it
         epoch = played.epoch
         grid = epoch.grid
         finer = getattr(self.grid, "steps", 1) // getattr(grid, "steps", 1)

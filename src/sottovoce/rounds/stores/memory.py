@@ -2,7 +2,8 @@
 
 An exception between any two lines leaves nothing half done. What belongs together changes in one statement whose values
 are computed before: Python deals with signals at calls and loops, and so not between the assignments of one statement.
-And what is a sum of other things is not kept, but for `left`, which may be too low: at zero it is counted again.
+And what is a sum of other things is not kept, but for `left`, which may be too low: at zero they are counted. A signal
+handler may tell, forget and look at any moment; one that asks in the midst of an ask is not provided for.
 
 - Slots are handed out once their lease says so (lease.py), leased once the lease is held.
 - A round has begun, or is closed, once the lists of open rounds say so.
@@ -203,9 +204,10 @@ class MemoryStore(Store):
             count -= 1  # no round is complete before its last slot is handed out, which here takes no loss
             drawn = Draw(drawn.actions[:count], drawn.wanted[:count])
         slots = fresh_slots(drawn, count, self._width)
+        wanted = int(np.count_nonzero(leading(slots) == PENDING))
         newest.view[start : start + count] = slots
         self.hold(stream, Lease(one, start, drawn, one.position + start))  # now they are leased
-        newest.left += int(np.count_nonzero(leading(slots) == PENDING))
+        newest.left += wanted
         return count
 
     def _begin(self, stream: int, begin: Begin) -> _Open:
@@ -239,18 +241,17 @@ class MemoryStore(Store):
         """Take one loss; return the stream that may have a complete round by it, -1 if none has, or None: not taken."""
         if self._fork_count != _fork.current:
             self.check()
-        place = bisect_right(self._firsts, one) - 1
+        every, firsts = self._open, self._firsts  # as they are at one moment: a signal handler may close a round
+        place = bisect_right(firsts, one) - 1
         if place < 0:
             return None
-        opened = self._open[place]
+        opened = every[place]
         lease = self.leases.get(opened.stream)
         slots, slot = opened.slots, one - opened.first
         if lease is None or one >= lease.end - length_hint(lease.ids) or slot >= len(slots) or slots[slot] != PENDING:
             return None  # not handed out, or of a round that is closed, or told
-        left = opened.left - 1
-        opened.left = left  # before the loss is in: at zero it is counted again, should this be cut short here
-        slots[slot] = integer  # now it is in
-        return opened.stream if left <= 0 else -1
+        opened.left, slots[slot] = opened.left - 1, integer  # now it is in
+        return opened.stream if opened.left <= 0 else -1
 
     def round_with(self, one: int) -> Round:
         """Return the round of an id that waits for its loss."""
@@ -266,18 +267,19 @@ class MemoryStore(Store):
             ids, integers = ids[order], integers[order]
             if (ids[1:] == ids[:-1]).any():
                 return None
-        numbers = np.searchsorted(self._firsts, ids, side="right") - 1
+        every, firsts = self._open, self._firsts
+        numbers = np.searchsorted(firsts, ids, side="right") - 1
         if numbers[0] < 0:
             return None
         starts = [0, *(np.flatnonzero(numbers[1:] != numbers[:-1]) + 1).tolist()]
-        rounds, steps = [self._open[number] for number in numbers[starts].tolist()], list[Any]()
+        rounds, steps = [every[number] for number in numbers[starts].tolist()], list[Any]()
         for opened, start, stop in zip(rounds, starts, [*starts[1:], len(ids)], strict=True):
             mine, view = ids[start:stop] - opened.first, opened.view
             if mine[-1] >= self._asked(opened) or not (leading(view[mine]) == PENDING).all():
                 return None
             steps.append((setitem, view, mine, integers[start:stop]))
-        for opened, (_, _, mine, _) in zip(rounds, steps, strict=True):
-            opened.left -= len(mine)  # first, as above
+        for opened, start, stop in zip(rounds, starts, [*starts[1:], len(ids)], strict=True):
+            opened.left -= stop - start  # first: at zero they are counted, should this be cut short here
         deque(starmap(call, steps), maxlen=0)  # now all of it is in
         return {opened.stream for opened in rounds if opened.left <= 0}
 
@@ -330,12 +332,11 @@ class MemoryStore(Store):
         """Release the oldest open round of a stream; return how many follow it, 0 if it was not complete."""
         line = self._streams.get(stream)
         oldest = line.open[0] if line is not None and line.open else None
-        if oldest is None or oldest.left > 0 or self._leased(oldest) < oldest.round.size:
+        if line is None or oldest is None or oldest.left > 0 or self._leased(oldest) < oldest.round.size:
             return 0
         slots = oldest.view[: oldest.round.size].copy()
         marks = leading(slots)
-        oldest.left = int(np.count_nonzero(marks == PENDING))
-        if oldest.left:
+        if (marks == PENDING).any() or line.open[:1] != [oldest]:  # or a signal handler has released it just now
             return 0
         missing, unwanted = np.flatnonzero(marks == MISSING), np.flatnonzero(marks == UNWANTED)
         numbers = compute(oldest.round, slots)
@@ -353,17 +354,14 @@ class MemoryStore(Store):
         at = bisect_right(self._closed, one.first, key=_first_id)
         known = at > 0 and self._closed[at - 1].first == one.first
         self._closed[at - known : at] = [closed]
-        at, releases = bisect_right(self._firsts, one.first) - 1, [*line.releases, release]
-        if not line.open or line.open[0] is not oldest:
-            return
-        view = oldest.view
-        line.releases, line.open, self._open, self._firsts, view[:] = (
-            releases,
-            line.open[1:],
-            self._open[:at] + self._open[at + 1 :],
-            self._firsts[:at] + self._firsts[at + 1 :],
-            UNUSED,
-        )
+        view, mine = oldest.view, [oldest]
+        while line.open[:1] == mine:
+            every, firsts = self._open, self._firsts
+            at = bisect_right(firsts, one.first) - 1
+            others = every[:at] + every[at + 1 :], firsts[:at] + firsts[at + 1 :]
+            after = [*line.releases, release], line.open[1:], *others, UNUSED
+            # Without a call, and on one line: what is looked at stays so until all of it is done.
+            if every is self._open and line.open[:1] == mine: line.releases, line.open, self._open, self._firsts, view[:] = after  # noqa: E501, E701  # fmt: skip
 
     def closed(self) -> Mapping[int, int]:
         """How many rounds of each stream are closed."""
@@ -430,9 +428,10 @@ class MemoryStore(Store):
         """Say of each id what became of its slot."""
         self.check()
         states: NDArray[np.int8] = np.full(len(ids), UNKNOWN, dtype=np.int8)
-        places = np.searchsorted(self._firsts, ids, side="right") - 1
+        every, firsts = self._open, self._firsts
+        places = np.searchsorted(firsts, ids, side="right") - 1
         for place in np.unique(places[places >= 0]).tolist():
-            opened = self._open[place]
+            opened = every[place]
             where = np.flatnonzero((places == place) & (ids < opened.first + self._asked(opened)))
             states[where] = states_of(leading(opened.view)[ids[where] - opened.first], UNKNOWN)
         for at in np.flatnonzero(states == UNKNOWN).tolist():
