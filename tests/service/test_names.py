@@ -2,6 +2,7 @@
 
 import pytest
 
+import sottovoce as sv
 from sottovoce.service.study_workers import open_books
 from sottovoce.studies import delete_study, rename_study
 
@@ -26,3 +27,10 @@ def test_a_name_leads_to_the_study_that_has_it_now(served, sqlite_url, gone, mon
     if gone == "renamed":
         told = served.client.post("/studies/autumn/tell", json={"id": action["id"], "loss": 0.5})
         assert told.json()["recorded"] == 1
+
+
+def test_the_words_that_clients_show_say_what_is_wrong(served):
+    """Clients show the detail of a problem and nothing else."""
+    with sv.connect(served.url, study="nothing", raw_losses=True) as remote:
+        with pytest.raises(sv.errors.StudyNotFound, match="There is no such study"):
+            remote.ask()

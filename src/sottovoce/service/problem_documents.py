@@ -48,7 +48,7 @@ class Kind:
 
 
 _TABLE = """
-unknown-action | 404 | This study did not hand out the action | Tell with an id that an ask returned. | silent
+unknown-action | 404 | Nothing like it was handed out here | Use an id that an ask returned, or an evaluation's number. | silent
 unknown-segment | 404 | The study has no such segment | Name one of its own; no more may open on first use. | silent
 already-told | 409 | The action has its loss already | Nothing needs to be done: the first loss counts. | silent
 round-closed | 409 | The loss came too late | Its round is closed. Send "late": "drop" to let it go. | silent
@@ -139,7 +139,7 @@ def problem_response(problem: Problem) -> Response:
         "type": f"/problems/{kind.name}",
         "title": kind.title,
         "status": kind.status,
-        "detail": problem.detail or kind.advice,
+        "detail": problem.detail or f"{kind.title}. {kind.advice}",  # clients show this alone
         **problem.facts,
     }
     body = json.dumps(document).encode()

@@ -101,7 +101,13 @@ class Catalogue:
         )
 
     def number(self, name: str) -> int | None:
-        """Return the number of what has a name now, a study or evaluations: another one of that name has another."""
+        """Return the number of what has a name now, a study or evaluations: another one of that name has another.
+
+        Parameters
+        ----------
+        name
+            Which; None is returned if nothing has it.
+        """
         found = self._base.run("SELECT book FROM sottovoce_books WHERE name = ?", name)
         return int(found[0][0]) if found else None
 
