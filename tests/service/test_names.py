@@ -31,6 +31,6 @@ def test_a_name_leads_to_the_study_that_has_it_now(served, sqlite_url, gone, mon
 
 def test_the_words_that_clients_show_say_what_is_wrong(served):
     """Clients show the detail of a problem and nothing else."""
-    with sv.connect(served.url, study="nothing", raw_losses=True) as remote:
-        with pytest.raises(sv.errors.StudyNotFound, match="There is no such study"):
-            remote.ask()
+    remote = sv.connect(served.url, study="nothing", raw_losses=True)
+    with remote, pytest.raises(sv.errors.StudyNotFound, match="There is no such study"):
+        remote.ask()

@@ -48,7 +48,7 @@ class Kind:
 
 
 _TABLE = """
-unknown-action | 404 | Nothing like it was handed out here | Use an id that an ask returned, or an evaluation's number. | silent
+unknown-action | 404 | This was not handed out here | An ask returns ids, opening an evaluation its number. | silent
 unknown-segment | 404 | The study has no such segment | Name one of its own; no more may open on first use. | silent
 already-told | 409 | The action has its loss already | Nothing needs to be done: the first loss counts. | silent
 round-closed | 409 | The loss came too late | Its round is closed. Send "late": "drop" to let it go. | silent

@@ -68,7 +68,7 @@ class ChenZhangKarbasi(OnePoint):
 
     @classmethod
     def chosen(cls, problem: Problem) -> tuple[float, float, float]:
-        """Return the radius with the least bound, the step that goes with it, and that bound."""
+        """Return the radius with the least bound for a `problem`, the step that goes with it, and that bound."""
         domain, late = problem.domain, problem.horizon**-0.2
         lipschitz = problem.lipschitz_in(problem.placement("plain"))
         scale, outer, wide = domain.affine_dimension * problem.width / 2, domain.outer_radius, domain.diameter
