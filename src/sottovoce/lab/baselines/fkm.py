@@ -62,7 +62,7 @@ class FKM(OnePoint):
 
     @classmethod
     def chosen(cls, problem: Problem) -> tuple[float, float, float]:
-        """Return the radius and the step of the theorem for a `problem`, and its bound: descent, exploring, shrinking."""
+        """Return the radius and the step of the theorem for a `problem`, and its bound, part by part."""
         domain, size, horizon = problem.domain, problem.width / 2, problem.horizon
         inner, outer = domain.inner_radius, domain.outer_radius
         lipschitz = problem.lipschitz_in(problem.placement("plain"))
