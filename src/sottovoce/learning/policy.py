@@ -161,7 +161,7 @@ class BanditPolicy:
     def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
         """Return an epoch that goes on for another one in another set; without a stream, to see whether it can."""
         problem = replace(problem, horizon=at.plan.horizon)
-        epoch = Epoch(problem, self._choose_in(problem, at), self.source)
+        epoch = self._new_epoch(problem, self._choose_in(problem, at))
         epoch.take_over(at, len(self.problems) - 1)
         return epoch
 
@@ -196,10 +196,14 @@ class BanditPolicy:
         plan = self._choose(problem, 0 if previous is None else previous.end)
         if previous is not None and plan.options.steps and previous.plan.position == plan.position:
             center = start
-        epoch = Epoch(problem, plan, self.source, center)
+        epoch = self._new_epoch(problem, plan, center)
         if previous is not None:
             epoch.follow(previous)
         return epoch
+
+    def _new_epoch(self, problem: Problem, plan: Plan, center: Floats | None = None) -> Epoch:
+        """Return an epoch that knows nothing."""
+        return Epoch(replace(problem, horizon=plan.horizon), plan, self.source, center)
 
     def _choose(self, problem: Problem, before: int) -> Plan:
         """Choose the plan of the epoch after so many events."""
@@ -216,8 +220,8 @@ class BanditPolicy:
 
     def start_over(self) -> None:
         """Forget all streams, and what was learned from them."""
-        self.problems, self.seen_changes, plan = self.problems[:1], b"", self.first.plan
-        self.streams, self.first = {}, Epoch(replace(self.problem, horizon=plan.horizon), plan, self.source)
+        self.problems, self.seen_changes = self.problems[:1], b""
+        self.streams, self.first = {}, self._new_epoch(self.problem, self.first.plan)
 
     def stream(self, stream: int) -> Stream:
         """Return a stream; the one of an optimizer without segments is there from the start."""
@@ -334,7 +338,7 @@ class BanditPolicy:
         """Return an epoch that was planned elsewhere."""
         if before == number == 0 and plan == self.first.plan and not self.first.observed:
             return self.first
-        return Epoch(replace(self._problem_of(number), horizon=plan.horizon), plan, self.source)
+        return self._new_epoch(self._problem_of(number), plan)
 
     # ------------------------------------------------------------------ rounds
 

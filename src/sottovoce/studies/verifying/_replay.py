@@ -8,18 +8,18 @@ it is checked that they can be, and that what is believed rests on what the segm
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._records import Record, part
+from sottovoce._records import Record, headed, part
 from sottovoce._sums import Weighted
 from sottovoce.errors import SottovoceError
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.epoch import Epoch, next_length
-from sottovoce.learning.learners import ReleasedRound
+from sottovoce.learning.learners import PosteriorLearner
 from sottovoce.learning.policy import BanditPolicy, RoundPlay
 from sottovoce.learning.pooled_policy import POOL, shares_rounds
 from sottovoce.models.known_names import widened
@@ -27,6 +27,7 @@ from sottovoce.models.measurements import Numbers
 from sottovoce.models.scatter import NO_SCATTER, scatter_of
 from sottovoce.oco.noisy_oco import MirrorStep
 from sottovoce.plans.choosing import check_plan
+from sottovoce.plans.explorer import Exploration, Explorer
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import MECHANISMS, LocalDP, SimulatedNoise
@@ -37,6 +38,7 @@ from sottovoce.studies.verifying._noise_signs import NoiseSigns
 _POSITIONS = ("plain", "rounded")
 _OF_SEGMENTS = ("variance_shares", "variance_shares_learned")
 _OF_POOL = ("pooled", "own")
+_OF_RELEASES = ("learner.", "explorer.measurements.", "explorer.scatter")  # and not of what other segments said
 _OF_POINTS = {"center", "learner.solved", "learner.point"}
 _ROUNDING = 1e-9  # relative: sums are added up in the same order, but linear algebra may differ between machines
 _POINT = 1e-7  # the same of points, relative to the diameter
@@ -65,6 +67,7 @@ class ReplayPolicy(BanditPolicy):
 
     def __init__(self, setting: ReplaySetting, plans: dict[Key, Plan]) -> None:
         self.plans, self._sets = plans, setting.problems
+        self.stored = Record()  # of the round that is to begin
         super().__init__(setting.configuration, setting.problem, SimulatedNoise(0), setting.entropy)
 
     def _choose(self, problem: Problem, before: int) -> Plan:
@@ -77,14 +80,88 @@ class ReplayPolicy(BanditPolicy):
         """Play the sets that there were when this one was the newest."""
         self.problems = list(self._sets[: number + 1])
 
-    def own_epoch(self, before: int, number: int) -> Epoch:
-        """Return an epoch of a segment that knows nothing."""
-        plan = self.plans[before, number]
-        problem = replace(self._sets[number], horizon=plan.horizon)
-        alike = number == 0 and plan == self.first.plan  # another set may have the same plan, and has names of its own
-        epoch = Epoch(problem, plan, self.source, like=self.first.explorer if alike else None)
-        epoch.before, epoch.number = before, number
+    def _new_epoch(self, *arguments: Any) -> Epoch:
+        epoch = super()._new_epoch(*arguments)
+        if self.problem.segments is not None:
+            explorer, learner = _AsStored(epoch.explorer, self), cast(PosteriorLearner, epoch.learner)
+            epoch.exchange(explorer, PosteriorLearner(explorer, learner.gradient))
         return epoch
+
+
+class _AsStored(Explorer):
+    """Begins the rounds of a segment as they are stored: of what they follow from, it knows its own releases alone."""
+
+    def __init__(self, explorer: Explorer, policy: ReplayPolicy) -> None:
+        self._explorer, self._policy, self.placement = explorer, policy, explorer.placement
+        self.belief: Any = _Listener(explorer.belief, policy)
+
+    def round_size(self, passed: int) -> int:
+        """Return the events of the round that is stored."""
+        return int(self._policy.stored["exploration.end"]) - passed
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> Exploration:
+        """Return the round that is stored."""
+        return self.resume(point, part(self._policy.stored, "exploration"))
+
+    def resume(self, point: Floats, record: Record) -> Exploration:
+        """Return a round by its record."""
+        return self._explorer.resume(point, record)
+
+
+class _Listener:
+    """Stands in for the belief of a segment: notes what it is told, and judges nothing by what others said."""
+
+    remembers_earlier = False
+
+    def __init__(self, belief: Any, policy: ReplayPolicy) -> None:
+        self._belief, self._policy, self.settings = belief, policy, belief.settings
+        self.told: tuple[Any, ...] = ()
+        self.since = 0
+
+    @property
+    def leader(self) -> Floats:
+        """The point of the round that is stored."""
+        return np.asarray(self._policy.stored["point"])
+
+    def learn(self, numbers: Any) -> None:
+        """Note what a round has released."""
+        self.told = (*self.told, numbers)
+
+    def carry_over(self, earlier: "_Listener", events: int) -> None:
+        """Note what was told `events` events before."""
+        self.told = tuple(replace(one, end=one.end - events) for one in earlier.told)
+
+    def knowledge(self) -> Any:
+        """Return what was told."""
+        return self.told
+
+    def go_back(self, knowledge: Any) -> None:
+        """Know no more than what `knowledge` returned."""
+        self.told = knowledge
+
+    @property
+    def measurements(self) -> Any:
+        """What was told since all was last forgotten."""
+        return self._heard()[0]
+
+    def memory(self) -> Record:
+        """Return what a belief would remember that was told so; what follows from others is as if nothing was."""
+        measurements, scatter = self._heard()
+        nothing = self._belief.memory()
+        measured = headed("measurements", measurements.record())
+        return nothing | measured | ({"scatter": scatter} if "scatter" in nothing else {})
+
+    def _heard(self) -> tuple[Any, Floats]:
+        belief, scatter = self._belief, NO_SCATTER
+        measurements = belief.measurements
+        for one in self.told:
+            if one.end > self.since:
+                centred = replace(one, means=one.means - self.settings.middle)
+                if isinstance(one, Numbers):  # of decisions, in the names that there were
+                    centred = replace(centred, probes=widened(one.probes, belief.dimension))
+                    scatter = scatter + scatter_of(centred, self.settings)
+                measurements = measurements.add(centred)
+        return measurements, scatter
 
 
 class _Unsound(Exception):
@@ -117,7 +194,7 @@ class StreamReplay:
         self.epochs: dict[int, Epoch] = {}  # by the events before them
         self._inherited: dict[int, float] = {}  # how far the points that they began at may be from where they began
         self._rounds = [one for one in self.book.rows.rounds if one.stream == self.row.stream]
-        self._learned = 0
+        self._learned, self._segmented = 0, self.setting.problem.segments is not None
         self._signs: dict[Key, NoiseSigns] = {}
 
     def replay(self) -> None:
@@ -148,10 +225,7 @@ class StreamReplay:
             self._insist(before in played, f"the epoch of event {before} is empty")
             self._check_plan(before, number, plans)
         self._policy = ReplayPolicy(self.setting, plans)
-        if self.setting.problem.segments is None:
-            self._follow(record)
-        else:
-            self._follow_segment(record)
+        self._follow(record)
 
     def _insist(self, holds: Any, fault: str) -> None:
         if not self.book.expect(bool(holds), fault):
@@ -179,12 +253,13 @@ class StreamReplay:
             self._insist(False, f"{what}: {refused}")
         self._insist(follows and plan.horizon == length, f"{what} has {plan.horizon} events, not {length}")
 
-    # ------------------------------------------------------------------ one stream: begun and learned again
+    # ------------------------------------------------------------------ begun and learned again
 
     def _follow(self, record: Record) -> None:
         policy, mine = self._policy, self._policy.stream(self.row.stream)
         for one in self._rounds:
             public, at = self._public(one), mine.current
+            policy.stored = public
             begins = one.position == at.end
             due = at.earlier + public["after" if begins else "learned"]
             if due == at.earlier:
@@ -207,7 +282,12 @@ class StreamReplay:
         for name in ("passed", "begun", "learned", "played", "point"):
             same = name in record and is_close(found[name], record[name])
             self.book.expect(same, f"{name} of what is believed does not follow from its rounds")
-        self._compare_epochs(record, {name for name in found if not name.startswith("epoch")})
+        names = {name for name in found if not name.startswith("epoch")}
+        if self._segmented:
+            names |= {*_OF_SEGMENTS}
+        if shares_rounds(self.setting.problem):
+            names |= {"apart", *(_OF_POOL if self.row.stream == POOL else ())}
+        self._compare_epochs(record, names)
 
     def _learn(self, before: Any, due: int) -> None:
         """Learn from rounds, so many in all: they were, when a round began."""
@@ -228,10 +308,15 @@ class StreamReplay:
         """Compare a round that was begun again with what is stored of it."""
         public, what, expect = self._public(one), self._what(one), self.book.expect
         self.book.says(what, public, **{name: own[name] for name in ("before", "number", "after", "learned", "last")})
-        exploration = self._played(one).exploration
-        fits = exploration.can_begin(one.position - epoch.before, size)
+        exploration, passed = self._played(one).exploration, one.position - epoch.before
+        fits = public["exploration.end"] == passed + size if self._segmented else exploration.can_begin(passed, size)
         expect(fits, f"{what} has probes that do not follow from where it began")
         if not self._choices_are_possible(one, size, exploration):
+            return
+        if self._segmented:
+            placement = epoch.placement
+            inside = placement.domain.contains(placement.original(public["point"]), 1e-6)
+            expect(inside, f"the point of {what} is not of the set")
             return
         distance, tolerance = np.inf, self._tolerance(epoch)
         if own["point"].shape == public["point"].shape:
@@ -272,16 +357,18 @@ class StreamReplay:
         for one in kept:
             epoch, what = self.epochs[one["before"]], f"the epoch of event {one['before']}"
             self.book.says(what, one, earlier=epoch.earlier, after=epoch.after, set=epoch.number)
-            learned, found = part(one, "learned"), epoch.state()
+            learned = part(one, "learned")
+            if self._segmented:
+                cast(_Listener, epoch.explorer.belief).since = learned["explorer.since"]
+            found = epoch.state()
             self.book.expect(found.keys() == learned.keys(), f"what {what} has learned is incomplete")
             self.book.says(what, learned, **dict(zip(("passed", "opened"), epoch.counts, strict=True)))
-            if self.setting.problem.segments is None:
-                self._compare_learned(what, epoch, found, learned)
-            else:
-                self._compare_history(what, epoch, learned)
+            self._compare_learned(what, epoch, found, learned)
 
     def _compare_learned(self, what: str, epoch: Epoch, found: Record, learned: Record) -> None:
         for name in found.keys() - {"passed", "opened"} - _OF_POINTS:
+            if self._segmented and not name.startswith(_OF_RELEASES):
+                continue
             same = name in learned and is_close(found[name], learned[name])
             self.book.expect(same, f"{what}: {name} does not follow from the released rounds")
         tolerance = self._tolerance(epoch)
@@ -362,111 +449,6 @@ class StreamReplay:
             elif plan.noise is None and counts is not None:
                 possible = bool(((-counts[0] * steps <= sums) & (sums <= counts[1] * steps)).all())
                 self.book.expect(possible, f"the release of {self._what(one)} is not a sum of its losses")
-
-    # ------------------------------------------------------------------ segments
-
-    def _follow_segment(self, record: Record) -> None:
-        policy, expect, passed, least = self._policy, self.book.expect, 0, 0
-        mine = policy.stream(self.row.stream)
-        policy.play_sets(len(self.setting.problems) - 1)
-        mine.planned = policy.plans
-        self._told: dict[int, list[Numbers | None]] = {}  # by epochs, of rounds that nothing is passed over of
-        self._carried: dict[int, list[Numbers]] = {}
-        previous: Epoch | None = None
-        for one in self._rounds:
-            public, what = self._public(one), self._what(one)
-            before = public["before"]
-            if before not in self.epochs:
-                number = max(kept for first, kept in policy.plans if first == before)
-                previous, epoch = self.epochs.get(max(self.epochs, default=0)), policy.own_epoch(before, number)
-                epoch.earlier, epoch.after, passed, least = one.number, public["after"], 0, 0
-                self.epochs[before] = epoch
-                mine.epochs = list(self.epochs.values())
-                self._told[before], self._carried[before] = [], self._carry(previous, epoch)
-            epoch = self.epochs[before]
-            size = public["exploration.end"] - passed
-            left, opened = epoch.end - one.position, one.number - epoch.earlier
-            self.book.says(what, public, number=opened, after=epoch.after, last=size == left)
-            expect(one.position == before + passed, f"{what} is not number {opened} of its epoch")
-            self._insist(0 < size <= left, f"{what} has probes that do not follow from where it began")
-            possible = least <= public["learned"] <= min(opened, len(self._told[before]))
-            expect(possible, f"{what} says that it began after {public['learned']} rounds, which cannot be")
-            least = max(least, public["learned"]) if possible else least
-            played = self._played(one)
-            if self._choices_are_possible(one, size, played.exploration):
-                placement = played.epoch.placement
-                inside = placement.domain.contains(placement.original(public["point"]), 1e-6)
-                expect(inside, f"the point of {what} is not of the set")
-            self._check_release(one)
-            self._hear(one, epoch, played)
-            passed += one.size
-            if one.number < record["begun"]:
-                epoch.counts = one.position - before + size, opened + 1
-        facts = {"passed", "begun", "learned", "epochs", "played", "point", "planned", *_OF_SEGMENTS}
-        if shares_rounds(self.setting.problem):
-            facts |= {"apart", *(_OF_POOL if self.row.stream == POOL else ())}
-        newest, last = self._public(self._rounds[-1]), max(self.epochs)
-        passed = last + self.epochs[last].counts[0]
-        self.book.says("what is believed", record, played=newest["before"], passed=passed)
-        expect(is_close(record["point"], newest["point"]), "what is believed has another point than the newest round")
-        self._compare_epochs(record, facts)
-
-    def _carry(self, previous: Epoch | None, epoch: Epoch) -> list[Numbers]:
-        """Return what an epoch begins with of the numbers of those before it."""
-        if previous is None:
-            self._insist(epoch.after == 0, f"it begins after {epoch.after} rounds of none, which cannot be")
-            return []
-        told, after = self._told[previous.before], epoch.after
-        words = f"the epoch of event {epoch.before} begins after {after} rounds of the one before it"
-        self._insist(0 <= after <= len(told), f"{words}, which cannot be")
-        found = [*self._carried[previous.before], *filter(None, told[:after])]
-        return [replace(one, end=one.end - previous.plan.horizon) for one in found]
-
-    def _hear(self, one: Any, epoch: Epoch, played: RoundPlay) -> None:
-        """Note what a belief is told by a round, if it is learned from or passed over."""
-        record, dropped = self.book.released.get(one.key), one.key in self.book.dropped
-        if record is None or (self._public(one)["last"] and not dropped):
-            return
-        heard = _Listener(epoch.explorer.belief)
-        if "numbers" in record:
-            learner: Any = played.epoch.learner
-            sums = learner.gradient.sums(ReleasedRound(played.exploration, *record["numbers"]))
-            played.exploration.learn(heard, *sums)
-        self._told[epoch.before].append(heard.told)
-
-    def _compare_history(self, what: str, epoch: Epoch, learned: Record) -> None:
-        """Compare the released numbers that a segment's belief rests on: those since all was last forgotten."""
-        assert self.record is not None
-        first, told = epoch.earlier, self._told[epoch.before]
-        count = max(0, min(len(told), self.record["learned"] - first))
-        self.book.says(what, learned, **{"learner.observed": count})
-        belief = _Listener(epoch.explorer.belief)
-        measurements, scatter, scattered = belief.measurements, NO_SCATTER, "explorer.scatter" in learned
-        for one in [*self._carried[epoch.before], *filter(None, told[:count])]:
-            if one.end > learned["explorer.since"]:
-                centred = replace(one, means=one.means - belief.settings.middle)
-                if isinstance(one, Numbers):  # of decisions, in the names that there were
-                    centred = replace(centred, probes=widened(one.probes, belief.dimension))
-                measurements = measurements.add(centred)
-                if scattered:  # of linear losses
-                    scatter = scatter + scatter_of(centred, belief.settings)
-        found = {f"measurements.{name}": value for name, value in measurements.record().items()}
-        found |= {"scatter": scatter} if scattered else {}
-        for name, value in found.items():
-            same = is_close(value, learned[f"explorer.{name}"])
-            self.book.expect(same, f"{what}: explorer.{name} does not follow from the released rounds")
-
-
-class _Listener:
-    """Stands in for the belief of a segment: notes what it is told, and judges nothing by what others said."""
-
-    def __init__(self, belief: Any) -> None:
-        self.settings, self.measurements = belief.settings, belief.fresh_copy().measurements
-        self.dimension, self.told = belief.dimension, None
-
-    def learn(self, numbers: Any) -> None:
-        """Note what a round has released."""
-        self.told = numbers
 
 
 def check_design(book: CheckedBook, made: Record, plan: Plan) -> None:
