@@ -114,9 +114,10 @@ class _Listener:
     remembers_earlier = False
 
     def __init__(self, belief: Any, policy: ReplayPolicy) -> None:
-        self._belief, self._policy, self.settings = belief, policy, belief.settings
+        self._belief, self._policy = belief, policy
+        self.settings, self.measurements = belief.settings, belief.measurements
         self.told: tuple[Any, ...] = ()
-        self.since = 0
+        self.since = 0  # the event at which all was forgotten last
 
     @property
     def leader(self) -> Floats:
@@ -139,29 +140,19 @@ class _Listener:
         """Know no more than what `knowledge` returned."""
         self.told = knowledge
 
-    @property
-    def measurements(self) -> Any:
-        """What was told since all was last forgotten."""
-        return self._heard()[0]
-
     def memory(self) -> Record:
         """Return what a belief would remember that was told so; what follows from others is as if nothing was."""
-        measurements, scatter = self._heard()
-        nothing = self._belief.memory()
-        measured = headed("measurements", measurements.record())
-        return nothing | measured | ({"scatter": scatter} if "scatter" in nothing else {})
-
-    def _heard(self) -> tuple[Any, Floats]:
-        belief, scatter = self._belief, NO_SCATTER
-        measurements = belief.measurements
+        nothing: Record = self._belief.memory()
+        measurements, scatter = self.measurements, NO_SCATTER
         for one in self.told:
             if one.end > self.since:
                 centred = replace(one, means=one.means - self.settings.middle)
                 if isinstance(one, Numbers):  # of decisions, in the names that there were
-                    centred = replace(centred, probes=widened(one.probes, belief.dimension))
+                    centred = replace(centred, probes=widened(one.probes, self._belief.dimension))
                     scatter = scatter + scatter_of(centred, self.settings)
                 measurements = measurements.add(centred)
-        return measurements, scatter
+        found = nothing | headed("measurements", measurements.record())
+        return found | {"scatter": scatter} if "scatter" in nothing else found
 
 
 class _Unsound(Exception):
@@ -264,9 +255,11 @@ class StreamReplay:
             due = at.earlier + public["after" if begins else "learned"]
             if due == at.earlier:
                 due = 0  # those of an epoch before, perhaps
-            if one is self._rounds[-1]:
+            if one is self._rounds[-1] and not self._segmented:
                 due = max(due, record["learned"])
-            self._learn(one, due)
+            words = f"{self._what(one)} says that it began after rounds were learned from that"
+            self._insist(due <= one.number, f"{words} had not begun, which cannot be")
+            self._learn(due, words)
             tolerance = self._tolerance(at)
             policy.play_sets(public["set"])
             self.book.expect(public["set"] >= at.number, f"{self._what(one)} plays a set that is gone")
@@ -278,6 +271,7 @@ class StreamReplay:
             self._compare_round(one, draft.size, draft.public, mine.current)
             mine.played = public["before"], public["point"]
             self._check_release(one)
+        self._learn(record["learned"], "what is believed rests on rounds that")  # others begin rounds in between
         found = policy.to_record(self.row.stream)
         for name in ("passed", "begun", "learned", "played", "point"):
             same = name in record and is_close(found[name], record[name])
@@ -289,10 +283,8 @@ class StreamReplay:
             names |= {"apart", *(_OF_POOL if self.row.stream == POOL else ())}
         self._compare_epochs(record, names)
 
-    def _learn(self, before: Any, due: int) -> None:
-        """Learn from rounds, so many in all: they were, when a round began."""
-        words = f"{self._what(before)} says that it began after rounds were learned from that"
-        self._insist(due <= before.number, f"{words} had not begun, which cannot be")
+    def _learn(self, due: int, words: str) -> None:
+        """Learn from rounds, so many in all, as `words` say."""
         while self._learned < due:
             one = self._rounds[self._learned]
             self._insist(one.key in self.book.released, f"{words} are open, which cannot be")
