@@ -1,6 +1,5 @@
 """Everything that an optimizer was made with, as plain data: to keep it, to make it again, to see what differs."""
 
-import math
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Self
@@ -27,10 +26,10 @@ from sottovoce.models import Posterior, Segments
 from sottovoce.plans.explorer import Record
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.plans.plan import Plan
-from sottovoce.plans.problem import Problem
+from sottovoce.plans.problem import Problem, loss_grid_of
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, guarantee_from_dict
 
-_LEFT_OUT = ("features", "prior", "accept_prior", "segments")  # of a record, unless they are given
+_WITHIN: dict[str, Any] = {"prior": Posterior, "segments": Segments}  # records within the record, if there are any
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,8 @@ class BanditConfiguration(DecisionFacts):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        grid = loss_grid_of(self.loss_range)
+        object.__setattr__(self, "loss_range", (grid.low, grid.high))
         # A choice of None is no choice.
         object.__setattr__(self, "choices", {name: one for name, one in self.choices.items() if one is not None})
         object.__setattr__(self, "patience", check_patience(self.patience))
@@ -84,32 +85,31 @@ class BanditConfiguration(DecisionFacts):
 
     def to_record(self) -> Record:
         """Return plain data, with the answers of the domain's oracle to tell it from another."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "domain"}
-        plan = self.plan.to_dict() if isinstance(self.plan, Plan) else self.plan
-        choices = {name: _plain_choice(name, value) for name, value in self.choices.items()}
-        return {
-            **{name: one for name, one in plain.items() if name not in _LEFT_OUT},
-            **({} if self.accept_prior is None else {"accept_prior": self.accept_prior}),
-            **({} if self.features is None else {"features": self.features.rows}),
-            **({} if self.segments is None else headed("segments", self.segments.to_record())),
-            **({} if self.prior is None else headed("prior", self.prior.to_record())),
-            "loss_range": [float(end) for end in self.loss_range],
-            "privacy": self.privacy.to_dict(),
-            "plan": plan,
-            "choices": choices,
-            "domain": (specified := specify(self.domain)),
-            **({} if specified is not None else {"labels": plain_labels(self.domain.labels)}),
+        specified = specify(self.domain)
+        record = {one.name: getattr(self, one.name) for one in fields(self)} | {
+            "domain": specified,
             "domain_name": repr(self.domain),
             "fingerprint": fingerprint(self.domain),
+            "labels": None if specified is not None else plain_labels(self.domain.labels),
+            "loss_range": list(self.loss_range),
+            "privacy": self.privacy.to_dict(),
+            "plan": self.plan.to_dict() if isinstance(self.plan, Plan) else self.plan,
+            "choices": {name: _plain_choice(name, value) for name, value in self.choices.items()},
+            "features": None if self.features is None else self.features.rows,
         }
+        for name in _WITHIN:
+            held = record.pop(name)
+            record |= {} if held is None else headed(name, held.to_record())
+        return record
 
     @classmethod
     def from_record(cls, record: Record, domain: Domain | None = None) -> Self:
         """Return the configuration of a record; a domain that could not be written down has to be passed again."""
-        given = {one.name: record[one.name] for one in fields(cls) if one.name in record or one.name not in _LEFT_OUT}
-        if prior := part(record, "prior"):
-            given["prior"] = Posterior.from_record(prior)
-        own = record["domain"] is None  # of functions that are the caller's
+        given = {one.name: record[one.name] for one in fields(cls) if one.name not in _WITHIN}
+        for name, kind in _WITHIN.items():
+            if held := part(record, name):
+                given[name] = kind.from_record(held)
+        own, names = record["domain"] is None, labels_from(record["labels"])  # of functions that are the caller's
         if own and domain is None:
             raise ConfigurationMismatch(
                 f"domain must be passed again: {record['domain_name']} holds functions, which are not stored"
@@ -120,20 +120,9 @@ class BanditConfiguration(DecisionFacts):
                 f"domain: the oracle of {domain!r} answers otherwise than that of the stored one; pass the same set"
             )
         if own:
-            domain = _in_names(labels_from(record.get("labels")), domain)
-        if segments := part(record, "segments"):
-            given["segments"] = Segments.from_record(segments)
+            domain = _in_names(names, domain)
         plan = given["plan"] if isinstance(given["plan"], str) else Plan.from_dict(given["plan"])
-        return cls(
-            **{
-                **given,
-                "domain": domain,
-                "loss_range": tuple(given["loss_range"]),
-                "privacy": guarantee_from_dict(given["privacy"]),
-                "plan": plan,
-                "choices": {name: math.inf if value == "inf" else value for name, value in given["choices"].items()},
-            }
-        )
+        return cls(**{**given, "domain": domain, "privacy": guarantee_from_dict(given["privacy"]), "plan": plan})
 
     def differences(self, stored: "BanditConfiguration") -> list[str]:
         """Return, in words, where this configuration is not the stored one."""
@@ -144,7 +133,7 @@ class BanditConfiguration(DecisionFacts):
             found.append(f"domain is the same set under other names: {other}")
         for one in fields(self):
             mine, theirs = getattr(self, one.name), getattr(stored, one.name)
-            if one.name != "domain" and mine != theirs and not _same_range(one.name, mine, theirs):
+            if one.name != "domain" and mine != theirs:
                 found.append(f"{one.name} is {theirs!r}, not {mine!r}")
         return found
 
@@ -162,14 +151,7 @@ def _in_names(stored: tuple[Any, ...] | None, domain: Domain) -> Domain:
 
 
 def _plain_choice(name: str, value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return "inf" if math.isinf(value) else value
-    raise TypeError(f"{name} must be a number, a text or None to be stored, got {value!r}")
-
-
-def _same_range(name: str, mine: Any, theirs: Any) -> bool:
-    return name == "loss_range" and tuple(map(float, mine)) == tuple(map(float, theirs))
+    plain = value.item() if isinstance(value, np.generic) else value
+    if plain is None or isinstance(plain, bool | int | str | float):
+        return plain
+    raise TypeError(f"{name} must be a number, a text or None to be stored, got {plain!r}")

@@ -3,15 +3,19 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from sottovoce._checks import number, whole
-from sottovoce._records import Record, part
+from sottovoce._records import Record, headed, part
 from sottovoce.domains import Domain
-from sottovoce.errors import StudyNotFound
+from sottovoce.domains.design import Design, adopt_design, known_design
+from sottovoce.errors import StateRefused, StudyNotFound
 from sottovoce.learning.configuration import BanditConfiguration
+from sottovoce.learning.epoch import Epoch
 from sottovoce.learning.patience import check_patience
 from sottovoce.learning.policy import BanditPolicy, entropy_of
-from sottovoce.learning.public_records import adopt, design_record, refuse_secrets
 from sottovoce.learning.set_changes import SetChange, problems_of
+from sottovoce.plans.problem import forget_rounded
 from sottovoce.privacy import Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
 from sottovoce.privacy.noise import WithheldNoise, noise_source
 from sottovoce.rounds.stored import OpenedBook, check_made, open_book, refuse_kind
@@ -71,14 +75,14 @@ def open_study(
         configuration, source = BanditConfiguration(**given), noise_source(noise)
         configuration.check_prior(source)
         trial = BanditPolicy(configuration, configuration.problem(), SimulatedNoise(0), 0)
-        refuse_secrets(trial.first)  # before anything is written
+        _refuse_secrets(trial.first)  # before anything is written
         made = {
             "simulated": bool(source.simulated),
             "seed": seed,
             "entropy": entropy_of(seed),
             "shape": list(trial.shape),
-            **design_record(trial.first),
-            **{f"configuration.{one}": value for one, value in configuration.to_record().items() if one != "patience"},
+            **_design_of(trial.first),
+            **headed("configuration", configuration.to_record()),
         }
         return made, configuration.horizon
 
@@ -112,7 +116,7 @@ def open_study(
     )
     made = opened.stored.made
     configuration = stored_configuration(made, domain)
-    adopt(configuration.domain, made)
+    adopt_coordinates(configuration.domain, made)
     looks = isinstance(noise, WithheldNoise) and not made["simulated"]
     return opened, configuration, noise_source(None if looks else noise)
 
@@ -135,5 +139,27 @@ def not_found(base: Database, name: str, advice: str) -> StudyNotFound:
 
 def stored_configuration(made: Record, domain: Domain | None) -> BanditConfiguration:
     """Return what a study was made with; `domain` is needed where the stored record does not hold it."""
-    plain = {"patience": "auto", **part(made, "configuration")}
-    return BanditConfiguration.from_record(plain, domain)
+    return BanditConfiguration.from_record(part(made, "configuration"), domain)
+
+
+def _refuse_secrets(epoch: Epoch) -> None:
+    """Refuse a mechanism whose open nodes or buffers hold un-noised sums of rounds that are long over."""
+    if epoch.keeps_secrets:
+        raise StateRefused(
+            f"mechanism={epoch.plan.mechanism!r} keeps un-noised sums from one round to the next, which must not be "
+            "stored: use probe sums (the default), mechanism='fresh', or LocalDP"
+        )
+
+
+def _design_of(epoch: Epoch) -> Record:
+    """Return the design behind rounded coordinates, if the epoch works in them: they must not change."""
+    rounded = epoch.placement.rounded
+    return {} if rounded is None else headed("design", vars(rounded.design))
+
+
+def adopt_coordinates(domain: Domain, made: Record) -> None:
+    """Let a domain work in the rounded coordinates that were stored, if any were, whatever was computed before."""
+    design, known = part(made, "design"), known_design(domain)
+    if design and not (known and all(np.array_equal(getattr(known, name), one) for name, one in design.items())):
+        adopt_design(domain, Design(**design))
+        forget_rounded()

@@ -7,22 +7,20 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sottovoce._records import DamagedRecord, Record, checksum, part, unpack
+from sottovoce._records import DamagedRecord, Record, checksum, unpack
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import as_name
 from sottovoce.errors import ConfigurationMismatch, StudyDamaged, UnknownSegment
-from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.epoch import loss_grid
 from sottovoce.learning.pooled_policy import shares_rounds
-from sottovoce.learning.public_records import adopt
 from sottovoce.learning.set_changes import grid_for, problems_of
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.rounds.stored import book_name, refuse_kind
 from sottovoce.rounds.stores.sql.database import Database, open_database
 from sottovoce.rounds.stores.sql.verify import MALFORMED, BookRows, CheckedBook, read_book
-from sottovoce.studies.opening import not_found
+from sottovoce.studies.opening import adopt_coordinates, not_found, stored_configuration
 from sottovoce.studies.verifying._replay import ReplaySetting, StreamReplay, check_design
 
 _SHOWN = 20
@@ -168,11 +166,11 @@ def _setting(book: CheckedBook, domain: Domain | None) -> ReplaySetting | None:
         return None
     expect(rows.counters.kind == "study" and len(str(made.get("identity"))) == _IDENTITY, "it is not a study")
     try:
-        configuration = BanditConfiguration.from_record({"patience": "auto", **part(made, "configuration")}, domain)
+        configuration = stored_configuration(made, domain)
         problems = _problems(book, configuration.problem())
         setting = ReplaySetting(configuration, problems, made["entropy"], bool(made["simulated"]))
         expect(made["seed"] in (None, setting.entropy), "the public coins do not follow from the seed")
-        adopt(setting.problem.domain, made)
+        adopt_coordinates(setting.problem.domain, made)
     except (ConfigurationMismatch, DamagedRecord) as mismatch:
         book.faults.append(str(mismatch))
         return None
