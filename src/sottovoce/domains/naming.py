@@ -1,5 +1,6 @@
 """What `Domain.chosen` answers, in print and as plain data."""
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -63,7 +64,7 @@ def _first(values: Any, most: int | None) -> list[Any]:
 
 
 def as_plain(chosen: Any) -> Any:
-    """Return what was chosen as data that JSON can hold: names that are tuples as lists.
+    """Return what was chosen, and more, as data that JSON can hold: tuples and arrays as lists, infinity as a text.
 
     A dict with names other than texts becomes a list of pairs.
 
@@ -76,8 +77,12 @@ def as_plain(chosen: Any) -> Any:
         if all(isinstance(name, str) for name in chosen):
             return {name: as_plain(value) for name, value in chosen.items()}
         return [[as_plain(name), as_plain(value)] for name, value in chosen.items()]
+    if isinstance(chosen, np.ndarray | np.generic):
+        return as_plain(chosen.tolist())
     if isinstance(chosen, list | tuple):
         return [as_plain(one) for one in chosen]
+    if isinstance(chosen, float) and not math.isfinite(chosen):
+        return str(chosen)
     return chosen if chosen is None or isinstance(chosen, str | int | float) else str(chosen)
 
 

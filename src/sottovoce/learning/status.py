@@ -72,15 +72,13 @@ class Status(Printed):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__} | {
-            "point": self.point.tolist(),
-            "waiting": None if self.waiting is None else as_plain(self.waiting._asdict()),
-            "fit_check": None if self.fit_check is None else self.fit_check.to_dict(),
-            "chosen": as_plain(self.chosen),
-            "segments": None
-            if self.segments is None
-            else [{"segment": as_plain(one), "events": events} for one, events in self.segments],
+        segments = self.segments and [{"segment": one, "events": events} for one, events in self.segments]
+        more = {
+            "waiting": self.waiting and self.waiting._asdict(),
+            "fit_check": self.fit_check and vars(self.fit_check),
         }
+        plain: dict[str, Any] = as_plain({**vars(self), **more, "segments": segments})
+        return plain
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Self:
@@ -91,15 +89,14 @@ class Status(Printed):
         plain
             What it returned.
         """
-        waiting, fit_check, segments = plain["waiting"], plain["fit_check"], plain["segments"]
+        waiting, fit_check, segments = (plain[name] for name in ("waiting", "fit_check", "segments"))
         read = {
             "point": np.array(plain["point"], dtype=np.float64),
-            "waiting": None if waiting is None else waiting_round(waiting),
-            "fit_check": None if fit_check is None else FitCheck(**fit_check),
-            "segments": None
-            if segments is None
-            else tuple((as_name(one["segment"]), int(one["events"])) for one in segments),
+            "waiting": waiting and waiting_round(waiting),
+            "fit_check": fit_check and FitCheck(**fit_check),
         }
+        if segments is not None:
+            read["segments"] = tuple((as_name(one["segment"]), int(one["events"])) for one in segments)
         return cls(**{**plain, **read})
 
     @property

@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from sottovoce._records import Record, part
 from sottovoce.domains.naming import as_plain
 from sottovoce.learning.policy import BanditPolicy
@@ -28,19 +26,18 @@ def exported(study: Any, status: Status, made: Record, store: SqlStore, policy: 
     public weights behind them; of a study with segments, each says whose it is. `labels` are the names of a point's
     coordinates, in their order, or None.
     """
-    segments = {stream: {"segment": _plain(one)} for one, stream in policy.numbers.items() if one is not None}
+    segments = {stream: {"segment": as_plain(one)} for one, stream in policy.numbers.items() if one is not None}
     streams = [(stream, segments.get(stream, {})) for stream in policy.streams]
-    domain = study.domain
     return {
         "format": FORMAT,
         "version": VERSION,
         "name": study.name,
         "configuration": _configuration(made, store.settings()),
-        "labels": None if domain.labels is None else as_plain(domain.labels),
+        "labels": as_plain(study.domain.labels),
         "privacy": str(study.privacy),
-        "status": _plain(status.to_dict()),
+        "status": as_plain(status.to_dict()),
         "epochs": [
-            {**whose, "epoch": number, "first_event": before, "plan": _plain(plan.to_dict())}
+            {**whose, "epoch": number, "first_event": before, "plan": as_plain(plan.to_dict())}
             for stream, whose in streams
             for number, ((before, _), plan) in enumerate(policy.stream(stream).planned.items())
         ],
@@ -77,7 +74,7 @@ def _configuration(made: Record, waiting: tuple[int | None, float | None]) -> An
     if segments := part(stored, "segments"):
         plain["segments"] = segments
     facts = {"identity": made["identity"], "patience": in_words(waiting[0]), "deadline": waiting[1]}
-    return _plain({**plain, **facts, "simulated_noise": made["simulated"]})
+    return as_plain({**plain, **facts, "simulated_noise": made["simulated"]})
 
 
 def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
@@ -91,23 +88,10 @@ def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
         "state": state,
         "first_event": one.position,
         "size": one.size,
-        "point": placement.original(one.public["point"]).tolist(),
+        "point": as_plain(placement.original(one.public["point"])),
         "missing": None if release.dropped else len(release.missing),
     }
     if release.numbers is not None:
         names = ("released", "weights", "squares")[: len(release.numbers)]
         found |= dict(zip(names, release.numbers.tolist(), strict=True))
     return found
-
-
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold: infinity as a text."""
-    if isinstance(value, dict):
-        return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
-    return value
