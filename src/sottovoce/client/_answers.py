@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from itertools import groupby
 from operator import index
 from typing import Any, TypeVar
@@ -20,7 +21,6 @@ from sottovoce.models import FitCheck, Posterior
 from sottovoce.plans.decisions import Decisions, Menu
 
 Found = TypeVar("Found")
-_FACTS = ("why", "rounds", "loss", "deviation", "share", "caution", "chosen", "direction", "events", "variance_shares")
 
 
 def read(what: str, reader: Callable[[Any], Found], plain: Any) -> Found:
@@ -69,25 +69,21 @@ def outstanding(plain: _types.Outstanding) -> Outstanding:
     return Outstanding(ids, rounds, ages, tuple(map(waiting_round, plain["waiting"])))
 
 
-def _items(rows: Any) -> dict[Any, tuple[float, float]] | None:
-    if rows is None:
-        return None
-    return {as_name(name): (float(loss), float(deviation)) for name, loss, deviation in rows}
-
-
 def recommendation(plain: Any) -> Recommendation:
     """Return the recommendation that an answer is: of a study with segments, that of each is beside it."""
-    shortfall, gain, segments = plain.get("shortfall"), plain["gain"], plain["segments"]
-    return Recommendation(
-        x=_vector(plain["x"]),
-        fit_check=fit_check(plain),
-        items=_items(plain.get("items")),
-        shortfall=None if shortfall is None else (float(shortfall[0]), float(shortfall[1])),
-        words="" if plain.get("chosen") is None else in_words(plain["chosen"]),
-        gain=None if gain is None else SegmentGain(**gain),
-        segments=None if segments is None else {as_name(one["segment"]): recommendation(one) for one in segments},
-        **{name: plain[name] for name in _FACTS if name in plain},
-    )
+    found = {one.name: plain[one.name] for one in fields(Recommendation) if one.name in plain}
+    shortfall, gain, segments, items = (plain.get(name) for name in ("shortfall", "gain", "segments", "items"))
+    found |= {
+        "x": _vector(plain["x"]),
+        "fit_check": fit_check(plain),
+        "items": items and {as_name(name): (float(loss), float(deviation)) for name, loss, deviation in items},
+        "shortfall": shortfall and (float(shortfall[0]), float(shortfall[1])),
+        "words": "" if plain.get("chosen") is None else in_words(plain["chosen"]),
+        "gain": gain and SegmentGain(**gain),
+    }
+    if segments is not None:
+        found["segments"] = {as_name(one["segment"]): recommendation(one) for one in segments}
+    return Recommendation(**found)
 
 
 def fit_check(plain: _types.FitCheck) -> FitCheck | None:

@@ -4,14 +4,7 @@ from typing import Any
 
 from sottovoce import errors
 
-_LIBRARY: dict[str, type[errors.SottovoceError]] = {
-    kind: getattr(errors, kind.title().replace("-", ""))
-    for kind in (
-        *("unknown-action", "unknown-segment", "already-told", "round-closed", "invalid-loss", "wrong-report"),
-        *("horizon-reached", "not-released", "study-not-found", "configuration-mismatch", "storage-error"),
-        *("study-behind", "study-damaged", "state-refused", "ledger-exceeded", "ledger-conflict"),
-    )
-}
+_BY_NAME = {name.lower(): getattr(errors, name) for name in errors.__all__ if not name.startswith("Service")}
 _LONGEST = 2000  # characters of somebody else's words
 
 
@@ -49,7 +42,7 @@ def error_from(status: int, document: Any) -> errors.SottovoceError:
             status=status,
         )
     words = next((one for one in (document.get("detail"), document.get("title")) if isinstance(one, str) and one), kind)
-    known = _LIBRARY.get(kind)
+    known: type[errors.SottovoceError] | None = _BY_NAME.get(kind.replace("-", ""))
     if known is not None:
         return known(words[:_LONGEST])
     return _PLAIN.get(str(document.get("error")), errors.ServiceError)(words[:_LONGEST], kind, status)

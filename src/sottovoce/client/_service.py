@@ -34,7 +34,6 @@ class _Failure:
 
     error: SottovoceError
     told: float | None = None
-    final: bool = False
 
 
 class Service:
@@ -90,8 +89,7 @@ class Service:
             found = self._attempt(method, url, body, sent)
             if isinstance(found, dict):
                 return found
-            last = attempt + 1 == retries.attempts
-            if found.final or last or (found.told or 0.0) > retries.longest:
+            if attempt + 1 == retries.attempts or (found.told or 0.0) > retries.longest:
                 raise found.error
             self._connections().closed.wait(retries.wait(attempt, found.told))
         raise AssertionError("there is at least one attempt")
@@ -126,9 +124,9 @@ class Service:
         if 200 <= status < 300:
             if isinstance(plain, dict):
                 return plain
-            return _Failure(error_from(status, None), final=True)
+            raise error_from(status, None)
         if status not in _AGAIN:
-            return _Failure(error_from(status, plain), final=True)
+            raise error_from(status, plain)
         error, told = error_from(status, plain), told_to_wait(response.headers.get("Retry-After"))
         if not isinstance(error, StorageError):
             words = f": {error}" if kind_of(plain) else ""

@@ -21,6 +21,7 @@ from sottovoce.client._item_losses import ItemsShown, are_by_item
 from sottovoce.client._service import Service
 from sottovoce.client._types import Definition
 from sottovoce.client._wire import checked_ids, checked_losses, checked_reports, tell_body
+from sottovoce.client.retries import Retries
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
 from sottovoce.errors import ConfigurationMismatch, ServiceError, WrongReport
@@ -33,9 +34,9 @@ from sottovoce.learning.status import Status
 from sottovoce.learning.stopping import MayStop
 from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.forecast import Forecast
-from sottovoce.plans.options import NOT_PASSED
+from sottovoce.plans.options import NOT_PASSED, passed
 from sottovoce.plans.plan import Plan
-from sottovoce.privacy import PrivacyStatement
+from sottovoce.privacy import LocalDP, PrivacyStatement
 from sottovoce.privacy.local import OneBitChannel
 from sottovoce.rounds.book import Recorded
 from sottovoce.rounds.people import people_of, plain_people
@@ -44,6 +45,11 @@ Found = TypeVar("Found")
 NO_CHANNEL = "no-channel"
 """The kind of problem that says so: other refusals must never be taken for it, or raw losses would be sent."""
 _MOST = 10_000  # ids that a service lists at once
+
+
+def _of_status(name: str, words: str) -> Any:
+    """Return a property that is a part of the status."""
+    return property(lambda remote: getattr(remote.status(), name), doc=words)
 
 
 class RemoteStudy(MayStop):
@@ -242,8 +248,7 @@ class RemoteStudy(MayStop):
         domain, features, patience, deadline
             As there.
         """
-        body: dict[str, Any] = {"patience": patience, "deadline": deadline}
-        body = {name: value for name, value in body.items() if value is not NOT_PASSED}
+        body = passed({"patience": patience, "deadline": deadline})
         if domain is not None:
             body |= SetChange(domain, features).to_record()
         self._post("change", body)
@@ -380,30 +385,11 @@ class RemoteStudy(MayStop):
         """What is sought: "minimize" losses, or "maximize" rewards, which are told in their place."""
         return self._definition["direction"]
 
-    @property
-    def asked(self) -> int:
-        """Events that were asked."""
-        return self.status().asked
-
-    @property
-    def round(self) -> int:
-        """Rounds that are closed."""
-        return self.status().round
-
-    @property
-    def remaining(self) -> int | None:
-        """Events that are left to ask; None if the horizon is unknown."""
-        return self.status().remaining
-
-    @property
-    def patience(self) -> int | None:
-        """How many later positions a full round waits for its losses; None for ever."""
-        return self.status().patience
-
-    @property
-    def deadline(self) -> float | None:
-        """How many seconds a full round waits for its losses; None for ever."""
-        return self.status().deadline
+    asked = _of_status("asked", "Events that were asked.")
+    round = _of_status("round", "Rounds that are closed.")
+    remaining = _of_status("remaining", "Events that are left to ask; None if the horizon is unknown.")
+    patience = _of_status("patience", "How many later positions a full round waits for its losses; None for ever.")
+    deadline = _of_status("deadline", "How many seconds a full round waits for its losses; None for ever.")
 
     @property
     def sizes(self) -> dict[Segment, int]:
@@ -434,3 +420,57 @@ class RemoteStudy(MayStop):
 
     def __reduce__(self) -> Any:
         raise TypeError("a study of a service cannot be copied or pickled: connect again where it is needed")
+
+
+def connect(
+    url: str,
+    *,
+    study: str,
+    key: str | None = None,
+    privacy: LocalDP | None = None,
+    raw_losses: bool = False,
+    retries: Retries | None = None,
+    timeout: float = 30.0,
+    certificates: Any = None,
+    insecure: bool = False,
+) -> RemoteStudy:
+    """Connect to a study that a service holds (`sottovoce serve`), and use it as such.
+
+    Parameters
+    ----------
+    url
+        Of the service: "https://decide.example". With http:// losses and the key would travel in clear: it is refused,
+        except to this machine.
+    study
+        The name of the study.
+    key
+        What `sottovoce serve key create` has shown; None for a service that was started with --dev.
+    privacy
+        `LocalDP(epsilon)`: the most that owners of losses agree to. Nothing is told to a study that wants raw losses,
+        or whose reports spend more, whatever the service says.
+    raw_losses
+        Whether the service may be told losses as they are, as under every guarantee but `LocalDP`: it then sees them,
+        and is trusted with them. Without this no raw loss is sent, even if the service says that it wants them.
+    retries
+        How often calls are repeated while the service is away.
+    timeout
+        Seconds to wait for a connection, and for each piece of an answer.
+    certificates
+        For a service whose certificate the system does not trust: the file of its authority.
+    insecure
+        Whether http:// to another machine is fine, on a network that nobody else can read.
+
+    Examples
+    --------
+    >>> remote = connect("https://decide.example", study="spring", key="sv_example")
+    >>> remote
+    RemoteStudy('spring' at 'https://decide.example')
+    >>> remote.close()
+    """
+    if not isinstance(study, str) or not study or study in (".", ".."):  # dots would lead to another address
+        raise ValueError(f"study must be the name of a study, got {study!r}")
+    retries, accepts = Retries() if retries is None else retries, Accepts(privacy, raw_losses)
+    if not isinstance(retries, Retries):
+        raise TypeError(f"retries must be like sottovoce.client.Retries(attempts=3), got {retries!r}")
+    service = Service(url, key, retries, number("timeout", timeout, above=0), certificates, insecure=insecure)
+    return RemoteStudy(service, study, accepts)
