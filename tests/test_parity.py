@@ -26,13 +26,13 @@ HORIZON = 400
 
 ELSEWHERE = {  # public names that a form does not have, and why
     sv.Study: {},
-    RemoteStudy: {"seed": "known to who created it"},
+    RemoteStudy: {"seed": "known to who created it", "keyed_hash": "the key is the service's"},
 }
 ADDED = {  # arguments that a form takes besides
     **{(form, "change"): {"patience", "deadline"} for form in (sv.Study, RemoteStudy)},
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
-    *("open", "created", "verify", "statement", "history", "keyed_hash", "tell_each"),
+    *("open", "created", "verify", "statement", "history", "tell_each"),
 }
 
 

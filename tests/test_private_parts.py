@@ -16,7 +16,7 @@ ALLOWED = {
     *(("studies/verifying/_replay.py", name) for name in ("_chunk", "_play")),  # what rounds have played, drawn again
     *(  # the handle of one evaluation, and the book that it is of
         ("evaluations/evaluation.py", f"_{name}")
-        for name in ["assign", "counts", "finish", "forget_in", "result", "take_in", "waiting"]
+        for name in ["assign", "finish", "forget_in", "take_in", "waiting"]
     ),
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import groupby
 from typing import Any, overload
 
 import numpy as np
@@ -275,16 +275,11 @@ class Optimizer(MayStop, Book):
     def _pieces(self, handed: HandedOut, numbers: list[int], back: Integers | None) -> list[Piece]:
         """Return decisions of several sets, in the names of those that their rounds play."""
         sets = np.repeat(numbers, [len(one) for one in handed.actions])
-        places, played = np.empty_like(sets), dict[int, Any]()  # of each event among those of its set
-        for kind in set(numbers):
-            played[kind] = joined([one for one, its in zip(handed.actions, numbers, strict=True) if its == kind])
-            places[sets == kind] = np.arange(len(played[kind]))
-        if back is not None:
-            sets, places = sets[back], places[back]
-        cuts = pairwise([0, *(np.flatnonzero(np.diff(sets)) + 1).tolist(), len(sets)])
+        each = [one[at : at + 1] for one in handed.actions for at in range(len(one))]
+        order = range(len(each)) if back is None else back.tolist()
         return [
-            Piece(played[sets[start]][places[start:stop]], self._policy.problems[sets[start]].domain)
-            for start, stop in cuts
+            Piece(joined([each[at] for at in run]), self._policy.problems[number].domain)
+            for number, run in groupby(order, lambda at: sets[at])
         ]
 
     # ------------------------------------------------------------------ telling
@@ -459,8 +454,7 @@ class Optimizer(MayStop, Book):
     @property
     def loss_range(self) -> tuple[float, float]:
         """What losses, or rewards, are clipped to."""
-        low, high = self._configuration.loss_range
-        return float(low), float(high)
+        return self._configuration.loss_range
 
     @property
     def direction(self) -> str:
@@ -470,8 +464,7 @@ class Optimizer(MayStop, Book):
     @property
     def segments(self) -> Segments | None:
         """Whom decisions are for; None if that makes no difference."""
-        found: Segments | None = self._configuration.segments
-        return found
+        return self._configuration.segments  # type: ignore[no-any-return]
 
     @property
     def sizes(self) -> dict[Segment, int]:
@@ -639,5 +632,6 @@ class Optimizer(MayStop, Book):
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
-        counted = self._store.counts_people
-        return describe(self._problem, self.plan, self._source, doubling=self.horizon is None, counted=counted)
+        counted, simulated = self._store.counts_people, self._source.simulated
+        doubling = self.horizon is None
+        return describe(self._problem, self.plan, simulated=simulated, doubling=doubling, counted=counted)

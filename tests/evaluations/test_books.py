@@ -445,7 +445,7 @@ def test_simulated_evaluations_copy_with_all_they_know():
 def test_the_statement_says_what_is_spent():
     statement = sv.PrivateEvaluations(RANGE, sv.PureDP(0.5, contributions=3)).privacy
     assert statement.private
-    assert "epsilon = 3 events x 262144 / 1.57286e+06 = 0.5" in statement.why
+    assert "epsilon = 3 events x 262144 / 1,572,864 = 0.5" in statement.why
     two = " ".join(str(sv.PrivateEvaluations(RANGE, PURE, noise=sv.SimulatedNoise(3), variance=True).privacy).split())
     assert "NOT PRIVATE" in two
     assert "two numbers that are released of it, sum and squares" in two

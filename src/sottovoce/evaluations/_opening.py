@@ -3,11 +3,10 @@
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from sottovoce._records import Record
 from sottovoce.errors import StudyNotFound
 from sottovoce.evaluations._setting import EvaluationSetting
+from sottovoce.learning.policy import entropy_of
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource
 from sottovoce.privacy.guarantees import guarantee_from_dict
 from sottovoce.rounds.store import Store
@@ -39,7 +38,7 @@ def open_in_memory(
     store = MemoryStore(setting.shape, forks=not setting.in_earnest)
     if ledger is not None:  # last of all: what cannot be built is not charged
         ledger.charge(name, setting.privacy, simulated=setting.source.simulated, resume=False)
-    return OpenedEvaluations(name, seed, _entropy(seed), setting, None, store)
+    return OpenedEvaluations(name, seed, entropy_of(seed), setting, None, store)
 
 
 def open_stored(
@@ -62,7 +61,7 @@ def open_stored(
         setting = EvaluationSetting(**given, noise=noise)
         made = {"simulated": bool(setting.source.simulated), "shape": list(setting.shape), "seed": seed}
         ends = {"loss_range": list(setting.scale.loss_range), "privacy": setting.privacy.to_dict()}
-        return {**made, "entropy": f"{_entropy(seed):x}", **setting.arguments, **ends}, None
+        return {**made, "entropy": entropy_of(seed), **setting.arguments, **ends}, None
 
     def check(made: Record, base: "Database") -> None:
         stored = _made_with(made)
@@ -76,7 +75,7 @@ def open_stored(
         made = opened.stored.made
         setting = EvaluationSetting(**_made_with(made), noise=noise)
         store = opened.store(setting.shape, restored=restored)
-        return OpenedEvaluations(name, made["seed"], int(made["entropy"], 16), setting, opened, store)
+        return OpenedEvaluations(name, made["seed"], made["entropy"], setting, opened, store)
     except BaseException:
         opened.base.close()
         raise
@@ -84,11 +83,6 @@ def open_stored(
 
 def _missing(given: dict[str, Any]) -> list[str]:
     return [one for one in ("loss_range", "privacy") if one not in given]
-
-
-def _entropy(seed: int | None) -> int:
-    found: Any = np.random.SeedSequence().entropy if seed is None else seed
-    return int(found)
 
 
 def _guarantee(made: Record) -> Guarantee:

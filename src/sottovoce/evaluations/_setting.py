@@ -5,12 +5,11 @@ from typing import Any
 
 from sottovoce._checks import boolean, whole
 from sottovoce._losses import losses_or_reports
-from sottovoce.learning.describe import local_statement
+from sottovoce.learning.describe import spent_words, state_noise
 from sottovoce.learning.patience import check_patience, patience_for
 from sottovoce.learning.reports import ReportGrid
-from sottovoce.privacy import Guarantee, LocalDP, LossGrid, NoiseSource, PrivacyStatement, local, state
+from sottovoce.privacy import Guarantee, LocalDP, LossGrid, NoiseSource, PrivacyStatement, local
 from sottovoce.privacy.noise import LARGEST_SUM, Sampler, noise_source
-from sottovoce.privacy.statement import NO_NOISE
 from sottovoce.rounds.round import Shape
 from sottovoce.stats.scale import mechanism_of, scale_for, sensitivity_of
 
@@ -62,17 +61,12 @@ class EvaluationSetting:
 
     def check_events(self, events: int) -> None:
         """Refuse more events than can be summed in 64 bits."""
-        largest = self._sensitivity.l1
-        if self.channel is not None:
-            largest = max(-self.channel.least_report, self.channel.most_report)
-        whole("events", events, most=(LARGEST_SUM - 1) // largest)
+        whole("events", events, most=(LARGEST_SUM - 1) // max(map(abs, self.grid.bounds)))
 
     @property
     def shape(self) -> Shape:
         """What a slot holds."""
-        if self.channel is None:
-            return Shape(high=self.grid.steps)
-        return Shape(low=self.channel.least_report, high=self.channel.most_report)
+        return Shape(1, *self.grid.bounds)
 
     def losses_told(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
@@ -80,33 +74,30 @@ class EvaluationSetting:
 
     def statement(self, *, counted: bool = False) -> PrivacyStatement:
         """Return what is promised, and why it holds, where people are `counted` or not."""
-        return replace(self._statement(), counted=counted)
+        each = "two probe sums each, of losses and of their squares" if self.variance else "one probe sum each"
+        found = state_noise(
+            self.privacy,
+            self.scale.noise,
+            simulated=self.source.simulated,
+            who="the evaluations",
+            what=f"evaluations, {each}",
+            why=self._why,
+        )
+        return replace(found, counted=counted)
 
-    def _statement(self) -> PrivacyStatement:
-        noise, simulated = self.scale.noise, self.source.simulated
-        if isinstance(self.privacy, LocalDP):
-            return local_statement(self.privacy, "the evaluations")
-        if noise is None:
-            return state(self.privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
-        people, laplace = self.privacy.contributions, noise.family == "laplace"
+    def _why(self) -> str:
         numbers = (
             "two numbers that are released of it, sum and squares, together"
             if self.variance
             else "one number that is released of it"
         )
-        why = (
+        assert self.scale.noise is not None
+        return (
             f"every event is in one evaluation, and replacing its loss moves the {numbers} by "
-            f"at most {self._sensitivity.l1} steps of the grid, whatever the caller does; every number carries "
-            f"independent discrete {noise.family.capitalize()} noise of scale {noise.scale:.6g}. Evaluations hold "
-            f"disjoint events: the budget is spent once for all. Hence {'epsilon' if laplace else 'mu'} = "
-            f"{f'{people} events x ' * (people > 1)}{self._sensitivity.l1} / {noise.scale:.6g} = "
-            f"{people * self._sensitivity.l1 / noise.scale:.6g}"
-            + ("." if laplace else ", converted exactly (analytic Gaussian mechanism).")
+            f"at most {self._sensitivity.l1} steps of the grid, whatever the caller does. Evaluations hold disjoint "
+            "events: the budget is spent once for all. Every number carries "
+            f"{spent_words(self.scale.noise, self.privacy.contributions, float(self._sensitivity.l1))}"
         )
-        drawn = "noise SIMULATED from a seed" if simulated else "noise from OpenDP's exact samplers"
-        each = "two probe sums each, of losses and of their squares" if self.variance else "one probe sum each"
-        mechanism = f"evaluations, {each}; integers until noised; {drawn}."
-        return state(self.privacy, mechanism=mechanism, why=why, noise=noise, simulated=simulated)
 
 
 def _check_variance(given: Any, privacy: Any) -> bool:

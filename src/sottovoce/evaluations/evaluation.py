@@ -16,13 +16,18 @@ if TYPE_CHECKING:
     from sottovoce.evaluations.private_evaluations import PrivateEvaluations
 
 
-class Counts(NamedTuple):
-    """Places of an evaluation: all, those that are taken, those that are left to take; and whether it was dropped."""
+class State(NamedTuple):
+    """Places of an evaluation: all, those that are taken, those left to take. Once it is over: its mean, if it has one.
+
+    `order` is then how many were over before it.
+    """
 
     events: int
     assigned: int
     remaining: int
-    abandoned: bool = False
+    over: bool = False
+    mean: ReleasedMean | None = None
+    order: int = -1
 
 
 class Evaluation:
@@ -137,12 +142,15 @@ class Evaluation:
     @property
     def result(self) -> ReleasedMean:
         """What was released, with all that follows from it; an error before it is closed."""
-        found = self._all._result(self._number)
-        if found is None:
-            if self.abandoned:
-                raise NotReleased(f"evaluation {self.number} was abandoned: nothing of it is released")
-            raise NotReleased(f"evaluation {self.number} is open, so nothing of it is released: {self._missing()}")
-        return found
+        found = self._state
+        if found.mean is not None:
+            return found.mean
+        if found.over:
+            raise NotReleased(f"evaluation {self.number} was abandoned: nothing of it is released")
+        raise NotReleased(
+            f"evaluation {self.number} is open, so nothing of it is released: {found.remaining} of its {found.events} "
+            f"places are not taken, and {len(self.outstanding)} that are have no loss. close() ends it with what it has"
+        )
 
     @property
     def mean(self) -> float:
@@ -164,10 +172,6 @@ class Evaluation:
         """
         return self.result.interval(confidence)
 
-    def _missing(self) -> str:
-        untaken = f"{self.remaining} of its {self.events} places are not taken"
-        return f"{untaken}, and {len(self.outstanding)} that are have no loss. close() ends it with what it has"
-
     # ------------------------------------------------------------------ looking
 
     @property
@@ -176,29 +180,34 @@ class Evaluation:
         return self._number
 
     @property
+    def _state(self) -> State:
+        return self._all._state(self._number)
+
+    @property
     def events(self) -> int:
         """How many places it has."""
-        return self._all._counts(self._number).events
+        return self._state.events
 
     @property
     def assigned(self) -> int:
         """How many of them are taken."""
-        return self._all._counts(self._number).assigned
+        return self._state.assigned
 
     @property
     def remaining(self) -> int:
         """How many are left to take; none once it is closed."""
-        return self._all._counts(self._number).remaining
+        return self._state.remaining
 
     @property
     def closed(self) -> bool:
         """Whether its mean is released."""
-        return self._all._result(self._number) is not None
+        return self._state.mean is not None
 
     @property
     def abandoned(self) -> bool:
         """Whether it was dropped, so that it has no mean and never will."""
-        return self._all._counts(self._number).abandoned
+        found = self._state
+        return found.over and found.mean is None
 
     @property
     def outstanding(self) -> NDArray[Any]:

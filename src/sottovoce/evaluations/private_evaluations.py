@@ -32,7 +32,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +53,9 @@ from sottovoce.errors import (
 )
 from sottovoce.evaluations._opening import open_in_memory, open_stored
 from sottovoce.evaluations._setting import EvaluationSetting
-from sottovoce.evaluations.evaluation import Assignment, Counts, Evaluation
+from sottovoce.evaluations.evaluation import Assignment, Evaluation, State
 from sottovoce.learning.actions import as_ids
-from sottovoce.plans.options import NOT_PASSED
+from sottovoce.plans.options import NOT_PASSED, passed
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.promise import warn_of
 from sottovoce.rounds.book import Book, Recorded, locked
@@ -118,14 +118,6 @@ class _EvaluationPolicy:
 
     def start_over(self) -> None:
         """Nothing is known of streams."""
-
-
-class _Outcome(NamedTuple):
-    """What became of an evaluation: the how-manieth it ended, its mean (None if it was abandoned), its places."""
-
-    order: int
-    mean: ReleasedMean | None
-    counts: Counts
 
 
 class PrivateEvaluations(Book):
@@ -207,8 +199,7 @@ class PrivateEvaluations(Book):
     ) -> None:
         self.repeat = choice("repeat", repeat, ("error", "ignore"))
         seed = None if seed is None else whole("seed", seed, least=0)
-        passed = {"loss_range": loss_range, "privacy": privacy, "patience": patience, "variance": variance}
-        given = {one: value for one, value in passed.items() if value is not NOT_PASSED}
+        given = passed({"loss_range": loss_range, "privacy": privacy, "patience": patience, "variance": variance})
         if storage is None:
             found = open_in_memory(name, given, seed, noise, ledger)
         elif name is None:
@@ -220,7 +211,7 @@ class PrivateEvaluations(Book):
         self._texts = None if self._opened is None else TextIds(self._opened.stored.secret)
         policy: Any = _EvaluationPolicy(self._setting, found.store)  # asked neither for actions nor for beliefs
         super().__init__(found.store, policy)
-        self._outcomes: dict[int, _Outcome] = {}  # of those that are closed
+        self._over: dict[int, State] = {}
         self._sizes: dict[int, int] = {}
         self._handles: dict[int, Evaluation] = {}
         self._closed, self._most_losses = False, self._setting.privacy.contributions
@@ -254,7 +245,7 @@ class PrivateEvaluations(Book):
         number
             What `Evaluation.number` says.
         """
-        self._counts(whole("number", number, least=0))
+        self._state(whole("number", number, least=0))
         return self._handle(number)
 
     @overload
@@ -341,26 +332,14 @@ class PrivateEvaluations(Book):
         """Return an evaluation for each person, if it has so many places."""
         room = self._store.room().get(number)
         if room is None or size > room:
-            outcome = self._outcome(number)
-            closed = "" if outcome is None else "was abandoned" if outcome.mean is None else "is closed"
+            ended = self._ended(number)
+            closed = "" if ended is None else "was abandoned" if ended.mean is None else "is closed"
             left = closed or f"has {room} of {self._events(number)} places left"
             raise HorizonReached(
                 f"evaluation {number} {left}, and {size} more {'were' if size > 1 else 'was'} wanted; {UNRECORDED}. "
                 "Losses of people who were assigned before are told by their id: tell(loss, ids=id)"
             )
         return [number] * size
-
-    def keyed_hash(self, person: str | Sequence[str]) -> str:
-        """Return a text that is the same for the same people, and says nothing of them without the key.
-
-        For whoever has to remember that a call was made, and not for whom. From here on people are counted.
-
-        Parameters
-        ----------
-        person
-            As for `assign`.
-        """
-        return self._keyed_hash(person)
 
     # ------------------------------------------------------------------ telling
 
@@ -433,26 +412,26 @@ class PrivateEvaluations(Book):
         """Close evaluations that have been full for longer than patience lasts."""
         for one in self._store.overdue(self._setting.patience_of):
             self._store.finish(one.stream)
-            self._outcome(one.stream)
+            self._ended(one.stream)
 
     @locked
     def _finish(self, number: int, *, drop: bool) -> None:
         """Close an evaluation with those who were assigned so far, or drop it."""
-        outcome = self._outcome(number)
-        if outcome is None and drop:
+        ended = self._ended(number)
+        if ended is None and drop:
             self._store.drop(number)
-        elif outcome is None and self._counts(number).assigned:
+        elif ended is None and self._state(number).assigned:
             self._store.finish(number)
-        elif not drop and (outcome is None or outcome.mean is None):
-            why = "it was abandoned" if outcome is not None else "nobody was assigned to it, so it has no mean"
+        elif not drop and (ended is None or ended.mean is None):
+            why = "it was abandoned" if ended is not None else "nobody was assigned to it, so it has no mean"
             raise ValueError(f"evaluation {number} cannot be closed: {why}")
-        self._outcome(number)
+        self._ended(number)
 
     # ------------------------------------------------------------------ looking
 
-    def _outcome(self, number: int) -> _Outcome | None:
+    def _ended(self, number: int) -> State | None:
         """Return what became of an evaluation; None if it is open."""
-        if number not in self._outcomes:
+        if number not in self._over:
             self._check_usable()
             self._release({number})
             for release in self._store.releases(number, 0):
@@ -460,29 +439,19 @@ class PrivateEvaluations(Book):
                 if release.numbers is not None and release.wanted:
                     order, total, *squares = release.numbers.tolist()
                     mean = ReleasedMean(number, release.wanted, total, self._setting.scale, *squares)
-                counts = Counts(release.round.public["events"], release.round.size, 0, abandoned=mean is None)
-                # What a signal handler has read meanwhile stays.
-                self._outcomes.setdefault(number, _Outcome(order, mean, counts))
+                found = State(release.round.public["events"], release.round.size, 0, True, mean, order)
+                self._over.setdefault(number, found)  # what a signal handler has read meanwhile stays
                 self._store.retire(number)
-        return self._outcomes.get(number)
+        return self._over.get(number)
 
     @locked
-    def _result(self, number: int) -> ReleasedMean | None:
-        """Return what an evaluation has released; None if it is open, or was abandoned."""
-        outcome = self._outcome(number)
-        return None if outcome is None else outcome.mean
-
-    @locked
-    def _counts(self, number: int) -> Counts:
-        """Return how many places an evaluation has, how many are taken, and how many are left; refuse unknown ones."""
-        if number not in self._outcomes:
+    def _state(self, number: int) -> State:
+        """Return where an evaluation stands; refuse one that there is not."""
+        if number not in self._over:
             self._check_usable()
         events = self._events(number)
-        outcome = self._outcome(number)
-        if outcome is not None:
-            return outcome.counts
-        room = self._store.room().get(number, 0)
-        return Counts(events, events - room, room)
+        room = self._store.room().get(number, 0) if (found := self._ended(number)) is None else 0
+        return State(events, events - room, room) if found is None else found
 
     def _events(self, number: int) -> int:
         """How many places an evaluation was opened with."""
@@ -495,7 +464,7 @@ class PrivateEvaluations(Book):
     @locked
     def _waiting(self, number: int) -> NDArray[Any]:
         """Return the ids of an evaluation that were handed out, and have no loss."""
-        if self._outcome(number) is not None:
+        if self._ended(number) is not None:
             return np.empty(0, dtype=np.int64)
         one, found = self._store.round_of(number), self._store.waiting(None)
         return self._shown(found[(found >= one.first) & (found < one.end)])
@@ -503,15 +472,15 @@ class PrivateEvaluations(Book):
     @property
     def open_evaluations(self) -> tuple[Evaluation, ...]:
         """The evaluations that are not closed, in the order in which they were opened."""
-        with self._lock: opened = [one for one in self._store.room() if self._outcome(one) is None]  # noqa: E701  # fmt: skip
+        with self._lock: opened = [one for one in self._store.room() if self._ended(one) is None]  # noqa: E701  # fmt: skip
         return tuple(map(self._handle, opened))
 
     @property
     def results(self) -> tuple[ReleasedMean, ...]:
         """All that was released so far, in the order in which it was."""
-        with self._lock: found = [self._outcome(number) for number in range(len(self._store.closed()))]  # noqa: E701  # fmt: skip
-        means = [(one.order, one.mean.number, one.mean) for one in found if one is not None and one.mean is not None]
-        return tuple(mean for _, _, mean in sorted(means, key=lambda one: one[:2]))
+        with self._lock: found = [self._ended(number) for number in range(len(self._store.closed()))]  # noqa: E701  # fmt: skip
+        ended = sorted(filter(None, found), key=lambda one: one.order)
+        return tuple(one.mean for one in ended if one.mean is not None)
 
     @property
     def channel(self) -> Any:

@@ -1,6 +1,7 @@
 """The privacy statement of a configuration, derived from the numbers that the mechanism really uses."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -8,28 +9,43 @@ from sottovoce.plans import exploration_named
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import sensitivity_of
-from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, mechanism_named, state
+from sottovoce.privacy import Guarantee, LocalDP, Noise, PrivacyStatement, mechanism_named, state
 from sottovoce.privacy.statement import NO_NOISE
 
 
 def describe(
-    problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool, counted: bool = False
+    problem: Problem, plan: Plan, *, simulated: bool, doubling: bool, counted: bool = False
 ) -> PrivacyStatement:
     """Return the statement of a run of this plan, in which people are `counted` or not."""
-    statement = _of_this_run(problem, plan, source, doubling=doubling)
+    statement = state_noise(
+        problem.privacy,
+        plan.noise,
+        simulated=simulated,
+        who="the optimizer",
+        what=plan.what,
+        why=lambda: _why(problem, plan) + _of_streams(problem, doubling=doubling),
+    )
     inherited = () if problem.prior is None else problem.prior.promises
     beside = _of_segments(problem, counted)
     facts: dict[str, Any] = {"inherited": inherited, "counted": counted, "feedback": problem.feedback}
     return replace(statement, also_not_covered=beside, **facts)
 
 
-def local_statement(privacy: LocalDP, who: str) -> PrivacyStatement:
-    """Return the statement of somebody whom nothing but reports ever reaches."""
-    why = (
-        "a loss is privatised by its owner, on the owner's side, each report with "
-        f"{privacy.per_report:.6g} of the budget; nothing else ever reaches {who}"
-    )
-    return state(privacy, mechanism="local randomisation of each loss", why=why, noise=None, simulated=False)
+def state_noise(
+    privacy: Guarantee, noise: Noise | None, *, simulated: bool, who: str, what: str, why: Callable[[], str]
+) -> PrivacyStatement:
+    """Return the statement of `who` releases numbers with this noise: `what` they are, and `why` it is enough."""
+    if isinstance(privacy, LocalDP):
+        each = (
+            "a loss is privatised by its owner, on the owner's side, each report with "
+            f"{privacy.per_report:.6g} of the budget; nothing else ever reaches {who}"
+        )
+        return state(privacy, mechanism="local randomisation of each loss", why=each, noise=None, simulated=False)
+    if noise is None:
+        return state(privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
+    drawn = "noise SIMULATED from a seed" if simulated else "noise from OpenDP's exact samplers"
+    mechanism = f"{what}; integers until noised; {drawn}."
+    return state(privacy, mechanism=mechanism, why=why(), noise=noise, simulated=simulated)
 
 
 def _of_segments(problem: Problem, counted: bool) -> tuple[str, ...]:
@@ -46,25 +62,19 @@ def _of_segments(problem: Problem, counted: bool) -> tuple[str, ...]:
     )
 
 
-def _of_this_run(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool) -> PrivacyStatement:
-    if isinstance(problem.privacy, LocalDP):
-        return local_statement(problem.privacy, "the optimizer")
-    if plan.noise is None:
-        return state(problem.privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
-    words = _why(problem, plan)
+def _of_streams(problem: Problem, *, doubling: bool) -> str:
+    words = ""
     if problem.segments is not None:
-        words += (
+        words = (
             " Every event is of one segment, and every number of one segment's round; what segments tell each other is "
             "computed from these numbers, so the budget is spent once for all of them."
         )
-    if doubling:
-        words += " Epochs hold disjoint events, so the budget is spent once."
-    noise = "noise SIMULATED from a seed" if source.simulated else "noise from OpenDP's exact samplers"
-    mechanism = f"{plan.what}; integers until noised; {noise}."
-    return state(problem.privacy, mechanism=mechanism, why=words, noise=plan.noise, simulated=source.simulated)
+    return words + " Epochs hold disjoint events, so the budget is spent once." * doubling
 
 
 def _why(problem: Problem, plan: Plan) -> str:
+    assert plan.noise is not None
+    people, noise = problem.privacy.contributions, plan.noise
     mechanism, gives = mechanism_named(plan.mechanism), exploration_named(plan.exploration).gives
     dimension = problem.placement(plan.position).working.dimension
     sensitivity = sensitivity_of(problem, gives, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
@@ -72,39 +82,33 @@ def _why(problem: Problem, plan: Plan) -> str:
         return (
             "every loss that is read is in one number of one round, and replacing it moves that number by at most "
             f"{_digits(sensitivity.l1)} steps of the grid, whatever the caller does; every number carries "
-            f"{_spent(problem, plan, float(sensitivity.l1), 1)}"
+            f"{spent_words(noise, people, float(sensitivity.l1))}"
         )
-    assert plan.noise is not None
+    size, norm = (float(sensitivity.l1), "l1") if noise.family == "laplace" else (sensitivity.l2, "l2")
     if gives == "items":
         grid = problem.item_grid(plan.bits)
         limit = "" if problem.most is None else f", cut to {problem.most:g} in all,"
-        far = float(sensitivity.l1) if plan.noise.family == "laplace" else sensitivity.l2
         return (
             f"one person's losses of up to {grid.width} items{limit} are in the numbers of one round, and replacing "
-            f"all of them moves these, as they are multiplied, by at most {_digits(far)} steps of the grid in "
-            f"{'l1' if plan.noise.family == 'laplace' else 'l2'}, whatever the caller does; every number carries "
-            f"{_spent(problem, plan, far, 1)}"
+            f"all of them moves these, as they are multiplied, by at most {_digits(size)} steps of the grid in "
+            f"{norm}, whatever the caller does; every number carries {spent_words(noise, people, size)}"
         )
-    size, norm = (float(sensitivity.l1), "l1") if plan.noise.family == "laplace" else (sensitivity.l2, "l2")
-    moved = (
-        f"replacing one loss moves one round's integer vector by at most {_digits(size)} steps of the grid in {norm}"
-    )
     count = mechanism.reach(sensitivity.length)
     return (
-        f"{moved}, whatever the caller does; that round is in at most {count} noised vectors; each carries "
-        f"{_spent(problem, plan, size, count)}"
+        f"replacing one loss moves one round's integer vector by at most {_digits(size)} steps of the grid in {norm}, "
+        f"whatever the caller does; that round is in at most {count} noised vectors; each carries "
+        f"{spent_words(noise, people, size, count)}"
     )
 
 
-def _spent(problem: Problem, plan: Plan, size: float, count: int) -> str:
-    assert plan.noise is not None
-    people = problem.privacy.contributions
-    laplace = plan.noise.family == "laplace"
-    spent = people * size * (count if laplace else math.sqrt(count)) / plan.noise.scale
+def spent_words(noise: Noise, people: int, size: float, count: int = 1) -> str:
+    """Say what is spent of a budget, if each of `people` events moves `count` numbers or vectors by `size` at most."""
+    laplace = noise.family == "laplace"
+    spent = people * size * (count if laplace else math.sqrt(count)) / noise.scale
     factors = [f"{people} events"] * (people > 1) + [f"{count}" if laplace else f"sqrt({count})"] * (count > 1)
     return (
-        f"independent discrete {plan.noise.family.capitalize()} noise of scale {_digits(plan.noise.scale)}. Hence "
-        f"{'epsilon' if laplace else 'mu'} = {' x '.join([*factors, _digits(size)])} / {_digits(plan.noise.scale)} = "
+        f"independent discrete {noise.family.capitalize()} noise of scale {_digits(noise.scale)}. Hence "
+        f"{'epsilon' if laplace else 'mu'} = {' x '.join([*factors, _digits(size)])} / {_digits(noise.scale)} = "
         f"{spent:.6g}" + ("." if laplace else ", converted exactly (analytic Gaussian mechanism).")
     )
 

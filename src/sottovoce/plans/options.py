@@ -181,6 +181,17 @@ class _NotPassed:
 NOT_PASSED: Any = _NotPassed()
 
 
+def passed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that were passed.
+
+    Examples
+    --------
+    >>> passed({"patience": None, "deadline": NOT_PASSED})
+    {'patience': None}
+    """
+    return {name: value for name, value in given.items() if value is not NOT_PASSED}
+
+
 def separate(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return arguments (`plan` and facts of the decision), and single choices of the plan: all that is left.
 

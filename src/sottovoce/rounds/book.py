@@ -272,8 +272,16 @@ class Book:
         return erased
 
     @locked
-    def _keyed_hash(self, person: str | Sequence[str]) -> str:
-        """Return a text that is the same for the same people, and says nothing of them without the key."""
+    def keyed_hash(self, person: str | Sequence[str]) -> str:
+        """Return a text that is the same for the same people, and says nothing of them without the key.
+
+        For whoever has to remember that a call was made, and not for whom. From here on people are counted.
+
+        Parameters
+        ----------
+        person
+            Who it is, or a list of them.
+        """
         found = self._hashed([person] if isinstance(person, str) else people_of(person))
         return hashlib.sha256(b"".join(found or ())).hexdigest()
 

@@ -14,7 +14,7 @@ from sottovoce.learning.describe import describe
 from sottovoce.learning.set_changes import problems_of
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.plan import Plan
-from sottovoce.privacy import NoiseSource, PrivacyStatement, SecureNoise, SimulatedNoise
+from sottovoce.privacy import PrivacyStatement
 from sottovoce.rounds.stored import as_stored, book_name
 from sottovoce.rounds.stores.sql._book_rows import read_counters
 from sottovoce.rounds.stores.sql.books import BookCounts, StoredBook, counts_of, prepare
@@ -113,9 +113,8 @@ def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) 
         problem, plan = problems[number], Plan.from_dict(plain)
     else:
         plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
-    # Nothing is drawn from the source.
-    source: NoiseSource = SimulatedNoise(0) if stored.made["simulated"] else SecureNoise()
-    privacy = describe(problem, plan, source, doubling=configuration.horizon is None, counted=bool(counted))
+    doubling, simulated = configuration.horizon is None, bool(stored.made["simulated"])
+    privacy = describe(problem, plan, simulated=simulated, doubling=doubling, counted=bool(counted))
     return StudyStatement(
         **vars(counts),
         name=name,

@@ -20,7 +20,7 @@ from sottovoce.learning.patience import patience_for
 from sottovoce.learning.set_changes import SetChange, sets_in, with_set
 from sottovoce.learning.status import Status
 from sottovoce.optimizer import Optimizer
-from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
+from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, passed, separate, spelled_out
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.privacy.promise import spent_words, warn_of
@@ -151,8 +151,8 @@ class Study(Optimizer):
         choice("repeat", repeat, ("error", "ignore"))
         needed = {"domain": domain, "horizon": horizon, "loss_range": loss_range, "privacy": privacy}
         arguments, choices = separate(options)
-        given = _passed({**needed, "choices": choices or NOT_PASSED, **arguments})
-        waiting = _passed({"patience": patience, "deadline": deadline})
+        given = passed({**needed, "choices": choices or NOT_PASSED, **arguments})
+        waiting = passed({"patience": patience, "deadline": deadline})
         opened, configuration, source = open_study(url, name, given, waiting, seed, noise, ledger)
         try:
             study = cls(opened, name, configuration, source, repeat, restored)
@@ -169,18 +169,6 @@ class Study(Optimizer):
     def _ask_one(self, stream: int) -> Any:
         action = super()._ask_one(stream)
         return tuple.__new__(type(action), (self._texts.text(action.id), *action[1:]))
-
-    def keyed_hash(self, person: str | Sequence[str]) -> str:
-        """Return a text that is the same for the same people, and says nothing of them without the study's key.
-
-        For whoever has to remember that a call was made, and not for whom. From here on people are counted.
-
-        Parameters
-        ----------
-        person
-            As for `ask`.
-        """
-        return self._keyed_hash(person)
 
     # ------------------------------------------------------------------ telling
 
@@ -259,7 +247,7 @@ class Study(Optimizer):
         deadline
             Seconds, or None for no clock.
         """
-        changes = checked_waiting(_passed({"patience": patience, "deadline": deadline}))
+        changes = checked_waiting(passed({"patience": patience, "deadline": deadline}))
         if domain is not None or features is not None:
             super().change(domain=domain, features=features)
         self._store.change_settings(**changes)
@@ -457,7 +445,3 @@ class Study(Optimizer):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a study cannot be copied or pickled: open it again, by URL and name, where it is needed")
-
-
-def _passed(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not NOT_PASSED}
