@@ -523,7 +523,8 @@ class Optimizer(MayStop, Book):
             For whom, of an optimizer with `segments`; None for one decision for all of them, with that of each beside
             it.
         """
-        return self._recommended(segment)
+        self._learn()
+        return self._policy.recommended(segment, self._policy.sizes(self._store.asked))
 
     def forecast(self, *, rehearse: float = 1.0) -> Forecast:
         """Return what to expect of the whole run, rehearsed in worlds like the one that released numbers show.
@@ -566,7 +567,9 @@ class Optimizer(MayStop, Book):
         segment
             Of whom, of an optimizer with `segments`.
         """
-        return self._believed(segment)
+        self._learn()
+        belief = self._policy.belief_of(self._policy.key(segment))
+        return replace(believed(belief, self._problem, self.plan), promises=self.privacy.promises)
 
     @computing
     def fit_check(self, *, segment: Any = None) -> FitCheck | None:
@@ -580,7 +583,10 @@ class Optimizer(MayStop, Book):
             Of whom, of an optimizer with `segments`; None for the one that it fits least, its p-value multiplied by the
             number of segments.
         """
-        return self._fit_check(segment)
+        self._learn()
+        each = [belief.fit_check() for belief in self._beliefs(segment).values()]
+        worst = min(each, key=lambda one: one.probability, default=None)
+        return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
 
     def _tend(self) -> None:
         """Release what is complete."""
@@ -592,10 +598,6 @@ class Optimizer(MayStop, Book):
         self._tend()
         self._catch_up()
 
-    def _recommended(self, segment: Any) -> Recommendation:
-        self._learn()
-        return self._policy.recommended(segment, self._policy.sizes(self._store.asked))
-
     def _beliefs(self, segment: Any) -> dict[Segment | None, Any]:
         """Return what is believed of a segment, or of each that was asked for; nothing, if the plan believes nothing.
 
@@ -604,17 +606,6 @@ class Optimizer(MayStop, Book):
         policy = self._policy
         found = {one: policy.belief_of(one) for one in (policy.numbers if segment is None else [policy.key(segment)])}
         return {one: belief for one, belief in found.items() if belief is not None}
-
-    def _believed(self, segment: Any) -> Posterior:
-        self._learn()
-        belief = self._policy.belief_of(self._policy.key(segment))
-        return replace(believed(belief, self._problem, self.plan), promises=self.privacy.promises)
-
-    def _fit_check(self, segment: Any) -> FitCheck | None:
-        self._learn()
-        each = [belief.fit_check() for belief in self._beliefs(segment).values()]
-        worst = min(each, key=lambda one: one.probability, default=None)
-        return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
 
     @property
     @computing

@@ -7,11 +7,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 from urllib.parse import quote
 
 from sottovoce._arrays import Floats
 from sottovoce._checks import choice, number, whole
+from sottovoce._closing import Closing
 from sottovoce._disk import write_atomically
 from sottovoce._losses import losses_or_reports
 from sottovoce.client import _answers
@@ -52,7 +53,7 @@ def _of_status(name: str, words: str) -> Any:
     return property(lambda remote: getattr(remote.status(), name), doc=words)
 
 
-class RemoteStudy(MayStop):
+class RemoteStudy(Closing, MayStop):
     """A study that a service holds: made by `sottovoce.connect`, and used like a `Study`, from any thread.
 
     Every call is repeated while the service is away; an ask that is repeated gets the same action, and a loss that is
@@ -408,12 +409,6 @@ class RemoteStudy(MayStop):
     def close(self) -> None:
         """Close the connection."""
         self._service.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r} at {self._service.base!r})"

@@ -32,13 +32,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Self, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
+from sottovoce._closing import Closing
 from sottovoce._losses import as_array, as_floats
 from sottovoce._records import Record
 from sottovoce._sums import squares_of
@@ -120,7 +121,7 @@ class _EvaluationPolicy:
         """Nothing is known of streams."""
 
 
-class PrivateEvaluations(Book):
+class PrivateEvaluations(Closing, Book):
     """Evaluate anything by people's losses, while every person's loss stays private.
 
     Each evaluation releases one number, the noisy sum of its losses, once. An event is in one evaluation only, so that
@@ -559,12 +560,6 @@ class PrivateEvaluations(Book):
             self._closed = True
         if self._opened is not None:
             self._opened.base.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         if self._opened is not None:

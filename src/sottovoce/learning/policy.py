@@ -176,7 +176,8 @@ class BanditPolicy:
 
     def coins(self, stream: int, number: int, chunk: int = -1) -> np.random.Generator:
         """Return the public coins of a round, or of a chunk of its slots."""
-        return coins_of(self.entropy, stream, number, chunk)
+        seed: Any = _Seed(b"%d %d %d %d" % (self.entropy, stream, number, chunk))
+        return np.random.Generator(np.random.SFC64(seed))
 
     # ------------------------------------------------------------------ epochs
 
@@ -311,7 +312,8 @@ class BanditPolicy:
             facts |= {"played": mine.played[0], "point": mine.played[1]}
         facts["planned"] = [[*place, plan.to_dict()] for place, plan in mine.planned.items()]
         for place, one in enumerate(learning):
-            facts |= headed(f"epoch{place}", _epoch_record(one))
+            begun = {"before": one.before, "earlier": one.earlier, "after": one.after, "set": one.number}
+            facts |= headed(f"epoch{place}", begun | headed("learned", one.state()))
         return facts
 
     def adopt(self, stream: int, record: Record) -> None:
@@ -409,8 +411,8 @@ class BanditPolicy:
             start, count = start + here.stop - at, count - (here.stop - at)
         if all(wants is None or wants.all() for wants in wanted):
             return Draw(joined(pieces))
-        everything = zip(pieces, wanted, strict=True)
-        flags = [np.ones(len(piece), dtype=bool) if wants is None else wants for piece, wants in everything]
+        each = zip(pieces, wanted, strict=True)
+        flags = [np.ones(len(piece), dtype=bool) if wants is None else wants for piece, wants in each]
         return Draw(joined(pieces), np.concatenate(flags))
 
     def _chunk(self, one: Round, played: RoundPlay, chunk: int) -> tuple[Any, Any, Weighted | Probed | Itemised]:
@@ -507,12 +509,6 @@ def draw_noise(epoch: Epoch, sums: Integers, before: int) -> Any:
     return mechanism.add(sums) if epoch.keeps_secrets else mechanism.release(sums)
 
 
-def coins_of(entropy: int, stream: int, number: int, chunk: int) -> np.random.Generator:
-    """Return the public coins of a round (chunk -1), or of a chunk of its slots."""
-    seed: Any = _Seed(b"%d %d %d %d" % (entropy, stream, number, chunk))
-    return np.random.Generator(np.random.SFC64(seed))
-
-
 class _Seed(ISeedSequence):
     """The seed of a generator, from a text by BLAKE2b: a tenth of the time of numpy's own `SeedSequence`."""
 
@@ -529,8 +525,3 @@ class _Seed(ISeedSequence):
 def entropy_of(seed: int | None) -> int:
     """Return what public coins follow from: a seed, or the operating system's entropy."""
     return secrets.randbits(128) if seed is None else whole("seed", seed, least=0)
-
-
-def _epoch_record(one: Epoch) -> Record:
-    place = {"before": one.before, "earlier": one.earlier, "after": one.after, "set": one.number}
-    return place | headed("learned", one.state())

@@ -58,13 +58,10 @@ def shares_rounds(problem: Problem) -> bool:
     problem
         What the optimizer was made for.
     """
-    segments, linear = (
-        problem.segments,
-        problem.feedback != "items" and (problem.losses == "linear" or problem.integral),
-    )
+    segments = problem.segments
     if segments is None or segments.factors or segments.features is not None:
         return False
-    return linear and segments.most > _FEW
+    return problem.linear and problem.feedback != "items" and segments.most > _FEW
 
 
 def policy_for(configuration: BanditConfiguration, problem: Problem, source: NoiseSource, entropy: int) -> BanditPolicy:

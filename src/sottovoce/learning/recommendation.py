@@ -181,18 +181,15 @@ class Recommendation(Printed):
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "words"} | {
-            "x": self.x.tolist(),
-            "chosen": as_plain(self.chosen),
-            "shortfall": None if self.shortfall is None else list(self.shortfall),
-            "fit_check": None if self.fit_check is None else self.fit_check.to_dict(),
-            "items": None if self.items is None else [[as_plain(name), *two] for name, two in self.items.items()],
-            "gain": None if self.gain is None else asdict(self.gain),
-            "segments": None,
+            "fit_check": self.fit_check and self.fit_check.to_dict(),
+            "items": self.items and [(name, *two) for name, two in self.items.items()],
+            "gain": self.gain and asdict(self.gain),
         }
         if self.segments is not None:
-            each = [{"segment": as_plain(one), **found.to_dict()} for one, found in self.segments.items()]
+            each = [{"segment": one, **found.to_dict()} for one, found in self.segments.items()]
             plain |= {"segments": each, "helps": self.helps, "verdict": self.verdict}
-        return plain
+        written: dict[str, Any] = as_plain(plain)
+        return written
 
     _name_width = 9
 

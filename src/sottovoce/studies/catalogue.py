@@ -2,8 +2,9 @@
 
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any
 
+from sottovoce._closing import Closing
 from sottovoce._records import Record, part
 from sottovoce.domains.specification import build
 from sottovoce.learning.set_changes import sets_in
@@ -57,7 +58,7 @@ class StudyEntry(BookCounts):
         return f"{self.name}: {of}, {rounds} closed; {self.domain}; {self.privacy}{noise}"
 
 
-class Catalogue:
+class Catalogue(Closing):
     """The studies of a storage, to be looked at again and again.
 
     It opens no study, closes no round and locks nothing for longer than a few questions take. Used by one thread at a
@@ -114,12 +115,6 @@ class Catalogue:
     def close(self) -> None:
         """Close the connection."""
         self._base.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def list_studies(url: str) -> tuple[StudyEntry, ...]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
+from sottovoce._closing import Closing
 from sottovoce._losses import as_floats
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageError, StudyNotFound
@@ -57,7 +58,7 @@ class TellCall(NamedTuple):
 Outcomes = list[Recorded | Exception]
 
 
-class Study(Optimizer):
+class Study(Closing, Optimizer):
     """A private bandit whose every answer is durable before it is given: open it with `Study.open`.
 
     Examples
@@ -322,7 +323,7 @@ class Study(Optimizer):
             self.patience,
             self.deadline,
             next((waiting for _, waiting in self._waiting_rounds()), None),
-            None if self.segments is not None or not counts.released else self._fit_check(None),
+            None if self.segments is not None or not counts.released else self.fit_check(),
             None if self.domain.labels is None else self.domain.chosen(point),
             None if self.segments is None else tuple(self.sizes.items()),
         )
@@ -433,12 +434,6 @@ class Study(Optimizer):
                 self._store.close()
             self._base.close()
             self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Study({self.name!r} at {self._base.name!r})"
