@@ -15,8 +15,7 @@ ALLOWED = {
     ("service/endpoints/_route.py", "_body"),  # of a request: where the framework looks for one that was read
     *(("studies/verifying/_replay.py", name) for name in ("_chunk", "_play")),  # what rounds have played, drawn again
     *(  # the handle of one evaluation, and the book that it is of
-        ("evaluations/evaluation.py", f"_{name}")
-        for name in ["assign", "finish", "forget_in", "take_in", "waiting"]
+        ("evaluations/evaluation.py", f"_{name}") for name in ["assign", "finish", "forget_in", "take_in", "waiting"]
     ),
 }
 
