@@ -1,6 +1,6 @@
 """Making a study, and finding it again: what is stored of its making, and what a caller may pass when it is there."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -153,8 +153,10 @@ def _refuse_secrets(epoch: Epoch) -> None:
 
 def _design_of(epoch: Epoch) -> Record:
     """Return the design behind rounded coordinates, if the epoch works in them: they must not change."""
-    rounded = epoch.placement.rounded
-    return {} if rounded is None else headed("design", vars(rounded.design))
+    if epoch.placement.rounded is None:
+        return {}
+    design = epoch.placement.rounded.design
+    return headed("design", {one.name: getattr(design, one.name) for one in fields(design)})
 
 
 def adopt_coordinates(domain: Domain, made: Record) -> None:
