@@ -131,16 +131,13 @@ class Outstanding(Printed):
 
 def outstanding_of(store: Store, rounds: Iterable[tuple[OpenRound, WaitingRound]], limit: int | None) -> Outstanding:
     """Return what is outstanding of a book, of which these `rounds` are open: `limit` actions at most."""
-    ids, numbers, ages, waiting = [], [], [], []
-    found = store.waiting(None)
+    parts, waiting, found = [np.empty((3, 0), dtype=np.int64)], [], store.waiting(None)
     for opened, described in rounds:
         one = opened.round
         mine = found[(found >= one.first) & (found < one.end)]
         if len(mine):
-            ids.append(mine)
-            numbers.append(np.full(len(mine), one.number))
-            ages.append(store.asked(one.stream) - one.position - (mine - one.first) - 1)
+            ages = store.asked(one.stream) - one.position - (mine - one.first) - 1
+            parts.append(np.array([mine, np.full(len(mine), one.number), ages]))
             waiting.append(described)
-    none: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    all_ids, all_numbers, all_ages = (np.concatenate([none, *parts])[:limit] for parts in (ids, numbers, ages))
-    return Outstanding(all_ids, all_numbers, all_ages, tuple(waiting))
+    ids, numbers, all_ages = np.concatenate(parts, axis=1)[:, :limit]
+    return Outstanding(ids, numbers, all_ages, tuple(waiting))

@@ -1,7 +1,6 @@
 """Privatised reports, treated as integers on a grid of their own: f = low + step * report, on average."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from sottovoce._losses import as_floats
 from sottovoce.errors import InvalidLoss
 
 
-@dataclass(frozen=True)
 class ReportGrid:
     """The grid of a channel's reports; those of `rewards` are mirrored in its middle, which makes losses of them.
 
@@ -23,35 +21,18 @@ class ReportGrid:
     array([ 1, -1])
     """
 
-    channel: Any
-    rewards: bool = False
-
-    @property
-    def low(self) -> float:
-        """What a report of 0 is worth."""
-        low = float(self.channel.low)
-        return -(low + 2 * self.missing * self.step) if self.rewards else low
-
-    @property
-    def step(self) -> float:
-        """What one unit of a report is worth."""
-        return float(self.channel.step)
-
-    @property
-    def missing(self) -> int:
-        """What a report that never comes counts as."""
-        return int(self.channel.middle)
-
     leaves_out_missing, per_slot = False, 1
+
+    def __init__(self, channel: Any, rewards: bool = False) -> None:
+        self.channel, self.rewards = channel, rewards
+        self.step, self.missing = float(channel.step), int(channel.middle)  # of a report: one unit; one that never came
+        low = float(channel.low)
+        self.low = -(low + 2 * self.missing * self.step) if rewards else low
+        self.bounds = int(channel.least_report), int(channel.most_report)
 
     def coarsened(self, integers: NDArray[np.int64], factor: int) -> NDArray[np.int64]:
         """Return the same integers: reports have one grid."""
         return integers.copy()
-
-    @property
-    def bounds(self) -> tuple[int, int]:
-        """The least and the largest report that there can be."""
-        return int(self.channel.least_report), int(self.channel.most_report)
 
     def valid(self, integers: NDArray[np.int64]) -> bool:
         """Whether these can be reports of the channel."""
