@@ -159,7 +159,7 @@ class Tell(Body):
     model_config = ConfigDict(
         json_schema_extra={
             "oneOf": [_shape(*one) for one in _SHAPES],
-            "example": {"id": "1.0.0.9cd230f79b25", "loss": 0.5},
+            "example": {"id": "1.0.9cd230f79b25", "loss": 0.5},
         }
     )
 
@@ -196,7 +196,7 @@ class Tell(Body):
 class Forget(Body):
     """Actions whose loss will never come."""
 
-    model_config = _example(ids=["1.0.0.9cd230f79b25"])
+    model_config = _example(ids=["1.0.9cd230f79b25"])
 
     ids: Annotated[list[str], Field(min_length=1)]
 
