@@ -1,6 +1,7 @@
 """`sottovoce study`: durable studies from a shell. JSON for scripts, words for people."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -94,17 +95,13 @@ def list_all(storage: Url = None, as_json: AsJson = None) -> None:
 @study_command.command("status")
 def status(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     """Show where a study stands: counts and released values only."""
-    with look_at(storage, name) as study:
-        found = study.status()
-    show(as_json, found.to_dict(), str(found))
+    _show_of(storage, name, as_json, Study.status)
 
 
 @study_command.command("recommend")
 def recommend(name: Name, storage: Url = None, segment: OneSegment = None, as_json: AsJson = None) -> None:
     """Show the decision to take home, how sure it is, and what it rests on: released values only."""
-    with look_at(storage, name) as study:
-        found = study.recommend(segment=segment_of(study, segment))
-    show(as_json, found.to_dict(), str(found))
+    _show_of(storage, name, as_json, lambda study: study.recommend(segment=segment_of(study, segment)))
 
 
 @study_command.command("enough")
@@ -119,17 +116,13 @@ def enough(
     as_json: AsJson = None,
 ) -> None:
     """Say whether the decision to take home is good enough to stop, or how many more events that should take."""
-    with look_at(storage, name) as study:
-        found = study.enough(certainty, within, segment=segment_of(study, segment))
-    show(as_json, found.to_dict(), str(found))
+    _show_of(storage, name, as_json, lambda study: study.enough(certainty, within, segment=segment_of(study, segment)))
 
 
 @study_command.command("forecast")
 def forecast(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     """Say what to expect of the whole run, rehearsed in worlds like the one that released numbers show."""
-    with look_at(storage, name) as study:
-        found = study.forecast()
-    show(as_json, found.to_dict(), str(found))
+    _show_of(storage, name, as_json, Study.forecast)
 
 
 @study_command.command("export")
@@ -179,10 +172,7 @@ def restore(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson =
     Losses that are not released are dropped, since they may have been released after the backup was made; the study
     goes on in a new incarnation, and refuses ids that were handed out before.
     """
-    if not yes:
-        raise ValueError(
-            f"restore drops the unreleased losses of {name!r}, and refuses all ids handed out so far: pass --yes"
-        )
+    _confirm(yes, f"restore drops the unreleased losses of {name!r}, and refuses all ids handed out so far")
     with Study.open(storage_url(storage), name=name, restored=True) as study:
         found = study.status()
     words = f"Unreleased losses are dropped, ids handed out before are refused (incarnation {found.incarnation})."
@@ -192,8 +182,7 @@ def restore(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson =
 @study_command.command("erase-people")
 def erase_people(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson = None) -> None:
     """Erase all that is kept of people who were counted, once a study has ended: it asks nobody any more."""
-    if not yes:
-        raise ValueError(f"erase-people erases whom {name!r} has counted, and it asks nobody any more: pass --yes")
+    _confirm(yes, f"erase-people erases whom {name!r} has counted, and it asks nobody any more")
     with Study.open(storage_url(storage), name=name) as study:
         erased = study.erase_people()
     show(as_json, {"study": name, "erased": erased}, f"Nothing is kept any more of {erased:,} people.")
@@ -232,7 +221,19 @@ def rename(
 @study_command.command("delete")
 def delete(name: Name, storage: Url = None, yes: Yes = False, as_json: AsJson = None) -> None:
     """Delete a study with all that is stored of it; what it has released stays spent, and charged."""
-    if not yes:
-        raise ValueError(f"delete removes {name!r} for good, with losses that were never released: pass --yes")
+    _confirm(yes, f"delete removes {name!r} for good, with losses that were never released")
     delete_study(storage_url(storage), name)
     show(as_json, {"study": name, "deleted": True}, f"Deleted {name!r}.")
+
+
+def _show_of(storage: str | None, name: str, as_json: bool | None, look: Callable[[Study], Any]) -> None:
+    """Print what a look at a study finds."""
+    with look_at(storage, name) as study:
+        found = look(study)
+    show(as_json, found.to_dict(), str(found))
+
+
+def _confirm(yes: bool, what: str) -> None:
+    """Refuse what cannot be undone, unless it was said so."""
+    if not yes:
+        raise ValueError(f"{what}: pass --yes")

@@ -97,15 +97,18 @@ class DesignElimination(Policy):
         """
         rank = _spanned(self.vertices).shape[1]
         most_played = min(len(self.vertices), rank * (rank + 1) // 2)
-        left, cost, number, each = float(self.horizon), 0.0, 1, self.width
+        left, cost, number, each = float(self.horizon), self.width, 1, self.width
         while left > 0:
-            events = min(left, self.growth**number + most_played)
+            events = min(left, self._events(number, rank, most_played) + most_played)
             cost, left = cost + events * min(each, self.width), left - events
-            logarithm, leverage = self._log(number), (1 + _TOLERANCE) * rank / self.growth**number
-            of_noise = leverage * math.sqrt(8 * logarithm) * max(math.sqrt(most_played), math.sqrt(logarithm))
-            each = 4 * (self.width * math.sqrt(leverage * logarithm / 2) + self.scale * of_noise)
-            number += 1
-        return cost + self.width
+            each, number = 4 * self._error(number, rank, most_played), number + 1
+        return cost
+
+    def _error(self, number: int, rank: int, played: int) -> float:
+        """Return the largest error of a phase's mean losses."""
+        logarithm, leverage = self._log(number), (1 + _TOLERANCE) * rank / self.growth**number
+        of_noise = leverage * math.sqrt(8 * logarithm) * max(math.sqrt(played), math.sqrt(logarithm))
+        return self.width * math.sqrt(leverage * logarithm / 2) + self.scale * of_noise
 
 
 def _spanned(vertices: Floats) -> Floats:
