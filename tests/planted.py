@@ -9,7 +9,10 @@ from sottovoce.privacy import PureDP
 
 
 def misaligned(subject, most=24, **options):
-    """Return what an alignment finds wrong, in words; empty if nothing is."""
+    """Return what an alignment finds wrong, in words; empty if nothing is.
+
+    It involves no chance: a right program never fails it, and a break that it catches is caught every time.
+    """
     check = align(subject, most=most, **options)
     print(check)
     return "" if check.passed else check.words

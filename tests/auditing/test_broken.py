@@ -29,7 +29,7 @@ def caught(subject, runs=4000):
     return not found.passed
 
 
-PURE, CONCENTRATED = sv.PureDP(1.0), sv.ZCDP(2.0)
+PURE = sv.PureDP(1.0)
 
 
 class ReleasedTwice:

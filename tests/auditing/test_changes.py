@@ -1,7 +1,4 @@
-"""Catalogues that change under audit: neighbours click disjoint items before a change, after it, or both.
-
-Alignments are exact: a right program never fails them, and a break that they catch is caught every time.
-"""
+"""Catalogues that change under audit: neighbours click disjoint items before a change, after it, or both."""
 
 from dataclasses import replace
 

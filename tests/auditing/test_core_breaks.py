@@ -1,7 +1,4 @@
-"""Breaks of the core that all share, each planted once: caught whoever keeps their rounds in it, in memory or in SQL.
-
-Alignments involve no chance.
-"""
+"""Breaks of the core that all share, each planted once: caught whoever keeps rounds in it, in memory or in SQL."""
 
 from dataclasses import replace
 

@@ -1,7 +1,4 @@
-"""Feedback by item under audit: neighbours who click disjoint items, and mistakes that must be caught.
-
-Alignments are exact: a right program never fails them, and a break that they catch is caught every time.
-"""
+"""Feedback by item under audit: neighbours who click disjoint items, and mistakes that must be caught."""
 
 from dataclasses import replace
 

@@ -1,7 +1,4 @@
-"""People who are counted under audit: one person has more events than were promised, and all of them differ.
-
-Alignments are exact: a right program never fails them, and a break that they catch is caught every time.
-"""
+"""People who are counted under audit: one person has more events than were promised, and all of them differ."""
 
 from dataclasses import replace
 

@@ -11,7 +11,7 @@ import sottovoce as sv
 from sampling import every
 
 SIMPLEX, BALL, SLATE = sv.domains.Simplex(4), sv.domains.Ball(3), sv.domains.Hypersimplex(6, 2)
-ARMS, BOX = sv.domains.Simplex(6), sv.domains.Box([0.0] * 3, [1.0, 2.0, 3.0])  # nothing is decided by a last bit there
+ARMS = sv.domains.Simplex(6)  # nothing is decided by a last bit there
 LINEAR = {"losses": "linear", "integral": True}
 WORST = {"plan": "worst-case"}
 SPHERE = {"batch_size": 10, "step": 0.05}

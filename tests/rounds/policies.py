@@ -37,9 +37,6 @@ class BareBook(Book):
     def tell_block(self, ids: Any, losses: Any) -> Recorded:
         return self._tell_block(ids, losses)
 
-    def catch_up(self) -> None:
-        self._catch_up()
-
 
 class Sums:
     """Releases exact sums, so that every loss can be looked for; notes what was learned."""

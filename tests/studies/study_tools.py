@@ -9,7 +9,6 @@ import numpy as np
 from small_studies import SOAK, Opener, ball, believing, curved, probing, sums  # noqa: F401
 
 from sottovoce._records import unpack
-from sottovoce.rounds.round import PLACES, TextIds
 from sottovoce.rounds.stores.sql import _leasing, postgresql, schema, sqlite
 from storages import path_of
 
@@ -110,9 +109,10 @@ class Look:
         return found
 
 
-def text_of(url, incarnation, place, name="study"):
-    """Return the id of a place as the study would hand it out."""
-    return TextIds(bytes(Look(url, name).counters.secret)).text(incarnation << PLACES | place)
+def counts(study):
+    """Return what a study counts: asked, told, forgotten and outstanding, and rounds that are over."""
+    status = study.status()
+    return status.asked, status.told, status.forgotten, status.outstanding, status.round
 
 
 def set_clock(monkeypatch, now):

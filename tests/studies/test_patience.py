@@ -2,20 +2,11 @@
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, lease_ahead, losses_of, set_clock, sums
+from study_tools import Look, ball, counts, lease_ahead, losses_of, set_clock, sums
 
 from sampling import every
-from sottovoce.errors import (
-    ConfigurationMismatch,
-)
+from sottovoce.errors import ConfigurationMismatch
 from sottovoce.rounds.stores.sql.store import SqlStore
-
-PLANTED = 0.123456789
-
-
-def counts(study):
-    status = study.status()
-    return status.asked, status.told, status.forgotten, status.outstanding, status.round
 
 
 def test_whoever_asks_next_closes_what_is_due(opened, url):

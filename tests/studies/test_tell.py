@@ -4,18 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from study_tools import Look, losses_of, place, probing, set_clock, sums
+from study_tools import Look, counts, losses_of, place, probing, set_clock, sums
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, UnknownAction, WrongReport
 from sottovoce.studies import Recorded, Study, TellCall
 
 PLANTED = 0.123456789
-
-
-def counts(study):
-    status = study.status()
-    return status.asked, status.told, status.forgotten, status.outstanding, status.round
 
 
 @pytest.mark.parametrize("closed", [False, True])
