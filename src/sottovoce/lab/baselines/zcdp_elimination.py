@@ -29,7 +29,7 @@ class GaussianElimination(DesignElimination):
 
     def _error(self, number: int, rank: int, played: int) -> float:
         """Return what the phase aims at, and a hundredth more: the design is optimal to 1%."""
-        return 1.01 * self.width / 2**number
+        return float(1.01 * self.width / 2**number)
 
 
 class ZCDPElimination(Baseline):
