@@ -38,7 +38,7 @@ class _Limit:
             os.register_at_fork(after_in_child=self.renew_lock)  # a lock that another thread held is held for ever
 
     def renew_lock(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal handler may look while its thread is on the way in or out
 
     def begin(self, one: "_SingleThreaded") -> None:
         self.inside.add(one)

@@ -241,3 +241,20 @@ def test_an_interrupt_at_any_line_of_the_limit_keeps_nobody_out():
         again.start()
         again.join(600)
         assert not again.is_alive(), f"the lock is held after an interrupt before line {number}"
+
+
+def test_a_signal_handler_may_look_while_its_thread_is_on_the_way_in_or_out():
+    class Meanwhile(Tracer):
+        def _reach(self):
+            with single_threaded():
+                pass
+
+    def outside(number):
+        with Meanwhile(number, where=_threads.__file__), single_threaded():
+            pass
+
+    for number in range(1, 30):
+        once = threading.Thread(target=outside, args=(number,), daemon=True)
+        once.start()
+        once.join(600)
+        assert not once.is_alive(), f"it waits for itself before line {number}"
