@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from study_tools import Look, counts, losses_of, place, probing, set_clock, sums
 
 import sottovoce as sv
-from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, UnknownAction, WrongReport
+from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StorageError, UnknownAction, WrongReport
+from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.studies import Recorded, Study, TellCall
 
 PLANTED = 0.123456789
@@ -178,3 +179,36 @@ def test_no_loss_is_in_print():
     """A traceback with locals, or a log, must not show the loss of a call."""
     found = [TellCall("1.0.ab", 0.7312846), TellCall(["1.0.ab"], report=[7312846])]
     assert "7312846" not in repr(found) + "".join(map(str, found))
+
+
+def test_a_signal_handler_is_refused_in_the_midst_of_a_transaction_with_which_its_loss_would_be_undone(
+    url, opened, monkeypatch
+):
+    """As one that tells what it has, and ends the process: what it was told would be acknowledged, and lost."""
+    study, refused = opened(url, **sums()), []
+    ids = study.ask(80).ids  # of two chunks
+    calls = (
+        lambda: study.tell(ids[0], 0.5),
+        lambda: study.tell(ids[1:], np.full(79, 0.5)),
+        lambda: study.forget(ids[1:]),
+        study.ask_round,
+    )
+
+    def interrupted(*arguments):
+        for call in calls:
+            try:
+                call()
+            except StorageError as problem:
+                refused.append(str(problem))
+        raise SystemExit
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlStore, "_take", interrupted)
+        with pytest.raises(SystemExit):
+            study.ask(600)
+    assert len(refused) == len(calls)
+    assert all("nothing was recorded" in one for one in refused)
+    assert counts(study)[:3] == (80, 0, 0)
+    for call in calls[:2]:
+        call()
+    assert counts(study)[1] == 80

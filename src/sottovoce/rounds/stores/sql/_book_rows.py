@@ -276,7 +276,7 @@ class BookRows(Store):
             self._base.batch(steps)
             return counters, found
 
-        counters, found = self._base.transaction(within)
+        counters, found = self._base.transaction(within, alone=True)
         if counters is not None:
             self._follow(counters)
         if noticed:

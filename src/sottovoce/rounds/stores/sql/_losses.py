@@ -167,7 +167,7 @@ class Losses(Leasing):
         if all(places[-1] - places[0] == len(places) - 1 for _, _, places in chunks):
             return self._record_runs(chunks, ids & PLACE, integers)
         try:
-            told = self._base.transaction(lambda: self._put(chunks, integers, must_wait=True))
+            told = self._base.transaction(lambda: self._put(chunks, integers, must_wait=True), alone=True)
         except _NotWaiting:
             return None
         return self._note(told)
@@ -184,7 +184,7 @@ class Losses(Leasing):
             if len(steps) == 1:
                 rows = [self._base.at_once(*steps[0])]
             else:
-                rows = self._base.transaction(lambda: _all_found(self._base.batch(steps)))
+                rows = self._base.transaction(lambda: _all_found(self._base.batch(steps)), alone=True)
         except _NotWaiting:
             return None
         if not rows[0]:
@@ -227,7 +227,7 @@ class Losses(Leasing):
         if not len(mine):
             return 0, set()
         chunks = self._slots.by_chunk(mine)
-        told = self._base.transaction(lambda: self._put(chunks, MISSING, must_wait=False))
+        told = self._base.transaction(lambda: self._put(chunks, MISSING, must_wait=False), alone=True)
         return sum(count for _, count, _ in told), self._note(told)
 
     def full(self) -> list[FullRound]:

@@ -86,22 +86,22 @@ class Database(ABC):
         self._fork_count = _fork.fork_count()
         _fork.tell(self)
 
-    def transaction(self, work: Callable[[], _Found]) -> _Found:
+    def transaction(self, work: Callable[[], _Found], *, alone: bool = False) -> _Found:
         """Carry out `work` in a transaction, and return what it returns; whatever it raises undoes it.
 
         Where transactions have waited for one another in a circle, it is carried out again. Within another one, it is a
-        part of that.
+        part of that; or refused, where it is to stand `alone`, since what it has said would be undone with the other.
         """
         if self._fork_count != _fork.current or self.closed:
             self.refuse_fork()
-        with self._guard: return work() if self._inside else self._attempts(work, True)  # noqa: E701  # fmt: skip
+        with self._guard: return self._nested(work, alone) if self._inside else self._attempts(work, True)  # noqa: E701  # fmt: skip
 
     def at_once(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
         """Run one statement often met, which commits by itself."""
         if self._fork_count != _fork.current or self.closed:
             self.refuse_fork()
         work = partial(self._execute, statement, values)
-        with self._guard: return work() if self._inside else self._once(work)  # noqa: E701  # fmt: skip
+        with self._guard: return self._nested(work, True) if self._inside else self._once(work)  # noqa: E701  # fmt: skip
 
     def run(self, statement: str, *values: Any) -> list[Row]:
         """Run one statement within a transaction; or outside of one, if it changes nothing."""
@@ -129,6 +129,14 @@ class Database(ABC):
         if self.closed:
             raise StorageError(f"{self.what} is closed: open it again")
 
+    def _nested(self, work: Callable[[], _Found], alone: bool) -> _Found:
+        if alone:  # only a signal handler comes here
+            raise StorageError(
+                "it was called in the midst of another call of the same thread, by a signal handler, and would be "
+                "undone with that; nothing was recorded. Call it once that is over"
+            )
+        return work()
+
     def _attempts(self, work: Callable[[], _Found], begins: bool) -> _Found:
         for _ in range(_ATTEMPTS - 1):
             try:
@@ -155,8 +163,8 @@ class Database(ABC):
         return self._undoing(lambda: self._carried_out(work, begins))
 
     def _carried_out(self, work: Callable[[], _Found], begins: bool) -> _Found:
-        self._begin(begins)
         self._inside = True
+        self._begin(begins)
         found = work()
         self._sent = True
         self._commit(begins)
