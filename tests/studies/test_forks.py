@@ -171,7 +171,7 @@ def test_a_child_that_ends_does_its_parent_no_harm(url, tmp_path):
     """It comes to an ordinary end, closes or lets go of the study, is killed, or was forked within a transaction."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([*map(str, Path(__file__).parents[:2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, "-W", "ignore:This process:DeprecationWarning", script, url],  # said of forks since 3.12
         capture_output=True,
