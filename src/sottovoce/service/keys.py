@@ -28,7 +28,7 @@ _LONGEST_NOTE = 200
 _COLUMNS = "id, hash, roles, study, created, expires, revoked, note"
 _ALL = f"SELECT {_COLUMNS} FROM sottovoce_service_keys"
 _ONE = f"{_ALL} WHERE id = ?"
-_FRESH = 0.05  # seconds for which a worker trusts what it has read of a key; revoking one takes twice as long
+_FRESH = 0.1  # seconds for which a worker trusts what it has read of a key; revoking one takes twice as long
 _AWAKE = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # goes on while a machine sleeps, where there is one
 _MANY = 10_000  # keys of which something is remembered
 
