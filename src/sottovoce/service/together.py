@@ -9,7 +9,7 @@ from sottovoce.errors import StorageError
 
 Wanted = TypeVar("Wanted")
 Outcomes = list[Any]
-_APART = 0.001  # seconds between two runs: others join the next one meanwhile
+_APART = 0.001  # seconds from the end of a run to the next, or from its beginning if it was for one call
 _MOST_TOGETHER = 1024  # calls of a run: the first of them shall not wait for thousands
 
 
@@ -55,7 +55,8 @@ class Together(Generic[Wanted]):
             began = loop.time()
             calls, self._arrived = self._arrived[:_MOST_TOGETHER], self._arrived[_MOST_TOGETHER:]
             await loop.run_in_executor(self._thread, self._carry_out, calls, loop)
-            await asyncio.sleep(began + _APART - loop.time())
+            # Who is answered calls again at once, and joins those who came meanwhile: both would else take turns.
+            await asyncio.sleep(_APART if len(calls) > 1 else began + _APART - loop.time())
         self._serving = None
 
     def _carry_out(self, calls: list[tuple[Wanted, "asyncio.Future[Any]"]], loop: asyncio.AbstractEventLoop) -> None:
