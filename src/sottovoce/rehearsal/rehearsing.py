@@ -2,7 +2,7 @@
 
 import math
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -111,6 +111,7 @@ def _implied(contrast: float) -> float:
     return math.sqrt(contrast * (1 - contrast))
 
 
+@dataclass(eq=False)
 class Rehearsal:
     """The runs of a rehearsal, in private and without privacy, by length and world.
 
@@ -131,38 +132,35 @@ class Rehearsal:
         Whether it is played without privacy, too.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        plan: str | Plan,
-        choices: dict[str, Any],
-        contrast: float,
-        scatter: float,
-        *,
-        endless: bool = False,
-        times: float = 1.0,
-        free: bool = True,
-    ) -> None:
-        self.notes: tuple[str, ...] = ()
+    problem: Problem
+    plan: str | Plan
+    choices: dict[str, Any]
+    contrast: float
+    scatter: float
+    endless: bool = False
+    times: float = 1.0
+    free: bool = True
+    events: int = field(default=0, init=False)
+    notes: tuple[str, ...] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        problem = self.problem
         if problem.prior is not None:
-            problem = replace(problem, prior=None, accept_prior=None)
             self.notes = ("rehearsed without the prior: if that fits the world, expect to be ahead of this",)
         if problem.segments is not None:
-            problem = replace(problem, segments=None)
             self.notes += ("rehearsed without segments: what sets one of them apart takes events of its own",)
-        problem = replace(problem, direction="minimize", turned=False)  # worlds have losses, and mirrored ranges suit
-        self.problem, self.plan, self.choices, self.endless = problem, plan, choices, endless
-        self._left, self._free = times * WORK, free
-        self._plan = cache(self._made)
-        wanted = lengths(problem.horizon) if isinstance(plan, str) else (problem.horizon,)
+        problem = replace(problem, prior=None, accept_prior=None, segments=None)
+        self.problem = replace(problem, direction="minimize", turned=False)  # worlds have losses; mirrored ranges suit
+        self._left, self._plan = self.times * WORK, cache(self._made)
+        wanted = lengths(problem.horizon) if isinstance(self.plan, str) else (problem.horizon,)
         scope = scope_of({length: work for length in wanted if (work := self._work(length)) < math.inf}, self._left)
         if scope is None:
             raise NotRehearsed(self._too_large())
         self.lengths, count = scope
-        self.worlds = worlds_of(problem, _SEED, count, contrast, scatter)
-        self.private: dict[int, list[float]] = {}
-        self.free: dict[int, list[float]] = {}
-        self.events = 0
+        self.worlds = worlds_of(self.problem, _SEED, count, self.contrast, self.scatter)
+        self._runs: dict[Guarantee, dict[int, list[float]]] = {problem.privacy: {}}
+        if self.free and problem.privacy.private:
+            self._runs[NoPrivacy()] = {}
 
     def _made(self, length: int) -> Plan | None:
         """Return the plan for a length; None where choices do not fit one so short, or runs would be too long."""
@@ -191,23 +189,18 @@ class Rehearsal:
     def play(self) -> None:
         """Play runs up to the horizon; and longer ones, while there is room and most is not learned."""
         steps = list(self.lengths)
-        sides = {self.problem.privacy: self.private}
-        if self._free and self.problem.privacy.private:
-            sides[NoPrivacy()] = self.free
         while steps:
             length = steps.pop(0)
-            for guarantee, found in sides.items():
-                found[length] = []
-                for world in range(len(self.worlds)):
-                    found[length].append(self.run(world, length, guarantee))
+            for guarantee, found in self._runs.items():
+                found[length] = [self.run(world, length, guarantee) for world in range(len(self.worlds))]
             self._left -= len(self.worlds) * self._work(length)
             steps = steps or self._further()
 
     def _further(self) -> list[int]:
         """Return the next longer run, if it would say more."""
-        longest = max(self.private)
-        length = STEP * longest
-        learned = _shares(self.private).at(longest).central <= _MOST_LEARNED
+        private = self._shares(self.problem.privacy)
+        longest, length = private.longest, STEP * private.longest
+        learned = private.at(longest).central <= _MOST_LEARNED
         if learned or not isinstance(self.plan, str) or length > LONGEST_RUN or longest < self.problem.horizon:
             return []
         return [length] if len(self.worlds) * self._work(length) <= self._left else []
@@ -251,13 +244,13 @@ class Rehearsal:
 
     def forecast(self) -> Forecast:
         """Return what the runs say; refuse to say what they do not."""
-        horizon, private = self.problem.horizon, _shares(self.private)
+        horizon, private = self.problem.horizon, self._shares(self.problem.privacy)
         if private.longest * _FAR < horizon and private.at(private.longest).central > BARELY:
             raise NotRehearsed(
                 f"{NOT_REHEARSED} to the end: runs of {private.longest:,} events, for which there was room, learn too "
                 f"little to tell from them what {horizon:,} events do; {_MORE}"
             )
-        free = _shares(self.free) if self.free else None
+        free = self._shares(NoPrivacy()) if len(self._runs) > 1 else None
         contrasts = [world.contrast for world in self.worlds]
         return Forecast(
             horizon=horizon,
@@ -268,12 +261,12 @@ class Rehearsal:
             most=private.length_for(0.1),
             contrasts=(min(contrasts), max(contrasts)),
             worlds=len(self.worlds),
-            longest=max(length for length in self.private if length <= horizon),
+            longest=max(length for length in private.lengths if length <= horizon),
             events=self.events,
             notes=self.notes,
         )
 
-
-def _shares(found: dict[int, list[float]]) -> Shares:
-    """Return what some runs have in common: a share for each of the worlds, by length."""
-    return Shares(sorted(found), [found[length] for length in sorted(found)])
+    def _shares(self, guarantee: Guarantee) -> Shares:
+        """Return what the runs under a guarantee have in common: a share for each of the worlds, by length."""
+        found = self._runs[guarantee]
+        return Shares(tuple(found), list(found.values()))  # they were played in this order
