@@ -19,7 +19,7 @@ def fit_check(deviation_of_decisions, deviation_of_numbers, seed=0, tails=0.0):
     nothing, exact = np.zeros(DECISIONS), np.zeros((DECISIONS, DECISIONS))
     noise = np.sqrt(VARIANCE * np.sqrt(tails / 3))  # Laplace's, of numbers of one event each
     settings = ModelSettings(1000, 1.0, 0.5, noise, (1 / 400, 1 / 8, 1 / 4), 6, 8, 0.1, 0.02, 1.0)
-    return FitCheck.between_decisions("linear", settings, measurements, np.full(count, VARIANCE), nothing, exact)
+    return FitCheck.between_decisions("linear", settings, measurements, (np.full(count, VARIANCE), nothing, exact))
 
 
 def test_under_the_model_p_values_are_uniform():

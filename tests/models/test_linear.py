@@ -97,7 +97,8 @@ def test_memories_are_least_squares_with_faded_weights():
     ages = 12_000 - np.repeat([numbers.end for numbers in rounds], 12)
     features = np.column_stack([rows - belief.center, np.ones(len(rows))])
     prior = np.append(np.full(8, belief.prior.scale**-2), belief.prior.level**-2)
-    for memory, fit in zip(MEMORIES, belief.fits, strict=True):
+    for memory in MEMORIES:
+        fit = belief._fit(memory)
         variances = 1 / 8 / counts + 2 / counts**2 + memory.wander**2  # no decision is twice in a round
         weights = np.exp(-ages / (memory.reach * 40_000)) / variances
         precision = np.diag(prior) + features.T @ (features * weights[:, None])

@@ -218,7 +218,7 @@ class PooledPolicy(SegmentPolicy):
         events[POOL] = 0.0
         far = number in _largest(events) and self.belief(number).measurements.rounds % _FAR_EVERY == 0
         apart = max(hierarchy.variance_shares.residual, min(hierarchy.apart[1], _FAR))
-        said: Prior = hierarchy.prior_of_scout(number, passed, apart) if far else hierarchy.prior(number, sizes=passed)
+        said: Prior = hierarchy.prior(number, sizes=passed, apart=apart if far else None)
         return said
 
     # ------------------------------------------------------------------ what goes on elsewhere

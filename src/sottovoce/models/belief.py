@@ -238,13 +238,9 @@ class Belief(ABC):
         if len(precision) > len(pull):  # the upper half of a matrix
             upper, precision = precision, np.empty((len(pull), len(pull)))
             precision[np.triu_indices(len(pull))] = precision.T[np.triu_indices(len(pull))] = upper
-        prior = Prior(
-            precision,
-            pull,
-            np.array(prior_record["scatter"]),
-            resets=int(prior_record["resets"]),
-            scores=tuple(np.array(scores[one]) for one in sorted(scores)),
-        )
+        scatter, resets = np.array(prior_record["scatter"]), int(prior_record["resets"])
+        by_choice = tuple(np.array(scores[choice]) for choice in sorted(scores))
+        prior = Prior(precision, pull, scatter, resets=resets, scores=by_choice)
         among: dict[str, Any] = {name: int(prior_record[name]) for name in self._among}
         self.use_prior(prior, replace(self.settings, **among))
 
@@ -367,7 +363,7 @@ class GaussianBelief(Belief):
 
     def fit_check(self) -> FitCheck:
         """Compare what was released with the model."""
-        return FitCheck.between_decisions(self.model, self.settings, self.measurements, *self._residuals())
+        return FitCheck.between_decisions(self.model, self.settings, self.measurements, self._residuals())
 
     def posterior(self) -> Posterior:
         """Return what is believed, as a public record, with what an earlier run knew if that still counts."""

@@ -55,13 +55,7 @@ class FitCheck:
 
     @classmethod
     def between_decisions(
-        cls,
-        model: str,
-        settings: ModelSettings,
-        measurements: Measurements,
-        variances: Floats,
-        expected: Floats,
-        covariance: Floats,
+        cls, model: str, settings: ModelSettings, measurements: Measurements, fitted: tuple[Floats, Floats, Floats]
     ) -> "FitCheck":
         """Compare decisions with the model, all numbers of a decision taken together.
 
@@ -73,11 +67,13 @@ class FitCheck:
         ----------
         model, settings
             Its name, and the plan's numbers.
-        measurements, variances
-            What was released, and the variance of each mean.
-        expected, covariance
-            Of the mean losses of the decisions, by the model that was fitted to it.
+        measurements
+            What was released.
+        fitted
+            The variance of each mean; and of the mean losses of the decisions, by the model that was fitted to it, what
+            is expected, and the covariance.
         """
+        variances, expected, covariance = fitted
         if not len(measurements):
             return cls.of(0.0, 0.0, 0.0, model)
         # By how much the fourth powers of noise exceed a Gaussian's, over the squared variances: 3 for Laplace.

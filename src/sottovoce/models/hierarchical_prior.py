@@ -161,7 +161,9 @@ class HierarchicalPrior:
 
     # ------------------------------------------------------------------ what others say
 
-    def prior(self, place: int, row: Floats | None = None, sizes: Floats | None = None) -> Prior:
+    def prior(
+        self, place: int, row: Floats | None = None, sizes: Floats | None = None, apart: int | None = None
+    ) -> Prior:
         """Return what all other segments say of one.
 
         Parameters
@@ -172,22 +174,10 @@ class HierarchicalPrior:
             What it shares with others, if it is not there yet.
         sizes
             Events of each segment: those of most decide how many resets count. Equal ones by default.
-        """
-        return self._said_of(place, row, sizes, self.variance_shares)
-
-    def prior_of_scout(self, place: int, sizes: Floats, apart: int) -> Prior:
-        """Return what all other segments say of one that is to find out how much they differ.
-
-        Parameters
-        ----------
-        place, sizes
-            As for `prior`.
         apart
-            How much it may have of its own, as a place in `SHARES`.
+            Of one that is to find out how much segments differ: what it may have of its own, as a place in `SHARES`.
         """
-        return self._said_of(place, None, sizes, replace(self.variance_shares, residual=apart))
-
-    def _said_of(self, place: int, row: Floats | None, sizes: Floats | None, mine: VarianceShares) -> Prior:
+        mine = self.variance_shares if apart is None else replace(self.variance_shares, residual=apart)
         others, most = self._others(place, sizes)
         its = _Member(row, None) if row is not None else self._members[place]
         precision, pull = self._expected(others, its.row, its.part * self._own_shares(mine))

@@ -61,13 +61,17 @@ class ItemHierarchy(HierarchicalPrior):
         self._begin(segments)
         self._items = like.dimension
 
-    def prior(self, place: int, row: Floats | None = None, sizes: Floats | None = None) -> Prior:
+    def prior(
+        self, place: int, row: Floats | None = None, sizes: Floats | None = None, apart: int | None = None
+    ) -> Prior:
         """Return what all other segments say of the items of one: a precision and a pull for each.
 
         Parameters
         ----------
         place, row, sizes
             As for `HierarchicalPrior.prior`.
+        apart
+            Of no use here: all segments of items have rounds of their own from the start.
         """
         others, most = self._others(place, sizes)
         level = 0.0
@@ -86,15 +90,7 @@ class ItemHierarchy(HierarchicalPrior):
         pull[heard] = precision[heard] * (mean + level)
         return Prior(precision, pull, resets=most)
 
-    def log_evidence(self, variance_shares: VarianceShares) -> float:
-        """Return the log-likelihood of all that was released, up to what does not depend on the shares.
-
-        Parameters
-        ----------
-        variance_shares
-            How alike segments are taken to be.
-        """
-        said = [place for place, one in enumerate(self._refreshed()) if one.numbers]
+    def _evidence_of(self, said: Sequence[int], variance_shares: VarianceShares) -> float:
         common = self._pooled(said, variance_shares)
         weights = common.weights[common.weights > 0]
         with np.errstate(divide="ignore", invalid="ignore"):

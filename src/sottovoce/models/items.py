@@ -266,34 +266,36 @@ class ItemBelief(Belief):
         ones = np.ones((self.dimension, 1))
         self._features = ones if features is None else np.hstack([ones, self._standard(features)])
         self._start = np.eye(1, self._features.shape[1])[0] / 2  # the mean of w
-        self._earlier = None if earlier is None else self._as_data(*earlier)
+        self._reaches: tuple[float, ...] = _REACHES
+        self._earlier, self._lead = None, _LEAD
+        if earlier is not None:  # what was known earlier is in the first; the last reaches as far back without it
+            self._earlier = self._as_data(*earlier)
+            self._reaches, self._lead = (*_REACHES, math.inf), np.append(_LEAD, _LEAD[0] - _PRIOR_LEAD)
         self.known = self._nothing()
 
     def _as_data(self, means: Floats, variances: Floats) -> tuple[Floats, Floats]:
         """Return what an earlier run knew as a precision and a pull for each item: the world may have moved since."""
-        values, heard = self._values(means), np.isfinite(means)
+        settings, heard = self.settings, np.isfinite(means)
+        values = settings.sign * (means - settings.zero) / settings.width
         apart = float(values[heard].std()) if heard.any() else 0.0
-        spread = variances / self.settings.width**2 + (_MOVED * apart) ** 2
+        spread = variances / settings.width**2 + (_MOVED * apart) ** 2
         precisions = np.where(heard, 1 / np.where(heard, spread, 1.0), 0.0)
         return precisions, precisions * np.where(heard, values, 0.0)
 
     def _nothing(self) -> _Known:
-        n, memories = self.dimension, len(_REACHES) + (self._earlier is not None)
-        precisions, pulls = np.zeros((2, memories, n))
-        scores, mean = np.zeros(memories), 0.5
-        if self._earlier is not None:
-            precisions[0], pulls[0] = self._earlier
-            if precisions[0].any():
-                mean = float(np.clip(pulls[0].sum() / precisions[0].sum(), 1e-5, 0.98))
-        none = ItemHistory(np.zeros(n), np.empty(0))
-        return _Known(
-            measurements=none, precisions=precisions, pulls=pulls, scores=scores, surprises=np.empty(0), mean=mean
-        )
+        known = self._forgotten()
+        if self._earlier is None:
+            return known
+        precisions, pulls = self._earlier
+        known.precisions[0], known.pulls[0] = precisions, pulls
+        mean = float(np.clip(pulls.sum() / precisions.sum(), 1e-5, 0.98)) if precisions.any() else known.mean
+        return replace(known, mean=mean)
 
-    # ------------------------------------------------------------------ units
-
-    def _values(self, losses: Floats) -> Floats:
-        return np.asarray(self.settings.sign * (losses - self.settings.zero) / self.settings.width)
+    def _forgotten(self) -> _Known:
+        """Return what is known when all is forgotten, what an earlier run knew included."""
+        data = np.zeros((2, len(self._reaches), self.dimension))
+        none, scores = ItemHistory(np.zeros(self.dimension), np.empty(0)), np.zeros(len(self._reaches))
+        return _Known(measurements=none, precisions=data[0], pulls=data[1], scores=scores, surprises=np.empty(0))
 
     def _losses(self, values: Floats) -> Floats:
         return np.asarray(self.settings.zero + self.settings.sign * self.settings.width * values)
@@ -326,12 +328,7 @@ class ItemBelief(Belief):
     @property
     def _memory(self) -> int:
         """Which memory is in use: that which predicted best, if by a margin."""
-        # What was known earlier is in the first; the last reaches as far back without it.
-        lead = _LEAD if self._earlier is None else np.append(_LEAD, _LEAD[0] - _PRIOR_LEAD)
-        return in_use(self.known.scores, lead)
-
-    def _reaches(self) -> tuple[float, ...]:
-        return _REACHES if self._earlier is None else (*_REACHES, math.inf)
+        return in_use(self.known.scores, self._lead)
 
     @property
     def ratio(self) -> float:
@@ -514,7 +511,8 @@ class ItemBelief(Belief):
         if not len(items):
             return
         if self.told_so > self.known.resets:
-            self._forget(int(self.known.measurements.ends[-1:].sum()), self.told_so)
+            since = int(self.known.measurements.ends[-1:].sum())
+            self.known = replace(self._forgotten(), since=since, resets=self.told_so)
         known = self.known
         fresh, memory = self.knows_nothing, self._memory
         shown = float((means * counts).sum())
@@ -541,7 +539,8 @@ class ItemBelief(Belief):
             limit, alarm = limit_of(known.surprises, known.alarm, _LIMIT), calmer(known.alarm, events, settings.horizon)
             remembers = known.measurements.rounds or self._shared_prior is None  # or nothing of it is its own
             if shock > limit and len(items) >= min(ENOUGH, settings.chosen) and remembers:
-                self._forget(numbers.end, known.resets + 1, alarm=alarm + 1, mean=mean, enough=known.enough)
+                kept = {"alarm": alarm + 1, "mean": mean, "enough": known.enough}
+                self.known = replace(self._forgotten(), since=numbers.end, resets=known.resets + 1, **kept)
                 return
             evidence = -0.5 * (np.log(spreads) + np.minimum(squares, _FAR)).sum(axis=1)
             share = private / spreads[memory]
@@ -554,7 +553,7 @@ class ItemBelief(Belief):
                 numbers=known.numbers + len(items),
                 tails=known.tails + (float((3 * share**2).sum()) if settings.heavy else 0.0),
             )
-        fade = np.exp([-events / (reach * settings.horizon) for reach in self._reaches()])[:, None]
+        fade = np.exp([-events / (reach * settings.horizon) for reach in self._reaches])[:, None]
         if known.newcomers and (known.precisions[0][items] == 0).any():
             known = replace(known, newcomers=False, changed=int(numbers.end - events))
         precisions, pulls = known.precisions * fade, known.pulls * fade
@@ -562,17 +561,12 @@ class ItemBelief(Belief):
         pulls[:, items] += means / variances
         self.known = replace(known, measurements=measurements, precisions=precisions, pulls=pulls)
 
-    def _forget(self, since: int, resets: int, **kept: Any) -> None:
-        nothing = self._nothing()
-        zero = np.zeros_like(nothing.precisions)
-        self.known = replace(nothing, precisions=zero, pulls=zero.copy(), since=since, resets=resets, **kept)
-
     # ------------------------------------------------------------------ one of many segments
 
     def sufficient_statistics(self) -> SufficientStatistics:
         """Return what was released of each item: precisions and pulls."""
         known, memory = self.known, self._memory
-        numbers = int(np.count_nonzero(known.measurements.counts)) * known.measurements.rounds
+        numbers = len(known.measurements) * known.measurements.rounds
         data = np.stack([known.precisions[memory], known.pulls[memory]])
         if self._earlier is not None and self.remembers_earlier:  # all segments know it already
             data = data - np.stack(self._earlier)

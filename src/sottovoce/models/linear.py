@@ -208,11 +208,6 @@ class LinearBelief(GaussianBelief):
         return self.settings.number_variance(np.minimum(self.variance * raised, self.settings.variances[2]), counts)
 
     @property
-    def fits(self) -> list[Fitted]:
-        """The posterior under each memory."""
-        return [self._fit(memory) for memory in MEMORIES]
-
-    @property
     def best_fit(self) -> Fitted:
         """The posterior that is in use."""
         return self._fit(MEMORIES[self.memory_in_use])
@@ -233,13 +228,11 @@ class LinearBelief(GaussianBelief):
     def _count(self, coefficients: Floats) -> _Counted:
         """Return how numbers count if these are the coefficients; none, if there are no numbers."""
         measurements, others = self.measurements, self._shared_prior
-        raised = self._raised(self._expected(coefficients))[measurements.index] if len(measurements) else 1.0
+        raised: Any = 1.0
+        if len(measurements):
+            raised = self._raised(self.prior.values(measurements.decisions, coefficients))[measurements.index]
         said = NO_SCATTER if others is None else others.scatter
         return _Counted(self.known, self.number_variance(measurements.counts, raised), {}, coefficients, said)
-
-    def _expected(self, coefficients: Floats) -> Floats:
-        """Return what is expected of each decision of the measurements."""
-        return self.prior.values(self.measurements.decisions, coefficients)
 
     def _raised(self, expected: Floats) -> Floats:
         """How much larger the variance of losses is at decisions, compared with where it was measured."""
@@ -367,7 +360,7 @@ class LinearBelief(GaussianBelief):
         )
         surprise = 0.0
         if not settings.segments or len(numbers.means) >= ENOUGH:  # a few numbers tell memories from nothing
-            outcomes = self._evidence(self.fits, MEMORIES, centred)
+            outcomes = self._evidence([self._fit(memory) for memory in MEMORIES], MEMORIES, centred)
             surprise = outcomes[self.memory_in_use].surprise
             known = replace(
                 known,

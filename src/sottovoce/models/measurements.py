@@ -64,7 +64,7 @@ class Tried:
 
     def written(self, *, many: bool) -> "Tried":
         """Return the same with decisions kept sparse if there are many coordinates, and written out if not."""
-        return replace(self, decisions=_written(self.decisions, many=many))
+        return replace(self, decisions=written(self.decisions, many=many))
 
     def with_more(self, other: "Tried") -> "Tried":
         """Return both together; a decision of both is kept once."""
@@ -140,7 +140,7 @@ class Measurements:
         numbers
             What the round has released.
         """
-        rows, places = _written(numbers.probes, many=self.many), dict(self._places)
+        rows, places = written(numbers.probes, many=self.many), dict(self._places)
         index = numbered(rows, places)
         found, firsts = np.unique(index, return_index=True)
         fresh = rows[firsts[found >= len(self._places)]]
@@ -174,7 +174,7 @@ class Measurements:
         """
         if self.decisions.shape[1] == like.decisions.shape[1] and self.many == like.many:
             return self
-        rows = _written(widened(self.decisions, like.decisions.shape[1]), many=like.many)
+        rows = written(widened(self.decisions, like.decisions.shape[1]), many=like.many)
         return Measurements.from_record(replace(self, decisions=rows).record())
 
     def tried(self, weights: Floats, events: Floats) -> Tried:
@@ -212,18 +212,18 @@ class Measurements:
         return cls(rows, index, means, counts, ends, {key: place for place, key in enumerate(_keys_of(rows))})
 
 
-def _written(rows: Any, *, many: bool) -> Any:
+def written(rows: Any, *, many: bool = False) -> Any:
     """Return rows sparse if there are many coordinates, and written out if not."""
     if many:
         return sparse.csr_array(rows)
     return np.ascontiguousarray(rows) if isinstance(rows, np.ndarray) else rows.toarray()
 
 
-def stacked(one: Any, other: Any) -> Any:
-    """Return rows above others: sparse, if either are."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.vstack([one, other])
-    return sparse.vstack([sparse.csr_array(one), sparse.csr_array(other)], format="csr")
+def stacked(*rows: Any) -> Any:
+    """Return rows above others: sparse, if any are."""
+    if all(isinstance(one, np.ndarray) for one in rows):
+        return np.vstack(rows)
+    return sparse.vstack([sparse.csr_array(one) for one in rows], format="csr")
 
 
 def numbered(rows: Any, places: MutableMapping[bytes, int] | None = None) -> Integers:
@@ -248,18 +248,9 @@ def _keys_of(rows: Any) -> list[bytes]:
 
 
 def rows_record(rows: Any) -> Record:
-    """Return decisions as plain arrays."""
-    return {"decisions": rows} if isinstance(rows, np.ndarray) else sparse_record(rows)
-
-
-def rows_in(record: Record) -> Any:
-    """Return the decisions that `rows_record` wrote down."""
-    return np.array(record["decisions"]) if "decisions" in record else from_sparse_record(record)
-
-
-def sparse_record(rows: Any) -> Record:
-    """Return rows as plain arrays that hold no zeros."""
-    rows = sparse.csr_array(rows)
+    """Return decisions as plain arrays, which hold no zeros if they are sparse."""
+    if isinstance(rows, np.ndarray):
+        return {"decisions": rows}
     rows.sort_indices()
     return {
         "columns": rows.indices.astype(np.int64),
@@ -269,8 +260,10 @@ def sparse_record(rows: Any) -> Record:
     }
 
 
-def from_sparse_record(record: Record) -> Any:
-    """Return the rows that `sparse_record` wrote down, sparse; refuse arrays that are none."""
+def rows_in(record: Record) -> Any:
+    """Return the decisions that `rows_record` wrote down; refuse arrays that are none."""
+    if "decisions" in record:
+        return np.array(record["decisions"])
     shape = (len(record["starts"]) - 1, int(record["dimension"]))
     rows = sparse.csr_array(tuple(np.array(record[name]) for name in ("entries", "columns", "starts")), shape=shape)
     rows.check_format()

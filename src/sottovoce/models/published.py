@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,6 @@ from sottovoce.models.measurements import Tried, rows_in, rows_record
 from sottovoce.privacy.promise import Promise
 
 VERSION = 1
-_ENCODED = ("decisions", "fit_check", "labels", "others", "promises")  # not kept as they are
 _FORMAT = "sottovoce posterior"
 MOST_COVARIANCES = 300
 """Coordinates up to which a posterior holds a covariance of all of them."""
@@ -242,6 +241,10 @@ class Posterior(Printed):
         tried = f"{len(self.means)} decisions in {self.rounds} rounds"
         return f"Posterior({self.model}, {self.dimension} coordinates, {tried})"
 
+    @property
+    def _names(self) -> list[Any]:
+        return list(range(self.dimension)) if self.labels is None else list(map(label_text, self.labels))
+
     _name_width = 10
 
     def _parts(self) -> list[Part]:
@@ -252,8 +255,9 @@ class Posterior(Printed):
             rows = [("decisions", tried), ("level", f"{self.level:.4g}")]
         if self.deviations is not None:
             order = self.best_first
-            names = range(self.dimension) if self.labels is None else [label_text(one) for one in self.labels]
-            shown = [f"{names[place]}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]]
+            shown = [
+                f"{self._names[place]}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]
+            ]
             what = "coordinate" if self.labels is None else "name"
             rows.append(
                 ("best", f"{', '.join(shown)} ({what}: {quantity(self.direction) if by_item else 'slope'} ± deviation)")
@@ -271,20 +275,15 @@ class Posterior(Printed):
 
         For items, that is the loss of each.
         """
-        names = list(range(self.dimension)) if self.labels is None else list(map(label_text, self.labels))
         deviations = np.full(self.dimension, np.nan) if self.deviations is None else self.deviations
-        return data_frame({"name": names, "slope": self.slopes, "deviation": deviations})
+        return data_frame({"name": self._names, "slope": self.slopes, "deviation": deviations})
 
     # ------------------------------------------------------------------ keeping
 
     def to_record(self) -> Record:
         """Return plain values and arrays by name."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _ENCODED}
-        record = {name: list(one) if isinstance(one, tuple) else one for name, one in plain.items()}
-        if self.labels is not None:
-            record |= {"labels": plain_labels(self.labels), "others": plain_labels(self.others)}
-        record["promises"] = [one.to_dict() for one in self.promises]
-        record["fit_check"] = self.fit_check.to_dict()
+        record = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "decisions"}
+        record |= {name: plain(record[name]) for name, (plain, _) in _CODED.items()}
         return record | rows_record(self.decisions)
 
     @classmethod
@@ -296,35 +295,23 @@ class Posterior(Printed):
         record
             Plain values and arrays by name.
         """
-        given = {one.name: record[one.name] for one in fields(cls) if one.name not in _ENCODED}
-        one = cls(
-            **{
-                **given,
-                "decisions": rows_in(record),
-                "loss_range": (float(given["loss_range"][0]), float(given["loss_range"][1])),
-                "fit_check": FitCheck(**record["fit_check"]),
-                "labels": labels_from(record.get("labels")),
-                "others": labels_from(record.get("others")) or (),
-                "promises": promises_in(record),
-            }
-        )
+        given = {one.name: record[one.name] for one in fields(cls) if one.name != "decisions"}
+        given |= {name: made(given[name]) for name, (_, made) in _CODED.items()}
+        one = cls(decisions=rows_in(record), **given)
         one._check()
         return one
 
     def _check(self) -> None:
         """Refuse arrays that do not belong together, or hold what no run can have released."""
         count, n = len(self.means), self.dimension
-        more = 0 if self.covariance is None else len(self.covariance)
+        more = n + 1 + (self.scale is not None)
         shapes = [
             (self.decisions, (count, n + len(self.others))),
-            (self.precisions, (count,)),
-            (self.events, (count,)),
-            (self.slopes, (n,)),
-            *(() if self.deviations is None else [(self.deviations, (n,))]),
-            *(() if self.scale is None else [(self.scale, (n,))]),
-            *(() if self.covariance is None else [(self.covariance, (more, more))]),
+            *((one, (count,)) for one in (self.precisions, self.events)),
+            *((one, (n,)) for one in (self.slopes, self.deviations, self.scale)),
+            (self.covariance, (more, more)),
         ]
-        if any(array.shape != shape for array, shape in shapes) or more not in (0, n + 1 + (self.scale is not None)):
+        if any(array is not None and array.shape != shape for array, shape in shapes):
             raise ValueError("its arrays do not belong together")
         if self.labels is not None:
             read_labels("its labels", self.names, n + len(self.others))
@@ -392,4 +379,18 @@ def quantity(direction: str) -> str:
 
 def promises_in(record: Record) -> tuple[Promise, ...]:
     """Return the promises of a `record`."""
-    return tuple(Promise.from_dict(one) for one in record["promises"])
+    return _promises(record["promises"])
+
+
+def _promises(plain: list[Any]) -> tuple[Promise, ...]:
+    return tuple(map(Promise.from_dict, plain))
+
+
+# What is not kept as it is: how it is kept, and how it is read.
+_CODED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "loss_range": (list, lambda ends: (float(ends[0]), float(ends[1]))),
+    "fit_check": (FitCheck.to_dict, lambda plain: FitCheck(**plain)),
+    "labels": (plain_labels, labels_from),
+    "others": (plain_labels, labels_from),
+    "promises": (lambda promises: [one.to_dict() for one in promises], _promises),
+}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce._checks import whole
+from sottovoce._checks import numbers, whole
 from sottovoce._records import Record
 from sottovoce.errors import UnknownSegment
 
@@ -192,12 +192,9 @@ class Segments:
         return hash(self._says)
 
     def __repr__(self) -> str:
-        parts = []
+        parts = [_short(list(self.names))] if self.names else []
         if self.factors:
-            levels = {name: list(one) for name, one in self.factors.items()}
-            parts.append(f"factors={_short(levels)}")
-        elif self.names:
-            parts.append(_short(list(self.names)))
+            parts = [f"factors={_short({name: list(one) for name, one in self.factors.items()})}"]
         if self.features is not None:
             parts.append(f"features of {self.features.shape[1]} columns")
         if self.limit is not None:
@@ -262,10 +259,7 @@ def _rows(features: Any, names: tuple[Segment, ...]) -> Floats:
             missing = [one for one in names if one not in features]
             raise ValueError(f"features must have a row for each segment; there is none for {_short(missing[:_SHOWN])}")
         features = [features[one] for one in names]
-    try:
-        rows: Floats = np.array(features, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("features must be numbers, a row for each segment") from None
+    rows: Floats = numbers("features", features)
     if rows.ndim == 1:
         rows = rows[:, None]
     if rows.ndim != 2 or len(rows) != len(names) or not rows.size or not np.isfinite(rows).all():

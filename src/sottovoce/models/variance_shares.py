@@ -64,14 +64,9 @@ class VarianceShares:
 
     def starts(self) -> "list[VarianceShares]":
         """Where to look from: here; and from each factor being all there is, which no single step leads to."""
-        count = len(self.effects)
-        others = [
-            VarianceShares(
-                _FIRST, self.level, tuple(len(SHARES) - 1 if one == place else _FIRST for one in range(count))
-            )
-            for place in range(count)
-        ]
-        return [self, *others]
+        alone = np.full((len(self.effects),) * 2, _FIRST)
+        np.fill_diagonal(alone, len(SHARES) - 1)
+        return [self, *(VarianceShares.at((_FIRST, self.level, *row)) for row in alone.tolist())]
 
     def stepped(self, which: int, step: int) -> "VarianceShares | None":
         """Return the same with one place moved; None if there is no such place.
