@@ -175,7 +175,9 @@ class TestPairs:
         explorer = frames_on(BALL, 2, 9, middle=0.5)
         exploration, draws = drawn(explorer, np.zeros(4), coins, (9,))
         np.testing.assert_allclose(estimated(exploration, draws, np.full(9, 0.5)), 0.0, atol=1e-6)
-        assert np.linalg.norm(estimated(exploration, draws, np.full(9, 1.0))) == pytest.approx(0.5 * explorer.scale)
+        assert np.linalg.norm(estimated(exploration, draws, np.full(9, 1.0))) == pytest.approx(
+            0.5 * explorer.sphere.scale
+        )
 
     def test_they_cancel_what_drifts_slowly(self):
         """Losses that rise by 1/12 each event: a pair differs by a twelfth of the range, an event by up to half."""

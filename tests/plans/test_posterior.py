@@ -32,7 +32,7 @@ def test_every_event_is_in_one_number_once_however_the_round_is_cut(cuts, seed):
     """What the guarantee rests on: one loss moves one number, by the width of its range at most."""
     exploration, size = begun(probing(), seed=seed)
     coins, edges = np.random.default_rng(seed), sorted({0, *(exploration.stride * one for one in cuts), size})
-    counted, probes = np.zeros(6, dtype=np.int64), exploration.record()["probes"]
+    counted, probes = np.zeros(6, dtype=np.int64), exploration.record()["decisions"]
     for start, end in pairwise(edges):
         drawn = exploration.draw(coins, start, end - start)
         assert drawn.wants_loss is None
@@ -81,7 +81,7 @@ def test_the_last_round_has_as_many_decisions_as_it_can_play_often_enough():
 def test_what_is_released_reaches_the_belief_as_means():
     explorer = probing()
     exploration, _ = begun(explorer)
-    probes = exploration.record()["probes"]
+    probes = exploration.record()["decisions"]
     exploration.learn(
         explorer.belief, np.array([4.0, 5.0, 6.0, 7.0, 0.0, 8.0]), np.array([10.0, 10.0, 10.0, 10.0, 0.0, 10.0])
     )
@@ -100,4 +100,4 @@ def test_a_round_that_is_taken_up_again_deals_on_as_it_would_have():
     one, other = (each.draw(np.random.default_rng(4), 24, size - 24) for each in (exploration, again))
     assert np.array_equal(one.actions, other.actions)
     assert again.is_possible()
-    assert not explorer.resume(np.zeros(6), exploration.record() | {"probes": np.full((6, 6), 0.9)}).is_possible()
+    assert not explorer.resume(np.zeros(6), exploration.record() | {"decisions": np.full((6, 6), 0.9)}).is_possible()

@@ -18,7 +18,7 @@ from sottovoce.learning.actions import Action, Actions, Piece
 from sottovoce.learning.outstanding import Outstanding, waiting_round
 from sottovoce.learning.recommendation import Recommendation, SegmentGain
 from sottovoce.models import FitCheck, Posterior
-from sottovoce.plans.decisions import Decisions, Menu
+from sottovoce.plans.decisions import Decisions, by_entries
 
 Found = TypeVar("Found")
 
@@ -57,7 +57,7 @@ def _decisions(numbers: Sequence[Any]) -> Decisions:
     for places, values in zip(columns, entries, strict=True):
         if places.ndim != 1 or places.shape != values.shape or not ((places >= 0) & (places < dimension)).all():
             raise ValueError("there are no such coordinates")
-    return Decisions(Menu(None, columns, entries, dimension), np.arange(len(numbers)))
+    return Decisions(by_entries(columns, entries, dimension), np.arange(len(numbers)))
 
 
 def outstanding(plain: _types.Outstanding) -> Outstanding:

@@ -9,6 +9,7 @@ Algorithm 1 to the letter, with its errors mended.
 import math
 from collections.abc import Iterable
 from dataclasses import fields, replace
+from itertools import groupby
 from typing import Any, Unpack
 
 from sottovoce._checks import choice, number, whole
@@ -96,9 +97,9 @@ def _best(problem: Problem, plan: str, chosen: Chosen) -> Plan:
     families = [
         _cheapest(kind, drafts, chosen)
         for kind, mechanism in _pairs(problem, plan, chosen)
-        for drafts in kind.drafts(problem, mechanism, chosen)
+        for _, drafts in groupby(kind.drafts(problem, mechanism, chosen), lambda one: one.placement.position)
     ]
-    plans = sorted((one for one in families if one is not None), key=_rank)
+    plans = sorted(families, key=_rank)
     if not plans:
         raise ValueError(
             f"no plan fits {', '.join(f'{name}={value!r}' for name, value in chosen.items())}; leave some out"
@@ -160,10 +161,8 @@ def _fitting(kind: ExplorationKind, mechanism: Mechanism) -> Mechanism:
     return mechanism
 
 
-def _cheapest(kind: ExplorationKind, drafts: Iterable[Any], chosen: Chosen) -> Plan | None:
-    best = min((_as_chosen(draft, chosen) for draft in drafts), key=lambda draft: draft.bound, default=None)
-    if best is None:
-        return None
+def _cheapest(kind: ExplorationKind, drafts: Iterable[Any], chosen: Chosen) -> Plan:
+    best = min((_as_chosen(draft, chosen) for draft in drafts), key=lambda draft: draft.bound)
     late = {name: value for name, value in kind.settled.items() if name not in chosen}
     plan: Plan = _as_chosen(best, late).finish()
     return plan

@@ -75,10 +75,8 @@ class LinearModel:
     """
 
     def __init__(self, dimension: int, spread: float) -> None:
-        self.theta = np.zeros(dimension)
-        self.level = 0.0
-        self._spread = spread
-        self._inverse: Floats | None = None  # of the information matrix of (theta, level), whitened prior
+        self.theta, self.level, self._spread = np.zeros(dimension), 0.0, spread
+        self.inverse = np.empty((0, 0))  # of the information matrix of (theta, level); none before the first probe
 
     def predict(self, offset: Floats) -> float:
         """Mean loss that the model expects of a probe."""
@@ -87,37 +85,33 @@ class LinearModel:
     def learn(self, offset: Floats, mean: float, variance: float, leverage: float, level: float) -> None:
         """Take in the released mean loss of a probe, with the variance that it has beyond the model."""
         row = np.append(offset, 1.0)
-        if self._inverse is None:
+        if not self.inverse.size:
             # Prior: <theta, offset> has spread G over the design, the level is the middle of the range give or take G.
             scale = self._spread**2 / max(leverage, 1e-12)
-            self._inverse = np.diag(np.append(np.full(len(offset), scale), self._spread**2))
+            self.inverse = np.diag(np.append(np.full(len(offset), scale), self._spread**2))
             self.level = level
-        pulled = self._inverse @ row
+        pulled = self.inverse @ row
         gain = pulled / (variance + float(row @ pulled))
         surprise = mean - self.predict(offset)
         self.theta = self.theta + gain[:-1] * surprise
         self.level += float(gain[-1] * surprise)
-        self._inverse = self._inverse - np.outer(gain, pulled)
-
-    def knowledge(self) -> tuple[Floats, float, Floats | None]:
-        """Return what was learned, as one value: arrays are replaced, never changed."""
-        return self.theta, self.level, self._inverse
-
-    def go_back(self, knowledge: tuple[Floats, float, Floats | None]) -> None:
-        """Know no more than what `knowledge` returned."""
-        self.theta, self.level, self._inverse = knowledge
+        self.inverse = self.inverse - np.outer(gain, pulled)
 
     def memory(self) -> Record:
-        """Return what was learned."""
-        inverse = np.empty((0, 0)) if self._inverse is None else self._inverse
-        return {"theta": self.theta, "level": self.level, "inverse": inverse}
+        """Return what was learned, as one value: arrays are replaced, never changed."""
+        return {"theta": self.theta, "level": self.level, "inverse": self.inverse}
+
+    knowledge = memory
 
     def remember(self, memory: Record) -> None:
-        """Take over what `memory` returned."""
+        """Know what `memory` returned, and no more."""
         self.theta, self.level = np.array(memory["theta"]), float(memory["level"])
-        self._inverse = np.array(memory["inverse"]) if memory["inverse"].size else None
+        self.inverse = np.array(memory["inverse"])
+
+    go_back = remember
 
 
+@dataclass(eq=False)
 class Designs(Explorer):
     """Rounds that explore with one probe each: a vertex of the D-optimal design, which in rounded position has S = I.
 
@@ -149,20 +143,16 @@ class Designs(Explorer):
     (5, True)
     """
 
-    def __init__(
-        self,
-        placement: Placement,
-        options: DesignOptions,
-        horizon: int,
-        *,
-        middle: float,
-        spread: float,
-        noise: float = 0.0,
-        loss_variance: float = 0.0,
-    ) -> None:
-        self.placement, self.options, self.horizon = placement, options, horizon
-        self.middle, self.noise, self.loss_variance = middle, noise, loss_variance
-        self.model = LinearModel(placement.working.dimension, number("spread", spread, above=0))
+    placement: Placement
+    options: DesignOptions
+    horizon: int
+    middle: float
+    spread: float
+    noise: float = 0.0
+    loss_variance: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.model = LinearModel(self.placement.working.dimension, number("spread", self.spread, above=0))
 
     def stride(self, passed: int) -> int:
         """One in how many events explores in the round that begins after `passed` events."""
@@ -213,7 +203,7 @@ class Designs(Explorer):
         """
         assert self.placement.rounded is not None
         model, offset = self.model, np.asarray(self.placement.rounded.from_original(probe))  # from the mean, whitened
-        expected = self.middle if model._inverse is None else model.predict(offset)
+        expected = model.predict(offset) if model.inverse.size else self.middle
         theta = offset * (0.0 if mean is None else mean - expected) + model.theta
         if mean is not None:
             variance = max(self.loss_variance / count + (self.noise / count) ** 2, 1e-12)
@@ -291,7 +281,7 @@ class DesignDraft(ProbeDraft):
         return float(walk + problem.horizon * problem.width / 2 * (options.rate + 1e-3 * working.diameter / reach))
 
 
-def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list[DesignDraft]]:
+def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[DesignDraft]:
     """The one candidate: events of a probe and share of exploring events by formula.
 
     Both come from balancing the terms of the bound, at losses of typical variance B^2/16 and a gap of B/4 between the
@@ -309,21 +299,14 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
     share = chosen.get("rate") or min(0.25, max(share, events / problem.horizon))
     options = DesignOptions(share, min(events, problem.horizon), decay=1 / 3)
     batch = options.probe_events * max(1, round(1 / options.rate))  # so that its probe has its share of them
-    return [[DesignDraft(problem, placement, options, batch, mechanism, noise, step_multiplier=3.0)]]
+    return [DesignDraft(problem, placement, options, batch, mechanism, noise, step_multiplier=3.0)]
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     options = plan.options
     assert isinstance(options, DesignOptions)
-    return Designs(
-        placement,
-        options,
-        plan.horizon,
-        middle=problem.middle,
-        spread=problem.width / 4,
-        noise=plan.noise_deviation(problem.loss_range),
-        loss_variance=(problem.width / 4) ** 2,
-    )
+    spread, noise = problem.width / 4, plan.noise_deviation(problem.loss_range)
+    return Designs(placement, options, plan.horizon, problem.middle, spread, noise, loss_variance=spread**2)
 
 
 DESIGNS = ExplorationKind(

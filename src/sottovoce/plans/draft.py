@@ -4,6 +4,7 @@ A draft holds the choices, so that a search can compare many by their bounds; th
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,17 +24,17 @@ _ROUNDING_UP_TO = 400  # dimensions: a design costs the cube of them
 # ------------------------------------------------------------------ what to try
 
 
-def positions(problem: Problem, chosen: str | None) -> list[str]:
-    """Return the coordinates that were chosen; or plain, and rounded too where that makes the set rounder by enough."""
-    if chosen is not None:
-        return [chosen]
+def placements(problem: Problem, chosen: str | None) -> Iterator[Placement]:
+    """Yield the position that was chosen; or plain, and rounded too where that makes the set rounder by enough."""
+    yield problem.placement(chosen or "plain")
     domain = problem.domain
-    plain = domain.outer_radius / domain.inner_radius
-    if problem.play == "around" or plain <= 2.0 or domain.affine_dimension > _ROUNDING_UP_TO:
-        return ["plain"]
-    rounded = problem.placement("rounded")
-    better = rounded.reach / rounded.working.inner_radius * _LOPSIDED < plain
-    return ["plain", "rounded"] if better else ["plain"]
+    if chosen is not None or problem.play == "around" or domain.affine_dimension > _ROUNDING_UP_TO:
+        return
+    lopsided = domain.outer_radius / domain.inner_radius
+    if lopsided > 2.0:
+        rounded = problem.placement("rounded")
+        if rounded.reach / rounded.working.inner_radius * _LOPSIDED < lopsided:
+            yield rounded
 
 
 def batch_sizes(horizon: int, most_rounds: int) -> list[int]:
@@ -143,19 +144,9 @@ class ProbeDraft:
         return math.inf
 
     @property
-    def chosen_step(self) -> float | None:
-        """The step, if it does not adapt to the released gradients."""
-        return self.step
-
-    @property
     def first_gap(self) -> float:
         """The gap to which points are computed."""
         return 1e-6 * self.placement.working.diameter**2 if self.gap is None else self.gap
-
-    @property
-    def _more(self) -> dict[str, Any]:
-        """More fields of the plan: what never learning costs, and what a user should know."""
-        return {"no_learning": self.problem.horizon * self.problem.width}
 
     def finish(self) -> Plan:
         """Derive noise and bound."""
@@ -166,7 +157,7 @@ class ProbeDraft:
             position=placement.position,
             horizon=problem.horizon,
             batch_size=min(problem.horizon, self.batch_size),
-            step=self.chosen_step,
+            step=self.step,
             delay=self.delay,
             method=self.method,
             gap=self.first_gap if options.steps else 0.0,
@@ -175,10 +166,10 @@ class ProbeDraft:
             bits=self.noise.bits,
             noise=self.noise.noise,
             noise_in_loss_units=self.noise.in_loss_units,
+            no_learning=problem.horizon * problem.width,
             options=options,
             bound=self.bound,
             bound_without_privacy=self.bound_at(0.0),
             step_multiplier=self.step_multiplier,
             reach_from_start=placement.reach_from_start if placement.moved else None,
-            **self._more,
         )

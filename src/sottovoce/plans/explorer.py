@@ -16,9 +16,10 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record as Record
 from sottovoce._sums import Itemised, Probed, Weighted
 from sottovoce.models.belief import Belief
+from sottovoce.models.measurements import written
 from sottovoce.models.pace import ModelSettings
 from sottovoce.models.sufficient_statistics import Prior
-from sottovoce.plans.decisions import Decisions, Menu
+from sottovoce.plans.decisions import Decisions
 from sottovoce.plans.placement import Placement
 
 
@@ -120,16 +121,18 @@ class DealtExploration(Exploration):
 
     Parameters
     ----------
-    menu
-        The decisions.
+    explorer
+        What began it.
+    rows
+        The decisions, as `kept` returns them.
     end
         Events that have passed when the round is over.
     """
 
     compact = True
 
-    def __init__(self, menu: Menu, end: int) -> None:
-        self._menu, self._end, self.stride = menu, end, len(menu)
+    def __init__(self, explorer: Any, rows: Any, end: int) -> None:
+        self._explorer, self._rows, self._end, self.stride = explorer, rows, end, rows.shape[0]
 
     @abstractmethod
     def _weights(self, index: Integers) -> "Probed | Itemised":
@@ -140,7 +143,12 @@ class DealtExploration(Exploration):
         passes = -(-size // self.stride)
         ranks = coins.bit_generator.random_raw(passes * self.stride).reshape(passes, self.stride)
         index = ranks.argsort(axis=1, kind="stable").ravel()[:size]
-        return Draw(Decisions(self._menu, index), None, self._weights(index))
+        return Draw(Decisions(self._rows, index), None, self._weights(index))
+
+    def is_possible(self) -> bool:
+        """Whether the decisions are of the set."""
+        rows = np.unique(written(self._rows), axis=0)
+        return all(self._explorer.placement.domain.contains(row, 1e-6) for row in rows)
 
     def can_begin(self, passed: int, size: int) -> bool:
         """Whether it ends where it does."""

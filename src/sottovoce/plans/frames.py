@@ -24,6 +24,7 @@ Tests: tests/plans/test_frames.py.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce._sums import Probed
 from sottovoce.domains import Domain
-from sottovoce.plans.draft import OBLIVIOUS, bet, loss_deviation, positions, probe_noise_of, radii
+from sottovoce.plans.draft import OBLIVIOUS, bet, loss_deviation, placements, probe_noise_of, radii
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.kind import AROUND_POINT, Chosen, ExplorationKind, step_multiplier
 from sottovoce.plans.placement import Placement
@@ -109,11 +110,6 @@ class Frames(AroundPoint):
         whole("batch_size", self.batch_size)
         assert self.sphere  # refuses a radius that does not fit
 
-    @property
-    def scale(self) -> float:
-        """d/radius: what turns loss times direction into a gradient estimate."""
-        return self.sphere.scale
-
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "FrameExploration":
         """Draw the round's frame."""
         return FrameExploration(self, point, haar_frame(self.placement.working, self.directions, coins))
@@ -146,7 +142,7 @@ class FrameExploration(Exploration):
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return (d/radius) sum_j c_j q_j."""
-        return np.asarray(self._frames.scale * (sums - self._frames.middle * weights) @ self._frame)
+        return np.asarray(self._frames.sphere.scale * (sums - self._frames.middle * weights) @ self._frame)
 
     def record(self) -> Record:
         """Return the frame."""
@@ -218,18 +214,13 @@ class FrameDraft(PointDraft):
         return walk * bet(self.step_multiplier) + self.fixed(1e-3 * working.diameter)
 
 
-def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[FrameDraft]]:
+def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[FrameDraft]:
     """Candidates: radius, directions and events per direction on logarithmic grids."""
-    for place in positions(problem, chosen.get("position")):
-        yield _grid(problem, problem.placement(place), mechanism, chosen)
-
-
-def _grid(problem: Problem, placement: Placement, mechanism: Mechanism, chosen: Chosen) -> Iterator[FrameDraft]:
-    d, noise = placement.working.affine_dimension, probe_noise_of(problem, mechanism)
+    d, noise = problem.domain.affine_dimension, probe_noise_of(problem, mechanism)
     batch_size, directions = chosen.get("batch_size"), chosen.get("directions")
     counts = [directions] if directions else sorted({max(1, d >> shift) for shift in range(d.bit_length())})
-    for radius in radii(problem, placement):
-        for count in counts:
+    for placement in placements(problem, chosen.get("position")):
+        for radius, count in product(radii(problem, placement), counts):
             for batch in [batch_size] if batch_size else _batches(problem.horizon, count):
                 yield FrameDraft(problem, placement, FrameOptions(radius, count), batch, mechanism, noise)
 

@@ -22,7 +22,7 @@ from sottovoce._sums import Itemised
 from sottovoce.domains.base import as_choice
 from sottovoce.errors import DomainError
 from sottovoce.models.items import FEW_ITEMS, SURE, ItemBelief, ItemNumbers, ItemSettings
-from sottovoce.plans.decisions import Menu
+from sottovoce.plans.decisions import choices
 from sottovoce.plans.draft import ProbeDraft, probe_noise_of
 from sottovoce.plans.explorer import DealtExploration, Explorer, Record
 from sottovoce.plans.kind import Chosen
@@ -117,8 +117,8 @@ class ItemExploration(DealtExploration):
 
     def __init__(self, explorer: ItemProbes, decisions: Integers, multipliers: Integers, end: int) -> None:
         grid, dimension = explorer.grid, explorer.placement.domain.dimension
-        super().__init__(Menu.choosing([np.sort(row[row >= 0]) for row in decisions], dimension), end)
-        self._explorer, self._decisions, self._multipliers = explorer, decisions, multipliers
+        super().__init__(explorer, choices([np.sort(row[row >= 0]) for row in decisions], dimension), end)
+        self._decisions, self._multipliers = decisions, multipliers
         self.items, self._columns = columns_of(decisions)
         self._spread = int(multipliers.min(initial=RESOLUTION)) if grid.spread_is_free else 0
         if explorer.family == "gaussian":
@@ -145,25 +145,12 @@ class ItemExploration(DealtExploration):
             return
         values = settings.sign * (sums[: len(self.items)][shown] / mine[shown] - settings.zero) / settings.width
         spread = float(sums[-1]) / self._spread / settings.width if self._spread else None
-        belief.learn(
-            ItemNumbers(
-                items[shown],
-                values,
-                mine[shown] / self._multipliers[shown],
-                explorer.unit / mine[shown],
-                spread,
-                self._end,
-            )
-        )
+        counts, deviations = mine[shown] / self._multipliers[shown], explorer.unit / mine[shown]
+        belief.learn(ItemNumbers(items[shown], values, counts, deviations, spread, self._end))
 
     def record(self) -> Record:
         """Return the decisions, and what their items are multiplied by."""
         return {"decisions": self._decisions, "multipliers": self._multipliers, "end": self._end}
-
-    def is_possible(self) -> bool:
-        """Whether the decisions are of the set."""
-        rows = self._menu.written()
-        return all(self._explorer.placement.domain.contains(row, 1e-6) for row in np.unique(rows, axis=0))
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
         """All losses count with a plus, and the weights say how many there are; of what is beside them, all may."""
@@ -239,7 +226,7 @@ class ItemDraft(ProbeDraft):
         return horizon * k * min(problem.width, off) + problem.width * min(horizon, self.batch_size) / 2
 
 
-def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list[ItemDraft]]:
+def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[ItemDraft]:
     noise = probe_noise_of(problem, mechanism)
     n, k = problem.domain.dimension, problem.domain.most_chosen
     own = noise.deviation / RESOLUTION / problem.width
@@ -248,7 +235,7 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
     options = ItemOptions(
         chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("posterior_scale") or scale
     )
-    return [[ItemDraft(problem, problem.placement("plain"), options, options.first_events, mechanism)]]
+    return [ItemDraft(problem, problem.placement("plain"), options, options.first_events, mechanism)]
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:

@@ -34,7 +34,8 @@ class ExplorationKind:
     choices
         What a caller may choose of it, with checks, besides what is common to all.
     drafts
-        Plans to consider, for a problem, a mechanism and what was chosen: the one with the least bound is taken.
+        Plans to consider, for a problem, a mechanism and what was chosen, those of one position together: of each
+        position, the one with the least bound is taken.
     build
         The explorer of a plan.
     losses
@@ -62,7 +63,7 @@ class ExplorationKind:
     gives: Takes
     options: type[Options]
     choices: Mapping[str, Check]
-    drafts: Callable[[Problem, Mechanism, Chosen], Iterable[Iterable[Any]]]
+    drafts: Callable[[Problem, Mechanism, Chosen], Iterable[Any]]
     build: Callable[[Problem, Plan, Placement], Explorer]
     losses: tuple[str, ...] = ("convex", "linear")
     why_not: str = ""

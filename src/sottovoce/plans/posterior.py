@@ -25,9 +25,9 @@ from sottovoce._sums import Probed
 from sottovoce.domains.specification import as_stored
 from sottovoce.models import LinearBelief, RadialBelief
 from sottovoce.models.belief import GaussianBelief
-from sottovoce.models.measurements import Numbers, from_sparse_record, sparse_record
+from sottovoce.models.measurements import Numbers, rows_in, rows_record, written
 from sottovoce.models.pace import ModelSettings
-from sottovoce.plans.decisions import Menu
+from sottovoce.plans.decisions import kept
 from sottovoce.plans.draft import ProbeDraft, ProbeNoise, loss_deviation, probe_noise_of
 from sottovoce.plans.explorer import DealtExploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
@@ -76,8 +76,7 @@ class PosteriorProbes(Explorer):
 
     def resume(self, point: Floats, record: Record) -> "PosteriorExploration":
         """Return the round that `record` was taken of."""
-        probes = np.array(record["probes"]) if "probes" in record else from_sparse_record(record).toarray()
-        return PosteriorExploration(self, probes, int(record["end"]))
+        return PosteriorExploration(self, written(rows_in(record)), int(record["end"]))
 
 
 class PosteriorExploration(DealtExploration):
@@ -94,15 +93,11 @@ class PosteriorExploration(DealtExploration):
     """
 
     def __init__(self, explorer: PosteriorProbes, probes: Floats, end: int) -> None:
-        super().__init__(Menu.of(probes), end)
-        self._explorer, self.squares, self.numbers = explorer, explorer.squares, len(probes)
+        super().__init__(explorer, kept(probes), end)
+        self.squares, self.numbers = explorer.squares, len(probes)
 
     def _weights(self, index: Integers) -> Probed:
         return Probed(self.numbers, index, np.ones(len(index), dtype=np.int64), self.squares)
-
-    @property
-    def _probes(self) -> Floats:
-        return self._menu.written()
 
     def learn(self, belief: Any, sums: Floats, weights: Floats, squares: Floats | None = None) -> None:
         """Let a belief know what was released of each decision."""
@@ -110,23 +105,18 @@ class PosteriorExploration(DealtExploration):
         counts = weights[played]
         if not len(counts):  # all people of the round had given all their losses
             return
-        known, probes = self._explorer.belief.known_names, self._probes[played]
+        known, probes = self._explorer.belief.known_names, written(self._rows)[played]
         probes = probes if known is None else known.wide(probes)
         spread = None if squares is None else squares[played] / counts
         belief.learn(Numbers(probes, sums[played] / counts, counts, self._end, spread))
 
     def record(self) -> Record:
         """Return the decisions."""
-        probes = sparse_record(self._probes) if self._menu.rows is None else {"probes": self._probes}
-        return {**probes, "end": self._end}
+        return {**rows_record(self._rows), "end": self._end}
 
     def is_possible(self) -> bool:
-        """Whether the decisions are of the set."""
-        domain = self._explorer.placement.domain
-        known = {row.tobytes(): row for row in self._menu.written()}
-        return self.numbers <= self._explorer.belief.settings.probes and all(
-            domain.contains(row, 1e-6) for row in known.values()
-        )
+        """Whether the decisions are of the set, and no more than there may be."""
+        return self.numbers <= self._explorer.belief.settings.probes and super().is_possible()
 
     def can_begin(self, passed: int, size: int) -> bool:
         """Whether it has as many decisions as it should, and ends where it does."""
@@ -208,7 +198,7 @@ class PosteriorDraft(ProbeDraft):
         return dimensions * math.sqrt(2 * variance * problem.horizon) + first * problem.width / 2
 
 
-def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list[PosteriorDraft]]:
+def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[PosteriorDraft]:
     """The one candidate: all by formula, with constants that were chosen by simulation."""
     noise = probe_noise_of(problem, mechanism)
     linear = problem.linear
@@ -226,7 +216,7 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
         growth, cap, posterior_scale = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
         posterior_scale *= min(1.0, (_FULL_CONVEX_SCALE / problem.domain.rough_dimension) ** (1 / 4))
     options = PosteriorOptions("linear" if linear else "radial", probes, least, growth, cap, posterior_scale)
-    return [[PosteriorDraft(problem, problem.placement("plain"), options, probes * least, mechanism)]]
+    return [PosteriorDraft(problem, problem.placement("plain"), options, probes * least, mechanism)]
 
 
 def _epsilon(problem: Problem, noise: ProbeNoise) -> float:
@@ -276,14 +266,8 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     if options.model == "radial":
         _check_same_names(problem)
         return PosteriorProbes(placement, RadialBelief(domain, settings, earlier=earlier), squares)
-    belief = LinearBelief(
-        domain.extreme_point,
-        domain.dimension,
-        settings,
-        features=problem.feature_rows,
-        earlier=earlier,
-        known_names=problem.known_names,
-    )
+    oracle, n, rows, names = domain.extreme_point, domain.dimension, problem.feature_rows, problem.known_names
+    belief = LinearBelief(oracle, n, settings, features=rows, earlier=earlier, known_names=names)
     return PosteriorProbes(placement, belief, squares)
 
 

@@ -6,6 +6,8 @@ round's vector by at most that times the norm of a rounded direction; the sum af
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -64,13 +66,20 @@ def sum_noise(mechanism: Mechanism, noise: Noise, *, rounds: int, **options: Any
     return noise.standard_deviation * math.sqrt(mechanism.mean_variance(max(1, rounds - 1), **options))
 
 
-def finest(problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: int) -> tuple[int, Noise | None]:
-    """Return the bits of the finest grids on which sums cannot overflow and the noise fits, and that noise."""
+def finest(
+    problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: int, least: Callable[[int], float] | None = None
+) -> tuple[int, Noise | None]:
+    """Return the bits of the finest grids on which sums cannot overflow and the noise fits, and that noise.
+
+    `least` is from bits to the least scale that is wanted: a coarser grid loses nothing under larger noise.
+    """
     for bits in range(most_bits(problem, mechanism), 1, -1):
         try:
             noise = needed_noise(problem, mechanism, bits=bits, rounds=rounds, dimension=dimension)
         except ScaleRefused:
             continue
+        if noise is not None and least is not None and noise.scale < least(bits):
+            noise = replace(noise, scale=least(bits))
         if noise is None or noise.scale <= LARGEST_SCALE:
             return bits, noise
     raise ValueError(f"{problem.privacy} needs noise that 64-bit integers cannot hold; raise epsilon")

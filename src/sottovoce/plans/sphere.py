@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,13 +31,13 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number
 from sottovoce._sums import Weighted
 from sottovoce.domains import Domain
-from sottovoce.plans.draft import ProbeDraft, ProbeNoise, batch_sizes, loss_deviation, positions, radii
+from sottovoce.plans.draft import ProbeDraft, ProbeNoise, batch_sizes, loss_deviation, placements, radii
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.kind import AROUND_POINT, Chosen, ExplorationKind
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sensitivity import LARGEST_SCALE, finest, needed_noise, sum_noise
+from sottovoce.plans.sensitivity import finest, sum_noise
 from sottovoce.privacy import TREE, Mechanism, Noise, mechanism_for
 
 
@@ -283,12 +283,10 @@ class PointDraft(ProbeDraft):
         own = 0.0 if self.problem.losses == "linear" else 1.0  # a linear loss is its own smoothing
         return float((own + pulled) * self.options.radius)
 
-    @property
-    def _more(self) -> dict[str, Any]:
-        return {
-            "no_learning": self.problem.horizon * min(self.problem.width, self.lipschitz * self.placement.reach),
-            "notes": self.problem.cautions(self.placement),
-        }
+    def finish(self) -> Plan:
+        """Derive noise and bound; what never learning costs follows from the Lipschitz constant, too."""
+        most = self.problem.horizon * min(self.problem.width, self.lipschitz * self.placement.reach)
+        return replace(super().finish(), no_learning=most, notes=self.problem.cautions(self.placement))
 
 
 def round_energy(size: int, scale: float, deviation: float, lipschitz: float) -> float:
@@ -318,14 +316,11 @@ class SphereDraft(PointDraft):
 
     def finish(self) -> Plan:
         """Derive noise, step and bound."""
-        padded = self.options.padding and "padding" in self._in_force.options
-        return replace(super().finish(), options=SphereOptions(self.options.radius, padded))
-
-    @property
-    def chosen_step(self) -> float | None:
-        """The step that was chosen, or the best; None adapts it to the released gradients."""
-        best = None if self._adaptive else self.best_step(self.noise.deviation)
-        return best if self.step is None else self.step
+        options = SphereOptions(self.options.radius, self.options.padding and "padding" in self._in_force.options)
+        best = self.step  # or the best; None adapts it to the released gradients
+        if best is None and not self._adaptive:
+            best = self.best_step(self.noise.deviation)
+        return replace(super().finish(), options=options, step=best)
 
     @cached_property
     def noise(self) -> ProbeNoise:
@@ -333,16 +328,16 @@ class SphereDraft(PointDraft):
         if self.known is not None:
             return self.known
         sizes = {"rounds": self.rounds, "dimension": self.placement.working.dimension}
-        bits, noise = finest(self.problem, self._in_force, **sizes)
-        while noise is not None:
-            unit = self.problem.width * 4.0**-bits  # of the product grid
-            scale = max(noise.scale, self.least_noise / (unit * self.scale))
-            if scale <= LARGEST_SCALE or bits <= 2:  # a coarser grid loses nothing under noise as large as that
-                noise = noise if scale == noise.scale else replace(noise, scale=scale)
-                return ProbeNoise(bits, noise, noise.scale * unit, self._deviation(noise, unit))
-            bits -= 1
-            noise = needed_noise(self.problem, self._in_force, bits=bits, **sizes)
-        return ProbeNoise(bits, None, 0.0, 0.0)
+        own = self.problem.width * self.scale
+
+        def least(bits: int) -> float:
+            return self.least_noise * 4.0**bits / own  # in steps of the product grid
+
+        bits, noise = finest(self.problem, self._in_force, **sizes, least=least)
+        if noise is None:
+            return ProbeNoise(bits, None, 0.0, 0.0)
+        unit = self.problem.width * 4.0**-bits
+        return ProbeNoise(bits, noise, noise.scale * unit, self._deviation(noise, unit))
 
     def _deviation(self, noise: Noise, unit: float) -> float:
         """Of what is released, along one coordinate: a round's noise, or the root mean square of a running sum's."""
@@ -391,19 +386,16 @@ class SphereDraft(PointDraft):
         return mechanism_for(self.problem.privacy, self.mechanism)
 
 
-def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[SphereDraft]]:
+def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[SphereDraft]:
     """Candidates: radius and batch size on logarithmic grids, the step that is best for each."""
-    for place in positions(problem, chosen.get("position")):
-        yield _grid(problem, problem.placement(place), mechanism, chosen)
-
-
-def _grid(problem: Problem, placement: Placement, mechanism: Mechanism, chosen: Chosen) -> Iterator[SphereDraft]:
-    batch_size, tried = chosen.get("batch_size"), radii(problem, placement)
-    options = SphereOptions(tried[0], bool(chosen.get("padding")))
-    for batch in [batch_size] if batch_size else batch_sizes(problem.horizon, _MOST_ROUNDS):
-        first = SphereDraft(problem, placement, options, batch, mechanism)
-        for radius in tried:  # the noise is the same at each
-            yield replace(first, options=replace(options, radius=radius), known=first.noise)
+    batch_size = chosen.get("batch_size")
+    for placement in placements(problem, chosen.get("position")):
+        tried = radii(problem, placement)
+        options = SphereOptions(tried[0], bool(chosen.get("padding")))
+        for batch in [batch_size] if batch_size else batch_sizes(problem.horizon, _MOST_ROUNDS):
+            first = SphereDraft(problem, placement, options, batch, mechanism)
+            for radius in tried:  # the noise is the same at each
+                yield replace(first, options=replace(options, radius=radius), known=first.noise)
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
