@@ -290,13 +290,11 @@ class ByMeasurements:
         return np.asarray(solve_triangular(self._root, across, lower=True, check_finite=False))
 
     @cached_property
-    def _weighed(self) -> Floats:
-        return self._solve(self._pulls / self._weights - self._prior.values(self._rows, self._prior.mean))
-
-    @cached_property
     def mean(self) -> Floats:
         """The posterior mean."""
-        return np.asarray(self._prior.mean + self._prior.back(self._rows, self._weighed[:, None])[0])
+        prior = self._prior
+        weighed = self._solve(self._pulls / self._weights - prior.values(self._rows, prior.mean))
+        return np.asarray(prior.mean + prior.back(self._rows, weighed[:, None])[0])
 
     @property
     def variances(self) -> Floats:

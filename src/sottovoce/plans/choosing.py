@@ -77,6 +77,7 @@ def _made(problem: Problem, plan: str, **overrides: Any) -> Plan:
             "for these: take plan='auto', or leave exploration out"
         )
     best = _papers(problem, chosen) if plan == "paper" else _best(problem, plan, chosen)
+    _refuse_foreign_options(best, chosen)
     check_knowledge(problem, best)
     return replace(best, name=plan, notes=(*best.notes, *_notes(problem, best)))
 
@@ -85,12 +86,10 @@ def _papers(problem: Problem, chosen: Chosen) -> Plan:
     if chosen.get("exploration") not in (None, SPHERE.name):
         raise ValueError(f"plan='paper' explores by {SPHERE.name}, got exploration={chosen['exploration']!r}")
     _refuse_others("plan='paper'", chosen, ("exploration", *PAPER_CHOICES))
-    draft = _as_chosen(paper_draft(problem, chosen.get("batch_size")), chosen)
+    draft = paper_draft(problem, chosen.get("batch_size"))
     if "mechanism" in chosen:
         draft = replace(draft, mechanism=_fitting(SPHERE, mechanism_named(chosen["mechanism"])))
-    made: Plan = draft.finish()
-    _refuse_foreign_options(made, chosen)
-    return made
+    return _cheapest(SPHERE, [draft], chosen)
 
 
 def _best(problem: Problem, plan: str, chosen: Chosen) -> Plan:
@@ -107,7 +106,6 @@ def _best(problem: Problem, plan: str, chosen: Chosen) -> Plan:
     best = plans[0]
     common = _COMMON if best.options.steps else ("exploration", "mechanism")
     _refuse_others(f"exploration {best.exploration!r}", chosen, (*common, *EXPLORATIONS[best.exploration].choices))
-    _refuse_foreign_options(best, chosen)
     others = tuple(
         Alternative(one.what, one.bound / one.horizon, one.bound_without_privacy / one.horizon) for one in plans
     )
@@ -179,9 +177,7 @@ def _as_chosen(draft: Any, chosen: Chosen) -> Any:
 def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
     """Return the choices that were made, checked; refuse names that nothing knows."""
     given = {name: value for name, value in overrides.items() if value is not None}
-    known = dict(_COMMON)
-    for kind in EXPLORATIONS.values():
-        known |= kind.choices
+    known = _COMMON | {name: check for kind in EXPLORATIONS.values() for name, check in kind.choices.items()}
     unknown = sorted(set(given) - set(known))
     if unknown:
         question = meant(unknown[0], known)

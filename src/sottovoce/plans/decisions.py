@@ -176,12 +176,9 @@ def joined(pieces: Sequence[Any]) -> Any:
     """
     if len(pieces) == 1:
         return pieces[0]
-    kinds = set(map(type, pieces))
-    if kinds == {Decisions}:
+    if all(isinstance(piece, Decisions) for piece in pieces):
         return Decisions.joined(pieces)
-    if Decisions in kinds:
-        pieces = [piece.written() if isinstance(piece, Decisions) else piece for piece in pieces]
-    return np.concatenate(pieces)
+    return np.concatenate(pieces)  # which writes out decisions
 
 
 def indices_of(rows: Any) -> tuple[Integers, ...]:

@@ -214,9 +214,6 @@ class Plan(Printed):
         """
         plain = {**data, **{name: math.inf for name in _BOUNDS if data[name] is None}}
         options = Options.from_dict(plain.pop("exploration"), plain.pop("options"))
-        unknown = set(plain) - {field.name for field in fields(cls)}
-        if unknown:
-            raise ValueError(f"the plan has {', '.join(sorted(unknown))}, which this version does not know")
         return cls(
             **{
                 **plain,

@@ -274,14 +274,10 @@ class PointDraft(ProbeDraft):
         point_error
             How far computed points may be off.
         """
-        return self.problem.horizon * self.lipschitz * (point_error + self._smoothing)
-
-    @property
-    def _smoothing(self) -> float:
-        """How far exploring moves what is played and compared with, in length: c * radius."""
         pulled = self.placement.reach / self.placement.working.inner_radius if self.problem.play == "inside" else 0.0
         own = 0.0 if self.problem.losses == "linear" else 1.0  # a linear loss is its own smoothing
-        return float((own + pulled) * self.options.radius)
+        smoothing = float((own + pulled) * self.options.radius)  # by which exploring moves what is played: c * radius
+        return self.problem.horizon * self.lipschitz * (point_error + smoothing)
 
     def finish(self) -> Plan:
         """Derive noise and bound; what never learning costs follows from the Lipschitz constant, too."""
