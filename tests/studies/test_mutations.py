@@ -66,7 +66,7 @@ OF_SEGMENTS = {  # what other segments had a say in is not computed again
 OF_SUMS = {PLAN + r" options rate raised": "every event explores already"}  # what is invisible where all losses count
 PERHAPS = {
     r"rounds\.public\[exploration\.end\] .*": "of a dropped round of a segment",
-    r"rounds\.public\[exploration\.probes\] (changed|shortened)": "of a dropped round, within the set: dice",
+    r"rounds\.public\[exploration\.decisions\] (changed|shortened)": "of a dropped round, within the set: dice",
 }
 
 

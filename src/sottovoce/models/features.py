@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce._checks import numbers
 
 
 class Features:
@@ -28,7 +27,10 @@ class Features:
 
     def __init__(self, rows: Any) -> None:
         given = rows.rows if isinstance(rows, Features) else rows
-        found = np.array(numbers("features", given))
+        try:
+            found: Floats = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("features must be an array of numbers, with a row for each coordinate") from None
         if found.ndim != 2 or not found.size:
             raise ValueError(f"features must have the shape (coordinates, features), got {found.shape}")
         if not np.isfinite(found).all():

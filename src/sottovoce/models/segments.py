@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce._checks import numbers, whole
+from sottovoce._checks import whole
 from sottovoce._records import Record
 from sottovoce.errors import UnknownSegment
 
@@ -259,7 +259,10 @@ def _rows(features: Any, names: tuple[Segment, ...]) -> Floats:
             missing = [one for one in names if one not in features]
             raise ValueError(f"features must have a row for each segment; there is none for {_short(missing[:_SHOWN])}")
         features = [features[one] for one in names]
-    rows: Floats = numbers("features", features)
+    try:
+        rows: Floats = np.array(features, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("features must be numbers, a row for each segment") from None
     if rows.ndim == 1:
         rows = rows[:, None]
     if rows.ndim != 2 or len(rows) != len(names) or not rows.size or not np.isfinite(rows).all():
