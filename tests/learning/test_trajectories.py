@@ -17,7 +17,7 @@ WORST = {"plan": "worst-case"}
 SPHERE = {"batch_size": 10, "step": 0.05}
 RUNS = {  # the set, the options, and the checksum of all actions and the number of rounds that were recorded
     "posterior": (SLATE, {**LINEAR, "least_events": 2}, (4.824524041028171, 17)),
-    "posterior, convex": (SIMPLEX, {"least_events": 2}, (1.8617178928905969, 12)),
+    "posterior, convex": (SIMPLEX, {"least_events": 2}, (1.8580688262192824, 12)),
     "posterior, unknown horizon": (SLATE, {"horizon": None, "least_events": 2, **LINEAR}, (3.6055351169801537, 72)),
     "worst case": (SIMPLEX, WORST, (2.334290203547065, 12)),
     "frames": (SIMPLEX, {"exploration": "frames", "batch_size": 13}, (1.6991637887131963, 19)),

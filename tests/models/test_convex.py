@@ -52,6 +52,11 @@ def play(belief, world, seed, events=None, passed=0, watch=lambda belief, probes
     return belief
 
 
+def challengers(belief, probes):
+    """Probes but those at the centre, against which they are held."""
+    return probes[(probes != belief.shape.center).any(axis=1)]
+
+
 @every("domain", [sv.domains.Paths(GRID, source=0, target=5), sv.domains.Hypersimplex(6, 2), sv.domains.Birkhoff(3)])
 def test_the_best_point_is_what_a_solver_of_quadratic_programs_finds(domain):
     belief = RadialBelief(domain, known())
@@ -107,7 +112,7 @@ def test_probes_and_leader_keep_within_the_radius_that_the_model_is_trusted_in()
     def watch(belief, probes, events):
         radius = belief._radius(events)
         if math.isfinite(radius):
-            distances = belief.shape.distance(probes, belief.leader)
+            distances = belief.shape.distance(challengers(belief, probes), belief.leader)
             farthest = max(radius, math.sqrt(2) * belief._scales.first)  # nothing locks in unseen
             assert distances.max() <= farthest * (1 + 1e-9)
             assert belief.shape.distance(belief.leader, belief.known.leader) <= radius * (1 + 1e-9)
@@ -173,7 +178,9 @@ def test_first_probes_are_near_the_centre_and_nearer_the_shorter_the_horizon(hor
     belief = RadialBelief(BOX, small(horizon))
     first = belief._scales.first
     assert first < 0.35  # where 1 is a vertex
-    far = belief.shape.distance(belief.draw(8, 0, 0, np.random.default_rng(0)), belief.leader)
+    probes = challengers(belief, belief.draw(8, 0, 0, np.random.default_rng(0)))
+    assert len(probes) == 7  # one is the centre
+    far = belief.shape.distance(probes, belief.leader)
     assert (far >= first * (1 - 1e-6)).all()
     assert far.max() < 0.5
     assert first < SlopeScales(Shape(BOX), small(10 * horizon)).first
@@ -212,6 +219,21 @@ def test_next_to_nothing_is_tried_where_nothing_can_be_learned():
         target = 0.05 * np.random.default_rng(seed).choice([-1.0, 1.0], 10)
         shares.append(lost_on(box, lambda x, t=target: 0.3 + 0.5 * np.abs(x - t).max(axis=1), 1000, seed) / 0.025)
     assert np.mean(shares) <= 1.25
+
+
+def test_what_plainly_loses_against_the_centre_is_played_nearer():
+    """And where it gains as plainly, no decision of a round is spent on the centre."""
+    near, centers = [], []
+    for loss in (0.4, 0.6):
+        belief, coins = RadialBelief(BOX, small(10_000)), np.random.default_rng(0)
+        probes = belief.draw(8, 0, 0, coins)
+        means = np.where((probes == belief.shape.center).all(axis=1), 0.5, loss)
+        belief.learn(Numbers(probes, means, np.full(8, 200.0), 1600))
+        others = challengers(belief, belief.draw(8, 1600, 0, coins))
+        near.append(belief.shape.distance(others, belief.leader).min())
+        centers.append(8 - len(others))
+    assert centers == [0, 2]
+    assert near[1] < 0.5 * near[0]
 
 
 def lost_on(domain, world, horizon, seed):

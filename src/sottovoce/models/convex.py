@@ -12,6 +12,10 @@ How steep losses are is learned, too (slope_scales.py): first probes are near th
 short, and go farther as released numbers say. None is so near to the leader that it could teach nothing, and they
 come nearer as fewer events are left that could make use of what they teach.
 
+No model tells whether probes pay. So one or two decisions of a round are the centre itself, which costs nothing against
+never learning: as long as what was played has lost as much as that, released numbers against released numbers, and
+where it plainly lost more, probes come nearer to the leader.
+
 Tests: tests/models/test_convex.py.
 """
 
@@ -44,6 +48,9 @@ _SLOPED = 2.6  # and the distance of the best point times the slope around, wher
 _UNKNOWN = 0.25  # a shortfall, in B, from which it is not multiplied
 _NEWEST, _NEAREST = 0.2, 0.9  # of events, and of their numbers, those by which the loss of a decision is judged
 _CURVED = 1.75  # of what the model's curvature adds to those numbers: how far off that may be
+_PLAINLY = 1.0  # standard errors by which more was lost than at the centre, from which probes come nearer
+_CENTERED = (-0.5, 0.5)  # and those from which a first and a second decision of a round are the centre
+_OTHERS = 4  # decisions that a round has at least, if one of them is the centre
 _SAME = 0.1  # distance at which two points count as one, for how sure a recommendation is
 
 
@@ -187,7 +194,27 @@ class RadialBelief(RadialFits):
             least = cooling**_EARLY * self._scales.least_distance(precision, curvature)
             radius = max(least, min(radius, slopes.farthest))
         points = self.shape.within(self._best_points(drawn), radius, leader)
-        return self.shape.apart(points, least, leader, coins) if least else points
+        if slopes is None:
+            return points
+        losing = self._losing()
+        points = self.shape.apart(points, least, leader, coins) if least else points
+        points = leader + (points - leader) / (1 + max(0.0, losing - _PLAINLY))
+        if count > _OTHERS:
+            points[: sum(losing > limit for limit in _CENTERED)] = self.shape.center
+        return points
+
+    def _losing(self) -> float:
+        """By how many standard errors what was played has lost more than the centre: the newer, the more it counts."""
+        measurements = self.measurements
+        rows = (measurements.decisions == self.shape.center).all(axis=1)[measurements.index]
+        if not rows.any() or rows.all():
+            return 0.0
+        variances, means = self.noise_variance(self.setting, measurements.counts), measurements.means
+        precision = float((1 / variances[rows]).sum())
+        center = float((means[rows] / variances[rows]).sum()) / precision
+        events = (measurements.counts * measurements.ends / measurements.ends[-1])[~rows]
+        variance = float(events**2 @ variances[~rows]) + float(events.sum()) ** 2 / precision
+        return float(events @ (means[~rows] - center)) / math.sqrt(variance)
 
     def _cooling(self, passed: int) -> float:
         """What probes scatter by, as fewer events are left than were learned from: of sqrt(1 - t/T)."""

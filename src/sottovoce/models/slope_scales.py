@@ -63,7 +63,7 @@ class SlopeScales:
 
     def __init__(self, shape: Shape, settings: ModelSettings) -> None:
         self._shape, self._width = shape, settings.width
-        events = max(settings.least, settings.cap * settings.horizon / settings.probes)
+        events = max(settings.least / 2, settings.cap * settings.horizon / settings.probes)
         precision = settings.horizon / (settings.variances[1] + settings.noise**2 / events)
         worth = _WORTH_WHILE * settings.width * math.sqrt(precision) / math.sqrt(shape.size)
         hopeless = min(1.0, worth / _HOPELESS) ** _STEEPLY

@@ -129,7 +129,7 @@ class PosteriorExploration(DealtExploration):
 
 _LINEAR_PROBES, _CONVEX_PROBES = 12, 8
 _SHORT, _FEWER_PROBES = 5000.0, 6  # events times epsilon below which a round has fewer probes
-_LINEAR_LEAST, _CONVEX_LEAST = 32.0, 16.0  # events of a probe, at first, over epsilon
+_LEAST = 32.0  # events of a probe, at first, over epsilon
 _LINEAR_LEAST_FREE, _CONVEX_LEAST_FREE = 24, 4  # and without noise
 _COARSE = 1 / 16  # deviation of a number of privatised reports that is good enough at first, in B
 _FULL_SCALE, _FULL_CONVEX_SCALE = 50.0, 10.0  # dimensions up to which posterior samples are taken as they are
@@ -170,7 +170,10 @@ class PosteriorOptions(Options, exploration="posterior"):
     @property
     def rests_on(self) -> str:
         """What has to be true for it to do well."""
-        convex = "convex (least well if piecewise linear in 30 dimensions or more)"
+        convex = (
+            "convex (least well if piecewise linear in 30 dimensions or more, or in some 50,000 events or fewer, where "
+            "never learning may lose less)"
+        )
         shape = "linear in the decision" if self.model == "linear" else convex
         return f"mean losses that are {shape}, and stay, drift slowly, or change now and then; no bound if they do not"
 
@@ -233,7 +236,7 @@ def _probes(problem: Problem, noise: ProbeNoise, *, linear: bool) -> int:
 
 def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) -> int:
     if noise.noise is not None:
-        least = (_LINEAR_LEAST if linear else _CONVEX_LEAST) / _epsilon(problem, noise)
+        least = _LEAST / _epsilon(problem, noise)
         least = max(least, 1.0 if linear else 4.0)
     elif isinstance(problem.privacy, LocalDP):
         least = loss_deviation(problem) ** 2 / (_COARSE * problem.width) ** 2 / (1 if linear else 16)
