@@ -86,6 +86,13 @@ def test_that_a_log_is_empty_is_on_record_once_somebody_has_looked(sqlite_url: s
         assert other.store._seen.erased == 1
 
 
+def test_a_log_begins_again_though_nothing_is_released(sqlite_url: str) -> None:
+    with opened(sqlite_url, size=400) as (book,):
+        for one in ask(book, 300):
+            tell(book, [one])
+        assert os.path.getsize(path_of(sqlite_url) + "-wal") < 128 * 4096  # every tell adds a page or two
+
+
 # ---------------------------------------------------------------------- servers
 
 

@@ -3,6 +3,10 @@
 WAL mode with synchronous=FULL: what is committed survives a loss of power. secure_delete: deleted losses are
 overwritten. Whoever finds the file busy tries again twice in a millisecond: SQLite's own waiting sleeps for longer and
 longer, so that among many processes some would wait for seconds while others work.
+
+Every release empties the log, and a sync of a log that grows takes twice as long as one that is overwritten. SQLite's
+own checkpoints let writers go on meanwhile: among many processes there was always one that added to the log, which then
+never began again, and every commit was followed by a checkpoint. Ours keep writers waiting, once in a while.
 """
 
 import os
@@ -27,9 +31,9 @@ _PRAGMAS = {
     "secure_delete": ("ON", 1),
     "temp_store": ("MEMORY", 2),  # what is sorted may be losses: no temporary file may hold them
     "foreign_keys": ("ON", 1),
-    # Every release empties the log, and a sync of a log that grows takes twice as long as one that is overwritten.
-    "wal_autocheckpoint": ("64", 64),
+    "wal_autocheckpoint": ("0", 0),  # `_commit` sees to it
 }
+_COMMITS = 32  # of a process, after which it lets the log begin again
 _A_WHILE = 0.0005  # seconds between attempts: few transactions long
 _ATTEMPTS = 8  # at emptying the log, while others work: it is tried again with the next call
 _NOT_PLAIN = ("uri", "vfs", "nolock", "immutable", "mode", "cache")  # of SQLite's URIs: they undo locks and permissions
@@ -67,6 +71,7 @@ class SqliteFile(Database):
         super().__init__(url)
         self._raw: SQLiteConnection | None = None
         self._cursor: sqlite3.Cursor | None = None  # one for all statements: they are read to their end
+        self._commits = 0
         self._schema: int | None = None  # as it was when foreign things were last looked for
 
     def _connect(self) -> None:
@@ -112,6 +117,10 @@ class SqliteFile(Database):
 
     def _commit(self, begins: bool) -> None:
         self._execute("COMMIT", ())
+        self._commits += 1
+        if self._commits % _COMMITS == 0:
+            with suppress(sqlite3.Error):  # it is committed, and has not failed if this does
+                self._execute("PRAGMA wal_checkpoint(RESTART)", ())
         self.file.check(committed=True)
 
     def _let_go(self, problem: BaseException) -> None:
