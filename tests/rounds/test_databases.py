@@ -279,3 +279,16 @@ def test_what_is_given_back_goes_to_nobody_where_others_have_leased_beyond(
         assert books[0].store.close() > 0
         ids += [book.ask_one(0)[0] for book in books[1:] for _ in range(60)]
         assert len(set(ids)) == len(ids)
+
+
+def test_whoever_leases_ahead_leaves_the_next_chunk_to_others(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_leasing, "_SOON", float("inf"))
+    monkeypatch.setattr(_leasing, "_OFTEN", 0)
+    leases = set[tuple[int, int]]()
+    with opened(url, 2, horizon=100_000, size=400) as books:
+        for book in books * 200:
+            book.ask_one(0)
+            lease = book.store.leases[0]
+            leases.add((lease.first & 2**30 - 1, lease.size))
+    assert max(size for _, size in leases) == 64
+    assert all((first + size) % 64 == 0 or first >> 6 == first + size - 1 >> 6 for first, size in leases)

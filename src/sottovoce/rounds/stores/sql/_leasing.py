@@ -3,8 +3,9 @@
 A process that asks now and then leases what it hands out, and no more. One that asks often leases ahead, one by one or
 in blocks, twice as many each time, but a small share of the horizon and of a round at most, which is what a process
 that dies leaves behind; and never the last slot of a round: when that is handed out is when patience begins to count,
-and it is noted with its lease. So one process plays the same with leases as without. What it gives back, the next one
-takes; but where others have leased later slots meanwhile, it is closed without its losses: nobody gets it.
+and it is noted with its lease. So one process plays the same with leases as without. A long lease ends where a chunk
+does: two who tell the same chunk wait for each other. What a process gives back, the next one takes; but where others
+have leased later slots meanwhile, it is closed without its losses: nobody gets it.
 """
 
 import time
@@ -28,7 +29,7 @@ from sottovoce.rounds.stores.sql.database import Values
 
 _SOON, _OFTEN, _MOST = 0.5, 8, 4096  # seconds between asks that are many; how many of them; what is leased at most
 _RESTORED = "the storage was restored since this process last looked"
-_OF_HORIZON, _OF_ROUND, _FEW = 256, 8, 8  # one in so many events of the horizon and of a round is leased ahead; or few
+_OF_HORIZON, _OF_ROUND, _FEW = 256, 6, 8  # one in so many events of the horizon and of a round is leased ahead; or few
 _NEWEST = (
     f"SELECT s.begun, ({COUNTED} s.book), r.reserved, r.reached, r.open, {ROUND} "
     "FROM sottovoce_streams s LEFT JOIN sottovoce_rounds r "
@@ -208,7 +209,9 @@ class Leasing(People):
         count = min(one.want, round.size - start)
         if count == one.want:
             ahead = min(one.ahead, max(_FEW, round.size // _OF_ROUND))
-            count += max(0, min(ahead, round.size - start - count - 1))
+            end = start + count + max(0, min(ahead, round.size - start - count - 1))
+            whole = end & -self._slots.per_chunk  # a round begins with a chunk
+            count = (whole if whole > start + count else end) - start
         lease = self._lease(call, one, round, start, count)
         there, one.reserved, one.reached = one.reached, start + count, max(one.reached, start + count)
         self._note_round(call, one, round, new)
