@@ -130,17 +130,23 @@ class Leasing(People):
         Of the last rounds of these, `ahead` more at most are leased. The call hands out `handed` in all.
         """
         held = sum(lease.left for lease in self._own())
-        incarnation = self.incarnation
+        incarnation, wanted = self.incarnation, dict[int, int]()
+
+        def newest() -> list[tuple[str, Values]]:
+            wanted.clear()
+            wanted.update(orders())
+            return [(_NEWEST, (self._book, one)) for one in wanted]
 
         def take(counters: BookCounters, steps: Steps) -> list[_Order]:
             if counters.incarnation != incarnation:
                 self._follow(counters)
                 if held:
                     raise StudyBehind(f"{_RESTORED}. {CONSEQUENCES}")
+                orders()  # refused, if streams may have other numbers now
             self.changes = counters.changes
-            return self._take(_Call(counters, begin, draw, ahead, counters.clock - held + handed, steps), orders())
+            return self._take(_Call(counters, begin, draw, ahead, counters.clock - held + handed, steps), wanted)
 
-        taken = self._locked(take)
+        taken = self._locked(take, reads=newest)
         assert taken is not None
         for one in taken:
             for lease, following in pairwise(one.leases):
@@ -162,9 +168,9 @@ class Leasing(People):
                 f"size={sum(wanted.values())} actions were asked for, and {counters.horizon - counters.clock} of "
                 f"horizon={counters.horizon} are left; plan with a longer horizon, or horizon=None if it is unknown"
             )
-        rows = self._base.batch([(_NEWEST, (self._book, one)) for one in wanted])
         orders = [
-            self._order(stream, want, *found[0]) for (stream, want), found in zip(wanted.items(), rows, strict=True)
+            self._order(stream, want, *found[0])
+            for (stream, want), found in zip(wanted.items(), self._rows, strict=True)
         ]
         if orders and orders[0].counted is not None:
             call.counted = True
