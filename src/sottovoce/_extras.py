@@ -10,26 +10,18 @@ from typing import Any
 
 from sottovoce.errors import MissingExtra
 
-BROUGHT_BY = {
-    "numba": "graphs",
-    "highspy": "lp",
-    "matplotlib": "plots",
-    "jinja2": "plots",
-    "markupsafe": "plots",
-    "filelock": "lab",
-    "topohub": "lab",
-    "psycopg": "postgres",
-    "httpx2": "client",
-    "fastapi": "service",
-    "starlette": "service",
-    "pydantic": "service",
-    "uvicorn": "service",
-    "httptools": "service",
-    "uvloop": "service",
-    "prometheus_client": "service",
-    "optuna": "optuna",
-    "distributed": "cluster",
+_BRINGS = {
+    "graphs": ("numba",),
+    "lp": ("highspy",),
+    "plots": ("matplotlib", "jinja2", "markupsafe"),
+    "lab": ("filelock", "topohub"),
+    "postgres": ("psycopg",),
+    "client": ("httpx2",),
+    "service": ("fastapi", "starlette", "pydantic", "uvicorn", "httptools", "uvloop", "prometheus_client"),
+    "optuna": ("optuna",),
+    "cluster": ("distributed",),
 }
+BROUGHT_BY = {package: extra for extra, packages in _BRINGS.items() for package in packages}
 """The extra of pyproject.toml that brings a package, by the name that it is imported by."""
 
 
