@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 from sottovoce._checks import boolean, whole
-from sottovoce._losses import losses_or_reports
 from sottovoce.learning.describe import spent_words, state_noise
 from sottovoce.learning.patience import check_patience, patience_for
 from sottovoce.learning.reports import ReportGrid
@@ -68,10 +67,6 @@ class EvaluationSetting:
         """What a slot holds."""
         return Shape(1, *self.grid.bounds)
 
-    def losses_told(self, losses: Any, report: Any) -> Any:
-        """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
-        return losses_or_reports(losses, report, local=self.channel is not None, owner="evaluations")
-
     def statement(self, *, counted: bool = False) -> PrivacyStatement:
         """Return what is promised, and why it holds, where people are `counted` or not."""
         each = "two probe sums each, of losses and of their squares" if self.variance else "one probe sum each"
@@ -86,14 +81,10 @@ class EvaluationSetting:
         return replace(found, counted=counted)
 
     def _why(self) -> str:
-        numbers = (
-            "two numbers that are released of it, sum and squares, together"
-            if self.variance
-            else "one number that is released of it"
-        )
+        one, two = "one number that is released of it", "two numbers that are released of it, sum and squares, together"
         assert self.scale.noise is not None
         return (
-            f"every event is in one evaluation, and replacing its loss moves the {numbers} by "
+            f"every event is in one evaluation, and replacing its loss moves the {two if self.variance else one} by "
             f"at most {self._sensitivity.l1} steps of the grid, whatever the caller does. Evaluations hold disjoint "
             "events: the budget is spent once for all. Every number carries "
             f"{spent_words(self.scale.noise, self.privacy.contributions, float(self._sensitivity.l1))}"

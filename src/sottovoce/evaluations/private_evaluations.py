@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
 from sottovoce._closing import Closing
-from sottovoce._losses import as_array, as_floats
+from sottovoce._losses import as_array, as_floats, losses_or_reports
 from sottovoce._records import Record
 from sottovoce._sums import squares_of
 from sottovoce.errors import (
@@ -367,7 +367,8 @@ class PrivateEvaluations(Closing, Book):
     ) -> Recorded:
         """Take in losses by their ids, of one evaluation or of whichever; without ids, those of its next people."""
         choice("late", late, ("error", "drop"))
-        told = as_array(self._setting.losses_told(losses, report))
+        local = self._setting.channel is not None
+        told = as_array(losses_or_reports(losses, report, local=local, owner="evaluations"))
         if told.ndim > 1 or isinstance(losses, Mapping):
             raise InvalidLoss(f"losses must be one number for each person, whatever they met; {UNRECORDED}")
         self._check_usable()

@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import Domain
 from sottovoce.lab.baselines.one_point import OnePoint, Walk, sphere_of
 from sottovoce.plans.problem import Problem
 
@@ -15,13 +14,8 @@ _LAG = 2.01  # k, the least with 0.6 k^2 - k/sqrt(2) >= 1: the played point is w
 class FrankWolfeSteps(Walk):
     """From each point towards the vertex that the regularised sum of all gradients but the newest asks for."""
 
-    def __init__(self, domain: Domain) -> None:
-        super().__init__(domain)
-        self.calls = 0
-
     def next(self, point: Floats, last: Floats, dual: Floats, steps: int) -> Floats:
         """Take one step of Frank-Wolfe, the shorter the later."""
-        self.calls += 1
         vertex = self.domain.extreme_point(2 * (point - self.center) - last)
         return np.asarray(point + steps**-0.4 * (vertex - point))
 

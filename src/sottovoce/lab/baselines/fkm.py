@@ -20,11 +20,6 @@ class ProjectedDescent(Walk):
         """Project what the newest gradient leads to."""
         return self._project(point + (dual - last) - self.center)
 
-    @property
-    def calls(self) -> int:
-        """Of the linear oracle."""
-        return self._project.calls
-
 
 class FKM(OnePoint):
     """Projected gradient descent on one-point estimates, one event per round. Not private, and needs projections.

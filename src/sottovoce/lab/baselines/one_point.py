@@ -7,7 +7,6 @@ from typing import Any
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 from sottovoce.lab.baselines.base import Baseline
-from sottovoce.oco.steps import ConstantStep
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import Sphere, SphereDraft, SphereOptions
@@ -58,7 +57,7 @@ class OnePoint(Baseline):
     def _build(self, *arguments: Any) -> None:
         super()._build(*arguments)
         learner: Any = self._policy.first.learner
-        learner.point_map, learner.step = self.walk(self.domain), ConstantStep(self.plan.step or 0.0)
+        learner.point_map = self.walk(self.domain)
 
 
 def sphere_of(problem: Problem, radius: float) -> Sphere:

@@ -66,7 +66,7 @@ class ReplayPolicy(BanditPolicy):
     """Begins and learns as the study did: with the plans that are stored, and no noise in earnest."""
 
     def __init__(self, setting: ReplaySetting, plans: dict[Key, Plan]) -> None:
-        self.plans, self._sets = plans, setting.problems
+        self.plans, self.sets = plans, setting.problems
         self.stored = Record()  # of the round that is to begin
         super().__init__(setting.configuration, setting.problem, SimulatedNoise(0), setting.entropy)
 
@@ -75,10 +75,6 @@ class ReplayPolicy(BanditPolicy):
 
     def _choose_in(self, problem: Problem, at: Epoch) -> Plan:
         return self._choose(problem, at.before)
-
-    def play_sets(self, number: int) -> None:
-        """Play the sets that there were when this one was the newest."""
-        self.problems = list(self._sets[: number + 1])
 
     def _new_epoch(self, *arguments: Any) -> Epoch:
         epoch = super()._new_epoch(*arguments)
@@ -261,7 +257,7 @@ class StreamReplay:
             self._insist(due <= one.number, f"{words} had not begun, which cannot be")
             self._learn(due, words)
             tolerance = self._tolerance(at)
-            policy.play_sets(public["set"])
+            policy.problems = list(policy.sets[: public["set"] + 1])  # that there were when this one was the newest
             self.book.expect(public["set"] >= at.number, f"{self._what(one)} plays a set that is gone")
             draft = policy.begin(one.stream, one.number, one.position)
             if begins:
