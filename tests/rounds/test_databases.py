@@ -20,7 +20,6 @@ from sottovoce.rounds.stores.memory import MemoryStore
 from sottovoce.rounds.stores.sql import _leasing, database
 from sottovoce.rounds.stores.sql.database import KINDS, open_database
 from sottovoce.rounds.stores.sql.errors import Deadlock
-from sottovoce.rounds.stores.sql.postgresql import PostgresServer
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
 from storages import outside, path_of
 
@@ -95,20 +94,6 @@ def test_a_log_begins_again_though_nothing_is_released(sqlite_url: str) -> None:
 
 
 # ---------------------------------------------------------------------- servers
-
-
-def test_a_lease_holds_up_others_for_one_answer(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that it reads is sent with the lock of the book, and all that it writes with the commit."""
-    journeys, send = list[list[str]](), PostgresServer._journey
-
-    def journey(self: PostgresServer, steps: Any) -> Any:
-        journeys.append([statement.split()[0] for statement, _ in steps])
-        return send(self, steps)
-
-    with opened(postgres_url) as (book,):
-        monkeypatch.setattr(PostgresServer, "_journey", journey)
-        ask(book, 5)
-        assert journeys == [["BEGIN", "SELECT", "SELECT"], ["INSERT", "UPDATE", "INSERT", "UPDATE", "UPDATE", "COMMIT"]]
 
 
 def sessions_ended(url: str) -> None:

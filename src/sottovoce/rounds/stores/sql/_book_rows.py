@@ -14,7 +14,7 @@ numbers of the dead are noticed by all that have seen them.
 
 import secrets
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
@@ -28,7 +28,7 @@ from sottovoce.errors import StorageError, StudyBehind, StudyDamaged, StudyNotFo
 from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import PLACE, PLACES, Round, Shape, Slots
 from sottovoce.rounds.store import CONSEQUENCES, Store
-from sottovoce.rounds.stores.sql.database import Database, Row, Values
+from sottovoce.rounds.stores.sql.database import Database, Values
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED
 
@@ -137,21 +137,12 @@ _READ = f"SELECT {', '.join(_COLUMNS)}, seal"
 _SAVE = f"UPDATE sottovoce_books SET {', '.join(f'{name} = ?' for name in (*_COLUMNS, 'seal'))} WHERE book = ?"
 
 
-def read_counters(base: Database, book: int, more: str = "", *values: Any) -> tuple[BookCounters, list[Any]]:
-    """Return the counters of a book, and the values of more expressions."""
-    return _counters(base, book, base.run(f"{_READ}{more} FROM sottovoce_books b WHERE book = ?", *values, book))
-
-
-def lock_counters(
-    base: Database, book: int, more: str = "", *values: Any, reads: Sequence[tuple[str, Values]] = ()
-) -> tuple[BookCounters, list[Any], list[list[Row]]]:
-    """Hold the lock of a book within a transaction; return the same, and the rows of what it reads under the lock."""
-    statement = f"{_READ}{more} FROM sottovoce_books b WHERE book = ?{base.lock}"
-    rows, *others = base.batch([(statement, (*values, book)), *reads])
-    return *_counters(base, book, rows), others
-
-
-def _counters(base: Database, book: int, rows: list[Row]) -> tuple[BookCounters, list[Any]]:
+def read_counters(
+    base: Database, book: int, more: str = "", *values: Any, lock: bool = False
+) -> tuple[BookCounters, list[Any]]:
+    """Return the counters of a book, and the values of more expressions; if it is asked for, hold its lock."""
+    statement = f"{_READ}{more} FROM sottovoce_books b WHERE book = ?{base.lock if lock else ''}"
+    rows = base.run(statement, *values, book)
     if not rows:
         raise StudyNotFound(f"it is gone from {base.name}: it was deleted there, or moved to another storage")
     found = dict(zip((*_COLUMNS, "seal"), rows[0], strict=False))
@@ -256,13 +247,12 @@ class BookRows(Store):
         work: Callable[[BookCounters, Steps], _Found],
         *,
         first: Callable[[], bool] | None = None,
-        reads: Callable[[], Sequence[tuple[str, Values]]] = tuple,
         writes: bool = True,
     ) -> _Found | None:
         """Carry out `work` under the lock of the book; it may change counters, and add steps that are taken at the end.
 
-        What is done `first` has no lock yet; if it says no, nothing is done. What `reads` returns is run once the lock
-        is held, and its rows are in `_rows`. Where `writes` is false, the counters are not stored.
+        What is done `first` has no lock yet; if it says no, nothing is done. Where `writes` is false, the counters are
+        not stored.
         """
         noticed: list[StudyBehind] = []
         self._presented = {}
@@ -272,8 +262,8 @@ class BookRows(Store):
             if first is not None and not first():
                 return None, None
             last = self._last
-            counters, self._of_last, self._rows = lock_counters(
-                self._base, self._book, _LAST, last.chunk, last.stream, last.round, reads=reads()
+            counters, self._of_last = read_counters(
+                self._base, self._book, _LAST, last.chunk, last.stream, last.round, lock=True
             )
             found, steps = None, Steps()
             if counters.is_older_than(self._seen) or self._has_lost(counters):
@@ -283,7 +273,7 @@ class BookRows(Store):
                 found = work(counters, steps)
             if noticed or writes:
                 self._save(counters, steps)
-            self._base.later(steps)
+            self._base.batch(steps)
             return counters, found
 
         counters, found = self._base.transaction(within, alone=True)

@@ -130,23 +130,17 @@ class Leasing(People):
         Of the last rounds of these, `ahead` more at most are leased. The call hands out `handed` in all.
         """
         held = sum(lease.left for lease in self._own())
-        incarnation, wanted = self.incarnation, dict[int, int]()
-
-        def newest() -> list[tuple[str, Values]]:
-            wanted.clear()
-            wanted.update(orders())
-            return [(_NEWEST, (self._book, one)) for one in wanted]
+        incarnation = self.incarnation
 
         def take(counters: BookCounters, steps: Steps) -> list[_Order]:
             if counters.incarnation != incarnation:
                 self._follow(counters)
                 if held:
                     raise StudyBehind(f"{_RESTORED}. {CONSEQUENCES}")
-                orders()  # refused, if streams may have other numbers now
             self.changes = counters.changes
-            return self._take(_Call(counters, begin, draw, ahead, counters.clock - held + handed, steps), wanted)
+            return self._take(_Call(counters, begin, draw, ahead, counters.clock - held + handed, steps), orders())
 
-        taken = self._locked(take, reads=newest)
+        taken = self._locked(take)
         assert taken is not None
         for one in taken:
             for lease, following in pairwise(one.leases):
@@ -168,9 +162,9 @@ class Leasing(People):
                 f"size={sum(wanted.values())} actions were asked for, and {counters.horizon - counters.clock} of "
                 f"horizon={counters.horizon} are left; plan with a longer horizon, or horizon=None if it is unknown"
             )
+        rows = self._base.batch([(_NEWEST, (self._book, one)) for one in wanted])
         orders = [
-            self._order(stream, want, *found[0])
-            for (stream, want), found in zip(wanted.items(), self._rows, strict=True)
+            self._order(stream, want, *found[0]) for (stream, want), found in zip(wanted.items(), rows, strict=True)
         ]
         if orders and orders[0].counted is not None:
             call.counted = True

@@ -218,7 +218,7 @@ class Losses(Leasing):
                     row = count, missing, changed, self._slots.packed(slots), self._book, chunk
                     steps.append((_UPDATE_CHUNK, row))
                     told.append((chunk, count, (stream, number, wanted - closed - count, closed + count, before)))
-        base.later(steps)
+        base.batch(steps)
         return told
 
     def forget(self, ids: Integers) -> tuple[int, set[int]]:
@@ -301,12 +301,7 @@ class Losses(Leasing):
                     drawn.append(self._drawn(self._read_round(*row), compute, bytes(row[-1])))
             return bool(drawn)
 
-        def chains() -> Steps:
-            return [(self._lock_stream, (self._book, self._book, one.round.stream)) for one in drawn]
-
-        if not ready:
-            return set()
-        stored = self._locked(lambda counters, steps: self._store(steps, drawn), first=draw, reads=chains)
+        stored = self._locked(lambda counters, steps: self._store(steps, drawn), first=draw) if ready else None
         if stored is None:
             return set()
         closed, following = stored
@@ -325,12 +320,12 @@ class Losses(Leasing):
     def _store(self, steps: Steps, drawn: list["_Drawn"]) -> tuple[int, set[int]]:
         """Add what stores releases; return how many rounds are closed then, and streams with others that are open."""
         following = set()
-        for (one, numbers, missing, unwanted, public), rows in zip(drawn, self._rows, strict=True):
+        for one, numbers, missing, unwanted, public in drawn:
             record = Record(missing=missing, unwanted=unwanted)
             if numbers is not None:
                 record["numbers"] = np.asarray(numbers)
             mine = self._book, one.stream, one.number
-            ((closed, later, chain),) = rows
+            ((closed, later, chain),) = self._base.run(self._lock_stream, self._book, self._book, one.stream)
             steps += [
                 (f"DELETE FROM sottovoce_chunks WHERE {OF_ROUND}", mine),
                 ("UPDATE sottovoce_rounds SET open = 0 WHERE book = ? AND stream = ? AND number = ?", mine),

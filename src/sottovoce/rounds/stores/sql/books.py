@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sottovoce._records import Record, checksum, pack
 from sottovoce.errors import StorageError, StudyDamaged, StudyNotFound
 from sottovoce.rounds.round import Shape
-from sottovoce.rounds.stores.sql._book_rows import BookCounters, lock_counters, save_counters
+from sottovoce.rounds.stores.sql._book_rows import BookCounters, read_counters, save_counters
 from sottovoce.rounds.stores.sql._people import forget_keys, keys_of
 from sottovoce.rounds.stores.sql.database import Conflict, Database
 from sottovoce.rounds.stores.sql.errors import unpacked
@@ -156,7 +156,7 @@ def hold_rows(base: Database, book: int) -> None:
         for table, order in _HELD:
             base.run(f"SELECT 1 FROM {PREFIX}{table} WHERE book = ? ORDER BY {order}{base.lock}", book)
         if not held:
-            lock_counters(base, book)
+            read_counters(base, book, lock=True)
 
 
 def add_stream(base: Database, book: int, name: str, check: Callable[[], None] | None = None) -> int:

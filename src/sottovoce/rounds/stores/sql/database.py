@@ -113,10 +113,6 @@ class Database(ABC):
         """Run statements one after the other, within a transaction; return the rows of each."""
         return [self._execute(statement, values) for statement, values in steps]
 
-    def later(self, steps: Sequence[tuple[str, Values]]) -> None:
-        """Run statements whose rows nobody needs, within a transaction: at the latest when it ends."""
-        self.batch(steps)
-
     def close(self) -> None:
         """Close the connection, once nobody uses it; in a forked child it is the parent's, and stays as it is."""
         if self._fork_count == _fork.current:

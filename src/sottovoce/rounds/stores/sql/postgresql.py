@@ -118,7 +118,6 @@ class PostgresServer(Database):
         self._raw: Any = None
         self._heard: select.poll | None = None  # says whether the server has sent anything
         self._prepared: dict[str, bytes] = {}  # what goes straight to libpq
-        self._waiting: list[tuple[str, Values]] = []  # statements that are sent with the next
         self._travelling = False  # whether statements were sent together that are not all answered
         self._names = count()  # of statements: none twice, should one be prepared and not noted
         self._pulse = Pulse()
@@ -168,8 +167,8 @@ class PostgresServer(Database):
 
     def _begin(self, begins: bool) -> None:
         self._connect()
-        self._waiting = [(_BEGIN, ())] if begins else []
         if begins:
+            self._raw.execute(_BEGIN)
             self._pulse.beat_on(self._raw)
 
     def _commit(self, begins: bool) -> None:
@@ -177,11 +176,11 @@ class PostgresServer(Database):
             self._pulse.rest()
             if self._pulse.failure is not None:  # then nothing can be committed any more
                 raise self._pulse.failure
-            self.batch([("COMMIT", ())])
+            self._raw.execute("COMMIT")
 
     def _let_go(self, problem: BaseException) -> None:
         self._pulse.rest()
-        raw, self._waiting = self._raw, []
+        raw = self._raw
         if self._travelling or (raw is not None and raw.closed):  # the driver may be anywhere
             self._forget()
         elif raw is not None and raw.info.transaction_status != _IDLE:
@@ -191,8 +190,6 @@ class PostgresServer(Database):
                 self._forget()
 
     def _execute(self, statement: str, values: Values) -> list[Row]:
-        if self._waiting:
-            return self.batch([(statement, values)])[0]
         if isinstance(values, Mapping):
             return self._quickly(statement, values)
         return _rows(self._cursor_of(statement, values))
@@ -228,18 +225,13 @@ class PostgresServer(Database):
         return result
 
     def batch(self, steps: Sequence[tuple[str, Values]]) -> list[list[Row]]:
-        """Send all of them before the first is answered: one journey for all, and for those that wait."""
-        together, self._waiting = [*self._waiting, *steps], []
-        if len(together) < 2:
-            return super().batch(together)
+        """Send all of them before the first is answered: one journey for all."""
+        if len(steps) < 2:
+            return super().batch(steps)
         self._travelling = True
-        with self._pulse.lock: sent = self._journey(together)  # noqa: E701  # fmt: skip
+        with self._pulse.lock: sent = self._journey(steps)  # noqa: E701  # fmt: skip
         self._travelling = False
-        return [_rows(one) for one in sent[len(together) - len(steps) :]]
-
-    def later(self, steps: Sequence[tuple[str, Values]]) -> None:
-        """Send them with whatever is sent next."""
-        self._waiting += steps
+        return [_rows(one) for one in sent]
 
     def _journey(self, steps: Sequence[tuple[str, Values]]) -> list[Any]:
         """Send them, and read what comes.
