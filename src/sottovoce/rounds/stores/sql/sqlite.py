@@ -1,7 +1,7 @@
 """A database in a file, for the processes of one host.
 
 WAL mode with synchronous=FULL: what is committed survives a loss of power. secure_delete: deleted losses are
-overwritten. Whoever finds the file busy tries again twice in a millisecond: SQLite's own waiting sleeps for longer and
+overwritten. Whoever finds the file busy sleeps a little, and less each time: SQLite's own waiting sleeps for longer and
 longer, so that among many processes some would wait for seconds while others work.
 
 Every release empties the log, and a sync of a log that grows takes twice as long as one that is overwritten. SQLite's
@@ -34,7 +34,8 @@ _PRAGMAS = {
     "wal_autocheckpoint": ("0", 0),  # `_commit` sees to it
 }
 _COMMITS = 32  # of a process, after which it lets the log begin again
-_A_WHILE = 0.0005  # seconds between attempts: few transactions long
+_LONGEST, _A_WHILE = 0.008, 0.0005  # seconds between attempts: the first is the longest, so that whoever waits longest
+# tries most often, and many who wait leave the cores to the one who works
 _ATTEMPTS = 8  # at emptying the log, while others work: it is tried again with the next call
 _NOT_PLAIN = ("uri", "vfs", "nolock", "immutable", "mode", "cache")  # of SQLite's URIs: they undo locks and permissions
 _FOREIGN = r"""
@@ -137,7 +138,7 @@ class SqliteFile(Database):
 
     def _execute(self, statement: str, values: Values) -> list[Row]:
         assert self._cursor is not None
-        waits_since = None
+        waits_since, wait = None, _LONGEST
         while True:
             try:
                 found: list[Row] = self._cursor.execute(statement, values).fetchall()
@@ -146,7 +147,8 @@ class SqliteFile(Database):
                 waits_since = waits_since or time.monotonic()
                 if not is_busy(problem) or time.monotonic() > waits_since + database.BUSY_SECONDS:
                     raise
-            time.sleep(_A_WHILE)
+            time.sleep(wait)
+            wait = max(wait / 2, _A_WHILE)
 
     def _explained(self, problem: BaseException) -> BaseException:
         if isinstance(problem, sqlite3.IntegrityError):
