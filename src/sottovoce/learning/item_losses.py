@@ -34,9 +34,12 @@ def in_items(told: Any, count: int, names: Callable[[], Sequence[Hashable]]) -> 
     --------
     >>> in_items({"tea": -1.0}, 2, lambda: ["tea", "cocoa"]), in_items([None, -1], 2, list)
     (array([-1., nan]), array([nan, -1.]))
+    >>> in_items({"7": -1.0}, 2, lambda: [4, 7])  # as JSON has the names of items that are numbers
+    array([nan, -1.])
     """
     if isinstance(told, Mapping):
         place = {name: at for at, name in enumerate(names())}
+        place = {str(name): at for name, at in place.items() if isinstance(name, int)} | place  # as JSON has numbers
         found = np.full(count, np.nan)
         for name, loss in _by_name(told).items():
             at = place.get(name)
