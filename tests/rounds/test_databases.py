@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg import Pipeline
 
 from sampling import every
 from sottovoce.errors import StorageError, StudyBehind
@@ -292,3 +293,20 @@ def test_whoever_leases_ahead_leaves_the_next_chunk_to_others(url: str, monkeypa
             leases.add((lease.first & 2**30 - 1, lease.size))
     assert max(size for _, size in leases) == 64
     assert all((first + size) % 64 == 0 or first >> 6 == first + size - 1 >> 6 for first, size in leases)
+
+
+@pytest.mark.timeout(60)
+def test_an_interrupt_before_the_end_of_what_is_sent_together_waits_for_nothing(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(self: Pipeline) -> None:
+        raise KeyboardInterrupt
+
+    base = open_database(postgres_url)
+    two = [("SELECT 1", ()), ("SELECT 2", ())]
+    with monkeypatch.context() as patch:
+        patch.setattr(Pipeline, "_enqueue_sync", interrupted)  # the server is not told that nothing more will come
+        with pytest.raises(KeyboardInterrupt):
+            base.transaction(lambda: base.batch(two))
+    assert base.transaction(lambda: base.batch(two)) == [[(1,)], [(2,)]]
+    base.close()

@@ -239,9 +239,14 @@ class PostgresServer(Database):
         A driver asks for a flush behind the end of what it sends: the server would wait no more for a transaction in
         which nothing happens, but for ever. The end is flushed anyway.
         """
-        with self._raw.pipeline() as sending:
-            sending._fetch_gen = partial(_without_flush, sending._fetch_gen)
-            return [self._cursor_of(statement, values) for statement, values in steps]
+        try:
+            with self._raw.pipeline() as sending:
+                sending._fetch_gen = partial(_fetching, sending, sending._fetch_gen)
+                return [self._cursor_of(statement, values) for statement, values in steps]
+        except Exception as problem:
+            if isinstance(problem.__context__, KeyboardInterrupt):  # behind what the driver says of being cut short
+                raise problem.__context__ from None
+            raise
 
     def _explained(self, problem: BaseException) -> BaseException:
         if type(problem).__module__.partition(".")[0] != "psycopg":
@@ -320,8 +325,10 @@ def _numbered(statement: str) -> tuple[str, tuple[str, ...]]:
     ), order
 
 
-def _without_flush(fetch: Callable[..., Any], *, flush: bool) -> Any:
-    return fetch(flush=False)
+def _fetching(sending: Any, fetch: Callable[..., Any], *, flush: bool) -> Any:
+    """Fetch results, without a flush once the end is sent: whoever was cut short before it would wait for ever."""
+    ended = not sending.command_queue and sending.result_queue and sending.result_queue[-1] is None
+    return fetch(flush=flush and not ended)
 
 
 def _rows(cursor: Any) -> list[Row]:
