@@ -146,21 +146,21 @@ def nothing(statement):
 
 def watch(before=nothing, after=nothing, put=setattr):
     """Have functions told of every statement that goes to a driver, and of BEGIN and COMMIT."""
-    for kind in (sqlite.SqliteFile, postgresql.PostgresServer):
-        for name, said in (("_execute", None), ("_begin", "BEGIN"), ("_commit", "COMMIT")):
-            put(kind, name, _watched(getattr(kind, name), said, before, after))
-    put(postgresql.PostgresServer, "batch", _watched_batch(postgresql.PostgresServer.batch, before, after))
+    file, server = sqlite.SqliteFile, postgresql.PostgresServer
+    for name, said in (("_execute", None), ("_begin", "BEGIN"), ("_commit", "COMMIT")):
+        put(file, name, _watched(getattr(file, name), said, before, after))
+    put(server, "_quickly", _watched(server._quickly, None, before, after))
+    put(server, "_journey", _watched_journey(server._journey, before, after))
 
 
-def _watched_batch(method, before, after):
+def _watched_journey(method, before, after):
     """Have them told of statements that go together: of all before the first, and of all after the last."""
 
     def watched(self, steps):
-        together = [statement for statement, _ in steps] if len(steps) > 1 else []
-        for statement in together:
+        for statement, _ in steps:
             before(statement)
         found = method(self, steps)
-        for statement in together:
+        for statement, _ in steps:
             after(statement)
         return found
 

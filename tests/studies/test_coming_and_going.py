@@ -39,11 +39,11 @@ def test_what_is_told_after_a_stretch_was_given_back_is_on_record(kind, asked, u
         account.check()
 
 
-@pytest.mark.parametrize(("horizon", "most"), [(10**6, 112), (10_000, 39), (1000, 8)])
+@pytest.mark.parametrize(("horizon", "most"), [(10**6, 128), (10_000, 39), (1000, 8)])
 def test_blocks_lease_a_little_ahead_which_who_comes_next_gets(horizon, most, url, opened, monkeypatch):
     """A sixth of a round of 800, and a 256th of the horizon, is what a process that dies leaves to patience.
 
-    Of a sixth, 133, only whole chunks of 64 are leased: two, 16 of which are handed out at once.
+    A lease of a sixth, 133, ends with the nearest chunk of 64: with the second, or the third.
     """
     lease_ahead(monkeypatch)
     study = opened(url, **ball(horizon=horizon, batch_size=min(800, horizon // 2)))

@@ -366,7 +366,7 @@ class Book:
         if ends:
             self._reserve(ends, 0, handed, askers)
             orders = {stream: count - ends.get(stream, 0) for stream, count in orders.items()}
-        self._release(set(orders))
+        self._release({stream for stream, count in orders.items() if self._store.rest(stream) < count})
         self._reserve(orders, ahead, handed, askers)
 
     def _reserve(self, orders: dict[int, int], ahead: int, handed: int, askers: Askers | None) -> None:
@@ -450,7 +450,7 @@ class Book:
         lease = self._store.current(stream)
         assert lease is not None
         if lease.actions is NOTHING:
-            lease.line_up(self._policy)
+            lease.line_up(self._policy, None if self._texts is None else self._texts.text)
         self._store.leases[stream] = lease
         due = self._store.until_due(patience)
         self._left = max(1, min(one for one in (due, remaining, _FAR) if one is not None))

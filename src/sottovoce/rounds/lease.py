@@ -1,7 +1,7 @@
 """Leases: slots of a round that one process may hand out, without asking anybody."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice, repeat, starmap
 from operator import call, length_hint
@@ -72,8 +72,10 @@ class Lease:
         """Return the ids that are left when so many are handed out."""
         return iter(range(self.first + at, self.end))
 
-    def line_up(self, policy: Any) -> None:
+    def line_up(self, policy: Any, text: Callable[[int], str] | None = None) -> None:
         """Let slots be handed out one by one, as tuples of an id, what it plays, and whether its loss is wanted.
+
+        Ids are made texts, if it is said how.
 
         These are made as they are taken: thousands at once would be gone through again and again by the garbage
         collector.
@@ -82,7 +84,8 @@ class Lease:
             self._ready = policy.ready(self), policy.kind(self.round)
         (plays, kind), at = self._ready, self.at
         wants = repeat(True) if self.draw.wanted is None else iter(self.draw.wanted[at:].tolist())
-        self.actions = map(partial(_new, kind), zip(self.ids, islice(plays, at, None), wants, strict=False))
+        ids = self.ids if text is None else map(text, self.ids)
+        self.actions = map(partial(_new, kind), zip(ids, islice(plays, at, None), wants, strict=False))
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.round, self.start, self.draw, self.before, self.at, self.next

@@ -232,9 +232,9 @@ class Slots:
             for chunk, start, end in zip(chunks.tolist(), starts.tolist(), ends, strict=True)
         ]
 
-    def at(self, place: int) -> dict[str, int]:
+    def at(self, place: int) -> tuple[int, int]:
         """Return where the slot of a place is stored: its chunk, and how many bytes come before it there."""
-        return {"chunk": place >> self.bits, "at": (place & self.per_chunk - 1) * self.bytes}
+        return place >> self.bits, (place & self.per_chunk - 1) * self.bytes
 
     def chunk_size(self, one: Round, chunk: int) -> int:
         """How many slots a chunk of a round has."""

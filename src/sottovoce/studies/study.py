@@ -165,12 +165,6 @@ class Study(Closing, Optimizer):
             raise
         return study
 
-    # ------------------------------------------------------------------ asking
-
-    def _ask_one(self, stream: int) -> Any:
-        action = super()._ask_one(stream)
-        return tuple.__new__(type(action), (self._texts.text(action.id), *action[1:]))
-
     # ------------------------------------------------------------------ telling
 
     @locked

@@ -273,7 +273,7 @@ class BookRows(Store):
                 found = work(counters, steps)
             if noticed or writes:
                 self._save(counters, steps)
-            self._base.batch(steps)
+            self._base.later(steps)
             return counters, found
 
         counters, found = self._base.transaction(within, alone=True)

@@ -3,8 +3,8 @@
 A process that asks now and then leases what it hands out, and no more. One that asks often leases ahead, one by one or
 in blocks, twice as many each time, but a small share of the horizon and of a round at most, which is what a process
 that dies leaves behind; and never the last slot of a round: when that is handed out is when patience begins to count,
-and it is noted with its lease. So one process plays the same with leases as without. A long lease ends where a chunk
-does: two who tell the same chunk wait for each other. What a process gives back, the next one takes; but where others
+and it is noted with its lease. So one process plays the same with leases as without. A long lease ends with the nearest
+chunk: two who tell the same chunk wait for each other. What a process gives back, the next one takes; but where others
 have leased later slots meanwhile, it is closed without its losses: nobody gets it.
 """
 
@@ -208,10 +208,12 @@ class Leasing(People):
         round, start = one.newest, one.reserved
         count = min(one.want, round.size - start)
         if count == one.want:
-            ahead = min(one.ahead, max(_FEW, round.size // _OF_ROUND))
-            end = start + count + max(0, min(ahead, round.size - start - count - 1))
-            whole = end & -self._slots.per_chunk  # a round begins with a chunk
-            count = (whole if whole > start + count else end) - start
+            least, per_chunk = start + count, self._slots.per_chunk
+            most = max(least, min(least + one.ahead, round.size - 1))
+            end = min(most, least + max(_FEW, round.size // _OF_ROUND))
+            nearest = end + (per_chunk // 2 if end - least >= per_chunk else 0)
+            whole = nearest & -per_chunk  # a round begins with a chunk
+            count = (whole if least < whole <= most else end) - start
         lease = self._lease(call, one, round, start, count)
         there, one.reserved, one.reached = one.reached, start + count, max(one.reached, start + count)
         self._note_round(call, one, round, new)
@@ -252,7 +254,8 @@ class Leasing(People):
 
     def _changed(self, places: Integers, data: bytes, unwanted: int) -> tuple[str, Values]:
         """Return what puts marks into slots that follow one another in a chunk; so many of them take no loss."""
-        return self._change, {"unwanted": unwanted, "book": self._book, **self._slots.at(int(places[0])), "new": data}
+        chunk, at = self._slots.at(int(places[0]))
+        return self._change, {"unwanted": unwanted, "book": self._book, "chunk": chunk, "at": at, "new": data}
 
     def _marks(self, parts: list[InChunk]) -> Integers:
         """Return the leading integers of slots, as far as their chunks are there; within a transaction, and locked."""

@@ -81,12 +81,12 @@ class Losses(Leasing):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._tell = (
+        self._tell_again = (
             f"UPDATE sottovoce_chunks SET closed = closed + :count, slots = {self._base.overlay}, "
             f"seal = {self._base.exclusive_or} WHERE book = :book AND chunk = :chunk AND {self._base.part} = :marks "
-            "RETURNING stream, round, wanted - closed, closed, "
-            "(SELECT closed FROM sottovoce_chunks WHERE book = :book AND chunk = :last)"
+            "RETURNING stream, round, wanted - closed, closed"
         )
+        self._tell = f"{self._tell_again}, (SELECT closed FROM sottovoce_chunks WHERE book = :book AND chunk = :last)"
         self._take_ready = f"SELECT {ROUND} {_READY} AND r.stream = ?{self._base.skip_locked}"
         self._lock_stream = (
             f"SELECT {CLOSED}, begun - closed - 1, chain FROM sottovoce_streams "
@@ -99,9 +99,14 @@ class Losses(Leasing):
         chunk = place >> self._slots.bits
         if one >> PLACES != self.incarnation or (chunk in self._leased and self._is_leased(one, chunk)):
             return None
-        data = integer.to_bytes(self._slots.integer_bytes, "big", signed=True)
-        found = self._base.at_once(self._tell, self._told(place, data, 1, seal_of_one(place, integer)))
-        return next(iter(self._note([(chunk, 1, found[0])])), -1) if found else None
+        data, last = integer.to_bytes(self._slots.integer_bytes, "big", signed=True), self._last
+        found = self._base.at_once(*self._telling(last, place, data, 1, seal_of_one(place, integer)))
+        if not found:
+            return None
+        filled = self._note_chunk(last, chunk, 1, found[0])
+        if self._lingering:
+            self._try_to_erase()
+        return found[0][0] if filled else -1
 
     def round_with(self, one: int) -> Round | None:
         """Return the round of an id that waits for its loss; None if it was released meanwhile."""
@@ -113,29 +118,32 @@ class Losses(Leasing):
         """Whether the round of an id had begun when `changes` was last seen."""
         return one >> PLACES == self.incarnation and one & PLACE < self._seen.next_place
 
-    def _told(self, place: int, data: bytes, count: int, seal: int) -> dict[str, Any]:
-        """Return the values of a tell of slots that follow one another in their chunk."""
-        marks, last = self._slots.pending * count, self._last.chunk
-        of_slots = {"count": count, "new": data, "seal": seal, "marks": marks, **self._slots.at(place)}
-        return {**of_slots, "book": self._book, "last": last}
+    def _telling(self, last: LastTold, place: int, data: bytes, count: int, seal: int) -> tuple[str, dict[str, Any]]:
+        """Return the statement that tells slots that follow one another in their chunk, and its values.
 
-    def _note(self, told: list[_Changed]) -> set[int]:
-        """Note how much of chunks is closed; look closer, if less was of the last one; return streams as `record`."""
-        last = self._last
-        for chunk, count, (_, _, _, closed, before) in told:
-            if chunk == last.chunk:
-                before = closed - count  # it may have been read before the change, or after it
-            if before is not None and before < last.closed:
-                self._last = last if chunk != last.chunk else last._replace(closed=last.closed + count)
-                self._locked(lambda counters, steps: None, writes=False)  # begins anew, and says so
-        filled = set()
-        for chunk, _, (stream, number, left, closed, _) in told:
-            self._last = LastTold(chunk, closed, stream, number)
-            if left <= 0:
-                filled.add(stream)
+        It reads how much is closed of the chunk that was told `last`, if that is another one.
+        """
+        chunk, at = self._slots.at(place)
+        marks = self._slots.pending * count
+        told = {"count": count, "new": data, "seal": seal, "marks": marks, "chunk": chunk, "at": at, "book": self._book}
+        return (self._tell_again, told) if chunk == last.chunk else (self._tell, told | {"last": last.chunk})
+
+    def _note(self, last: LastTold, told: list[_Changed]) -> set[int]:
+        """Note how much of chunks is closed, where one was told `last`; return streams as `record`."""
+        filled = {row[0] for chunk, count, row in told if self._note_chunk(last, chunk, count, row)}
         if self._lingering:
             self._try_to_erase()
         return filled
+
+    def _note_chunk(self, last: LastTold, chunk: int, count: int, told: Row) -> bool:
+        """Note how much of a chunk is closed; look closer, if less was of the `last` one; say if it has its losses."""
+        stream, number, left, closed, *others = told
+        before = closed - count if chunk == last.chunk else others[0]
+        if before is not None and before < last.closed:
+            self._last = last if chunk != last.chunk else last._replace(closed=last.closed + count)
+            self._locked(lambda counters, steps: None, writes=False)  # begins anew, and says so
+        self._last = LastTold(chunk, closed, stream, number)
+        return bool(left <= 0)
 
     def _is_leased(self, one: int, chunk: int) -> bool:
         """Whether an id is leased here, and not handed out."""
@@ -166,18 +174,19 @@ class Losses(Leasing):
             return None
         if all(places[-1] - places[0] == len(places) - 1 for _, _, places in chunks):
             return self._record_runs(chunks, ids & PLACE, integers)
+        last = self._last
         try:
             told = self._base.transaction(lambda: self._put(chunks, integers, must_wait=True), alone=True)
         except _NotWaiting:
             return None
-        return self._note(told)
+        return self._note(last, told)
 
     def _record_runs(self, chunks: list[InChunk], every: Integers, integers: Integers) -> set[int] | None:
         """Take losses of slots that follow one another in each chunk: one statement for each."""
-        data, size = self._slots.packed(integers), self._slots.bytes
+        data, size, last = self._slots.packed(integers), self._slots.bytes, self._last
         seals = seals_of(every, integers, [mine.start for _, mine, _ in chunks])
         steps = [
-            (self._tell, self._told(int(places[0]), data[size * mine.start : size * mine.stop], len(places), seal))
+            self._telling(last, int(places[0]), data[size * mine.start : size * mine.stop], len(places), seal)
             for (_, mine, places), seal in zip(chunks, seals, strict=True)
         ]
         try:
@@ -189,7 +198,8 @@ class Losses(Leasing):
             return None
         if not rows[0]:
             return None
-        return self._note([(chunk, len(places), row[0]) for (chunk, _, places), row in zip(chunks, rows, strict=True)])
+        told = [(chunk, len(places), row[0]) for (chunk, _, places), row in zip(chunks, rows, strict=True)]
+        return self._note(last, told)
 
     def _put(self, chunks: list[InChunk], values: Any, *, must_wait: bool) -> list[_Changed]:
         """Put losses, or a mark, into slots that wait, chunk by chunk in ascending order, within a transaction."""
@@ -218,7 +228,7 @@ class Losses(Leasing):
                     row = count, missing, changed, self._slots.packed(slots), self._book, chunk
                     steps.append((_UPDATE_CHUNK, row))
                     told.append((chunk, count, (stream, number, wanted - closed - count, closed + count, before)))
-        base.batch(steps)
+        base.later(steps)
         return told
 
     def forget(self, ids: Integers) -> tuple[int, set[int]]:
@@ -226,9 +236,9 @@ class Losses(Leasing):
         mine = np.unique(ids[ids >> PLACES == self.incarnation]) & PLACE
         if not len(mine):
             return 0, set()
-        chunks = self._slots.by_chunk(mine)
+        last, chunks = self._last, self._slots.by_chunk(mine)
         told = self._base.transaction(lambda: self._put(chunks, MISSING, must_wait=False), alone=True)
-        return sum(count for _, count, _ in told), self._note(told)
+        return sum(count for _, count, _ in told), self._note(last, told)
 
     def full(self) -> list[FullRound]:
         """Return open rounds whose last slot was leased, and that wait for losses: a look without a lock."""

@@ -113,6 +113,10 @@ class Database(ABC):
         """Run statements one after the other, within a transaction; return the rows of each."""
         return [self._execute(statement, values) for statement, values in steps]
 
+    def later(self, steps: Sequence[tuple[str, Values]]) -> None:
+        """Run statements whose rows nobody needs, within a transaction: at the latest when it ends."""
+        self.batch(steps)
+
     def close(self) -> None:
         """Close the connection, once nobody uses it; in a forked child it is the parent's, and stays as it is."""
         if self._fork_count == _fork.current:
@@ -160,7 +164,7 @@ class Database(ABC):
 
     def _attempt(self, work: Callable[[], _Found], begins: bool) -> _Found:
         self._sent = not begins
-        return self._undoing(lambda: self._carried_out(work, begins))
+        return self._undoing(partial(self._carried_out, work, begins))
 
     def _carried_out(self, work: Callable[[], _Found], begins: bool) -> _Found:
         self._inside = True

@@ -1,6 +1,6 @@
-"""A database on a server, for several hosts, by psycopg, which prepares every statement once.
+"""A database on a server, for several hosts, by psycopg, which connects, and says what errors mean.
 
-What is run for every loss goes straight to libpq, which takes half as long.
+Statements go straight to libpq, each prepared once: psycopg's cursors take several times as long.
 
 A transaction in which nothing happens is ended by the server within seconds: so a process that was stopped half-way
 holds up no other for long. One that computes within a transaction (a point, a plan) is alive, though, and says so from
@@ -10,6 +10,7 @@ a thread of its own (`Pulse`); a stopped process has all of its threads stopped.
 import os
 import re
 import select
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +78,8 @@ class Pulse:
 
 _LOCK = 7_688_212  # of a server, while tables are made
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"  # what was waited for is seen as it is
-_IDLE = 0  # of libpq: no transaction is open
+_IDLE, _BINARY, _DONE = 0, 1, (1, 2)  # of libpq: no transaction is open; how answers come; a statement was carried out
+_CANCEL_SECONDS = 5.0
 
 _FOREIGN = r"""
 SELECT CASE WHEN c.relkind <> 'r' THEN 'a view or foreign table'
@@ -116,9 +118,11 @@ class PostgresServer(Database):
         self._url = url.replace("postgresql+psycopg:", "postgresql:", 1)
         super().__init__(re.sub(r"//([^:@/]*):[^@/]*@", r"//\1:***@", self._url))
         self._raw: Any = None
-        self._heard: select.poll | None = None  # says whether the server has sent anything
-        self._prepared: dict[str, bytes] = {}  # what goes straight to libpq
-        self._travelling = False  # whether statements were sent together that are not all answered
+        self._heard: Any = None  # says whether the server has sent anything
+        self._either: Any = None  # or can be sent more
+        self._prepared: dict[str, bytes] = {}
+        self._waiting: list[tuple[str, Values]] = []  # statements that are sent with the next
+        self._travelling = False  # whether statements were sent that are not all answered
         self._names = count()  # of statements: none twice, should one be prepared and not noted
         self._pulse = Pulse()
 
@@ -129,17 +133,14 @@ class PostgresServer(Database):
         if self._raw is None:
             self._heard, self._prepared, self._travelling = None, {}, False
             self._raw = self._connected()
-            heard = select.poll()
-            heard.register(self._raw.fileno(), select.POLLIN)
-            self._heard = heard
+            self._either = _polling(self._raw.fileno(), select.POLLIN | select.POLLOUT)
+            self._heard = _polling(self._raw.fileno(), select.POLLIN)
 
     def _connected(self) -> Any:
         psycopg = load("psycopg", "a study on PostgreSQL")
         raw = None
         try:
-            raw = psycopg.connect(self._url, autocommit=True, prepare_threshold=0, cursor_factory=psycopg.RawCursor)
-            raw.prepared_max = None
-            raw.adapters.register_dumper(int, psycopg.types.numeric.Int8BinaryDumper)  # of one size, or each is another
+            raw = psycopg.connect(self._url, autocommit=True, client_encoding="utf8", prepare_threshold=None)
             self._set_up(raw)
             return raw
         except BaseException as problem:
@@ -167,8 +168,8 @@ class PostgresServer(Database):
 
     def _begin(self, begins: bool) -> None:
         self._connect()
+        self._waiting = [(_BEGIN, ())] if begins else []
         if begins:
-            self._raw.execute(_BEGIN)
             self._pulse.beat_on(self._raw)
 
     def _commit(self, begins: bool) -> None:
@@ -176,84 +177,94 @@ class PostgresServer(Database):
             self._pulse.rest()
             if self._pulse.failure is not None:  # then nothing can be committed any more
                 raise self._pulse.failure
-            self._raw.execute("COMMIT")
+            self.batch([("COMMIT", ())])
 
     def _let_go(self, problem: BaseException) -> None:
         self._pulse.rest()
-        raw = self._raw
-        if self._travelling or (raw is not None and raw.closed):  # the driver may be anywhere
+        raw, self._waiting = self._raw, []
+        if raw is None:
+            return
+        if self._travelling or raw.closed:
+            if not isinstance(problem, Exception):  # cut short: what waits for a lock is to wait no more
+                with suppress(Exception):
+                    raw.cancel_safe(timeout=_CANCEL_SECONDS)
             self._forget()
-        elif raw is not None and raw.info.transaction_status != _IDLE:
+        elif raw.info.transaction_status != _IDLE:
             try:
-                self._checked(raw.pgconn.exec_(b"ROLLBACK"))  # by psycopg's own, all would have to be prepared again
+                _checked(raw.pgconn.exec_(b"ROLLBACK"))
             except Exception:
                 self._forget()
 
     def _execute(self, statement: str, values: Values) -> list[Row]:
-        if isinstance(values, Mapping):
-            return self._quickly(statement, values)
-        return _rows(self._cursor_of(statement, values))
+        if self._waiting or not isinstance(values, Mapping) or _numbered(statement)[0] not in self._prepared:
+            return self.batch([(statement, values)])[0]
+        with self._pulse.lock: return self._quickly(statement, values)  # noqa: E701  # fmt: skip
 
-    def _cursor_of(self, statement: str, values: Values) -> Any:
-        text, order = _numbered(statement)
-        given = [values[name] for name in order] if isinstance(values, Mapping) else values
-        return self._raw.execute(text, given, binary=True)
-
-    def _quickly(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
-        """Run a statement straight by libpq: it returns integers."""
-        text, order = _numbered(statement)
-        bare = [values[name] for name in order]
-        given = [one if type(one) is bytes else b"%d" % one for one in bare]
-        with self._pulse.lock: found = self._exchanged(text, given, [type(one) is bytes for one in bare])  # noqa: E701  # fmt: skip
-        cells = [[found.get_value(row, at) for at in range(found.nfields)] for row in range(found.ntuples)]
-        return [tuple(None if one is None else int.from_bytes(one, "big", signed=True) for one in row) for row in cells]
-
-    def _exchanged(self, text: str, given: list[bytes], formats: list[bool]) -> Any:
-        wire = self._raw.pgconn
-        if text not in self._prepared:
-            name = b"sottovoce_%d" % next(self._names)
-            self._checked(wire.prepare(name, text.encode()))
-            self._prepared[text] = name
-        return self._checked(wire.exec_prepared(self._prepared[text], given, formats, 1))
-
-    @staticmethod
-    def _checked(result: Any) -> Any:
-        import psycopg
-
-        if result.status not in (psycopg.pq.ExecStatus.COMMAND_OK, psycopg.pq.ExecStatus.TUPLES_OK):
-            raise psycopg.errors.error_from_result(result)
-        return result
+    def _quickly(self, statement: str, values: Values) -> list[Row]:
+        """Run a statement that is prepared: it takes half as long, and an interrupt waits for the server."""
+        text, *bound = _bound(statement, values)
+        return _rows(self._raw.pgconn.exec_prepared(self._prepared[text], *bound, _BINARY))
 
     def batch(self, steps: Sequence[tuple[str, Values]]) -> list[list[Row]]:
-        """Send all of them before the first is answered: one journey for all."""
-        if len(steps) < 2:
-            return super().batch(steps)
-        self._travelling = True
-        with self._pulse.lock: sent = self._journey(steps)  # noqa: E701  # fmt: skip
-        self._travelling = False
-        return [_rows(one) for one in sent]
+        """Send all of them before the first is answered: one journey for all, and for those that wait."""
+        together, self._waiting = [*self._waiting, *steps], []
+        if not together:
+            return []
+        with self._pulse.lock: results = self._journey(together)  # noqa: E701  # fmt: skip
+        return [_rows(one) for one in results][len(together) - len(steps) :]
+
+    def later(self, steps: Sequence[tuple[str, Values]]) -> None:
+        """Send them with whatever is sent next."""
+        self._waiting += steps
 
     def _journey(self, steps: Sequence[tuple[str, Values]]) -> list[Any]:
-        """Send them, and read what comes.
+        """Send statements, and return what comes of each. An interrupt may come while they are waited for."""
+        bound, wire, new = [_bound(*step) for step in steps], self._raw.pgconn, dict[str, bytes]()
+        prepares = list[str]()  # for each that is sent: what it prepares, if it does
+        self._travelling = True
+        wire.enter_pipeline_mode()
+        for text, *given in bound:
+            if text not in self._prepared and text not in new:
+                new[text] = b"sottovoce_%d" % next(self._names)
+                wire.send_prepare(new[text], text.encode())
+                prepares.append(text)
+            wire.send_query_prepared(self._prepared.get(text) or new[text], *given, _BINARY)
+            prepares.append("")
+        wire.pipeline_sync()
+        answers = self._answers(wire, len(prepares))
+        wire.exit_pipeline_mode()
+        self._travelling = False
+        for text, answer in zip(prepares, answers, strict=True):
+            _checked(answer)
+            if text:
+                self._prepared[text] = new[text]
+        return [answer for text, answer in zip(prepares, answers, strict=True) if not text]
 
-        A driver asks for a flush behind the end of what it sends: the server would wait no more for a transaction in
-        which nothing happens, but for ever. The end is flushed anyway.
+    def _answers(self, wire: Any, count: int) -> list[Any]:
+        """Return the answers to so many that were sent, as they come; nothing stands behind each, the end behind all.
+
+        A server that ends a session says why before it does.
         """
+        found = list[Any]()
         try:
-            with self._raw.pipeline() as sending:
-                sending._fetch_gen = partial(_fetching, sending, sending._fetch_gen)
-                return [self._cursor_of(statement, values) for statement, values in steps]
-        except Exception as problem:
-            if isinstance(problem.__context__, KeyboardInterrupt):  # behind what the driver says of being cut short
-                raise problem.__context__ from None
+            while wire.flush():
+                if any(event & select.POLLIN for _, event in self._either.poll()):
+                    wire.consume_input()
+            while len(found) <= 2 * count:
+                while wire.is_busy():
+                    self._heard.poll()
+                    wire.consume_input()
+                found.append(wire.get_result())
+        except Exception:
+            for one in found[::2]:
+                _checked(one)
             raise
+        return found[:-1:2]
 
     def _explained(self, problem: BaseException) -> BaseException:
         if type(problem).__module__.partition(".")[0] != "psycopg":
             return problem
         state = getattr(problem, "sqlstate", None) or ""
-        if type(problem).__name__ == "DataError" and not state:
-            return ValueError("a text with the character NUL in it cannot be stored")
         if state[:2] == "23":
             return Conflict("a constraint has refused this; nothing was recorded")
         failure, self._pulse.failure = self._pulse.failure, None
@@ -313,6 +324,13 @@ class PostgresServer(Database):
         self._pulse.stop()
 
 
+def _polling(number: int, events: int) -> Any:
+    """Return what waits for events of a connection."""
+    polling = select.poll()
+    polling.register(number, events)
+    return polling
+
+
 @cache
 def _numbered(statement: str) -> tuple[str, tuple[str, ...]]:
     """Return a statement with numbers in place of its values, and the names that these have."""
@@ -325,11 +343,50 @@ def _numbered(statement: str) -> tuple[str, tuple[str, ...]]:
     ), order
 
 
-def _fetching(sending: Any, fetch: Callable[..., Any], *, flush: bool) -> Any:
-    """Fetch results, without a flush once the end is sent: whoever was cut short before it would wait for ever."""
-    ended = not sending.command_queue and sending.result_queue and sending.result_queue[-1] is None
-    return fetch(flush=flush and not ended)
+def _bound(statement: str, values: Values) -> tuple[str, list[bytes | None], list[bool]]:
+    """Return a statement as the server has it, its values as they are sent, and which of them are bytes."""
+    text, order = _numbered(statement)
+    given = [values[name] for name in order] if isinstance(values, Mapping) else values
+    return text, [_WRITTEN[type(one)](one) for one in given], [type(one) is bytes for one in given]
 
 
-def _rows(cursor: Any) -> list[Row]:
-    return cursor.fetchall() if cursor.description else []
+def _checked(result: Any) -> Any:
+    """Return what came of a statement; raise the driver's error if it failed."""
+    if result.status not in _DONE:
+        from psycopg.errors import error_from_result
+
+        raise error_from_result(result)
+    return result
+
+
+def _rows(result: Any) -> list[Row]:
+    read = [_READ[result.ftype(at)] for at in range(_checked(result).nfields)]
+    rows = [[result.get_value(row, at) for at in range(len(read))] for row in range(result.ntuples)]
+    return [tuple([None if one is None else of(one) for of, one in zip(read, row, strict=True)]) for row in rows]
+
+
+def _utf8(text: str) -> bytes:
+    if "\0" in text:  # libpq would send what is before it
+        raise ValueError("a text with the character NUL in it cannot be stored")
+    return text.encode()
+
+
+_WRITTEN: dict[type, Callable[[Any], bytes | None]] = {
+    bytes: bytes,
+    int: b"%d".__mod__,
+    str: _utf8,
+    float: lambda number: repr(number).encode(),
+    type(None): lambda nothing: None,
+}
+"""How values are sent, by their type: bytes as they are, others as text."""
+
+_number = partial(int.from_bytes, byteorder="big", signed=True)
+_READ: dict[int, Callable[[bytes], Any]] = {
+    17: bytes,  # bytea
+    20: _number,  # bigint
+    21: _number,  # smallint
+    23: _number,  # integer
+    25: bytes.decode,  # text
+    701: lambda data: struct.unpack("!d", data)[0],  # double precision
+}
+"""How values are read, by the number that their type has on the server: they come in binary."""
