@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from sottovoce import _fork
-from sottovoce._disk import sync_folder
+from sottovoce._disk import inode_of, sync_folder
 from sottovoce.errors import StorageError
 
 _COMPANIONS = ("-wal", "-shm")
@@ -75,7 +75,7 @@ class DatabaseFile:
         self._companions = {}
         for end in _COMPANIONS:
             try:
-                self._companions[self._real + end] = _fork.identity(os.stat(self._real + end))
+                self._companions[self._real + end] = inode_of(self._real + end)
             except OSError:
                 raise self._gone(self._real + end, committed=False) from None
         self.check(committed=False)
@@ -93,8 +93,7 @@ class DatabaseFile:
             if (found.st_dev, found.st_ino) != self._identity:
                 raise self._gone(self._name, committed=committed)
             for path, before in self._companions.items():
-                beside = os.stat(path)
-                if (beside.st_dev, beside.st_ino) != before:
+                if inode_of(path) != before:
                     raise self._gone(path, committed=committed)
         except FileNotFoundError as problem:
             raise self._gone(problem.filename, committed=committed) from None
