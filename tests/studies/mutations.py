@@ -155,7 +155,8 @@ def _values(value):
             if value.dtype.kind == "b":
                 other.flat[place] ^= True
             else:
-                other.flat[place] += 1 if value.dtype.kind in "iu" else 0.01 + abs(float(value.flat[place])) * 0.01
+                less = 1 if value.dtype.kind in "iu" else 0.01  # one step of a sum can be less than beliefs can tell
+                other.flat[place] += less + type(less)(abs(value.flat[place]) * 0.01)
             yield "changed", other
         yield "shortened", value.ravel()[:-1] if value.ndim == 1 else value[:-1]
 

@@ -121,7 +121,7 @@ def outcomes(tmp_path_factory):
     return outcome
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(7200 if SOAK else 600)
 @pytest.mark.parametrize("case", sampled(KINDS, {"frames", "unknown horizon", "probes", "segments"}, str))
 def test_every_change_of_every_column_is_found_but_for_those_that_cannot_be(case, outcomes):
     found, missed = outcomes(case)
