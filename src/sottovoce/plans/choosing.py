@@ -10,23 +10,22 @@ import math
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from itertools import groupby
-from typing import Any, Unpack
+from typing import Any
 
 from sottovoce._checks import choice, number, whole
-from sottovoce.domains import Domain
 from sottovoce.domains.oracles import watched_calls
 from sottovoce.models import check_item_room, check_room
 from sottovoce.oco.noisy_oco import METHODS
 from sottovoce.plans import EXPLORATIONS, ExplorationKind, exploration_named
 from sottovoce.plans.draft import largest_radius
 from sottovoce.plans.kind import Check, Chosen
-from sottovoce.plans.options import OptimizerOptions, meant, separate, spelled_out
+from sottovoce.plans.options import meant
 from sottovoce.plans.paper import PAPER_CHOICES, paper_draft
 from sottovoce.plans.plan import PLANS, Alternative, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import most_bits, needed_noise
 from sottovoce.plans.sphere import SPHERE
-from sottovoce.privacy import MECHANISMS, PROBE_SUMS, Guarantee, Mechanism, mechanism_for, mechanism_named
+from sottovoce.privacy import MECHANISMS, PROBE_SUMS, Mechanism, mechanism_for, mechanism_named
 
 _WANTED = {
     "features": "a linear model alone can use them: losses='linear' or integral=True, with exploration='posterior'",
@@ -276,35 +275,3 @@ def check_plan(problem: Problem, plan: Plan) -> None:
             f"the plan's noise is {plan.noise}, but {problem.privacy} needs at least {least} here: "
             "the plan was made for another problem; make it anew with the same arguments"
         )
-
-
-# ------------------------------------------------------------------ plans for the asking
-
-
-@spelled_out
-def plan(
-    domain: Domain,
-    horizon: int,
-    loss_range: tuple[float, float],
-    privacy: Guarantee,
-    **options: Unpack[OptimizerOptions],
-) -> Plan:
-    """Return the plan that `PrivateBandit` would follow, without running anything; `sv.plan` rehearses it as well.
-
-    Parameters
-    ----------
-    domain, horizon, loss_range, privacy, **options
-        As for `PrivateBandit`.
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> from sottovoce.plans.choosing import plan
-    >>> chosen = plan(sv.domains.Ball(3), 1_000_000, (0.0, 1.0), sv.PureDP(epsilon=1.0))
-    >>> chosen.exploration, chosen.vacuous, round(chosen.price_of_privacy, 1)
-    ('posterior', False, 1.0)
-    """
-    arguments, choices = separate(options)
-    wanted = arguments.pop("plan", "auto")
-    problem = Problem(domain, horizon, loss_range, privacy, **arguments)
-    return make_plan(problem, wanted, **choices)

@@ -30,6 +30,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce._sums import Probed
+from sottovoce.domains import Rounded
 from sottovoce.plans.draft import OBLIVIOUS, ProbeDraft, bet, loss_deviation, probe_noise_of
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind, step_multiplier
@@ -170,18 +171,21 @@ class Designs(Explorer):
         places = np.arange(events) * stride + coins.integers(0, stride, size=events)
         return DesignExploration(self, point, size, self.draw_probe(coins), places[places < size])
 
+    @property
+    def _rounded(self) -> Rounded:
+        assert self.placement.rounded is not None
+        return self.placement.rounded
+
     def draw_probe(self, coins: np.random.Generator) -> Floats:
         """Draw a vertex of the design."""
-        assert self.placement.rounded is not None
-        design, domain = self.placement.rounded.design, self.placement.domain
+        design, domain = self._rounded.design, self.placement.domain
         if design.by_formula:
             return np.asarray(domain.extreme_point(coins.standard_normal(domain.dimension)))
         return np.asarray(design.vertices[coins.choice(len(design.weights), p=design.weights)])
 
     def can_draw(self, probe: Floats) -> bool:
         """Whether a probe is a vertex of the design."""
-        assert self.placement.rounded is not None
-        design, domain = self.placement.rounded.design, self.placement.domain
+        design, domain = self._rounded.design, self.placement.domain
         if design.by_formula:
             return bool(np.allclose(domain.extreme_point(design.mean - probe), probe))
         return bool((design.vertices == probe).all(axis=1).any())
@@ -201,8 +205,7 @@ class Designs(Explorer):
 
         `mean` is what was released of the `count` events that played the `probe`; None if there are none.
         """
-        assert self.placement.rounded is not None
-        model, offset = self.model, np.asarray(self.placement.rounded.from_original(probe))  # from the mean, whitened
+        model, offset = self.model, np.asarray(self._rounded.from_original(probe))  # from the mean, whitened
         expected = model.predict(offset) if model.inverse.size else self.middle
         theta = offset * (0.0 if mean is None else mean - expected) + model.theta
         if mean is not None:

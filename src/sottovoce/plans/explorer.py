@@ -5,9 +5,10 @@ undoes any offset of the loss grid. An explorer knows nothing of privacy: it is 
 they carry noise.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,9 +168,13 @@ class Explorer(ABC):
     ask_others: Callable[[], tuple[Prior, ModelSettings] | None] | None = None
     """Of one segment of several: returns what others say of it, and what holds for it among them; None if nothing."""
 
-    def fresh_copy(self) -> "Explorer":
+    def fresh_copy(self) -> Self:
         """Return the same for another segment, knowing nothing."""
-        raise TypeError(f"{type(self).__name__} knows no segments")
+        if self.belief is None:
+            raise TypeError(f"{type(self).__name__} knows no segments")
+        other = copy.copy(self)
+        other.belief = self.belief.fresh_copy()
+        return other
 
     def gradient(self, sums: Floats, weights: Floats) -> Floats:
         """Return the gradient from sums over several rounds, where that is linear, and the same for all rounds.

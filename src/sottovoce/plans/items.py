@@ -57,10 +57,6 @@ class ItemProbes(Explorer):
     ) -> None:
         self.placement, self.belief, self.grid, self.family, self.unit = placement, belief, grid, family, unit
 
-    def fresh_copy(self) -> "ItemProbes":
-        """Return the same for another segment, knowing nothing."""
-        return ItemProbes(self.placement, self.belief.fresh_copy(), self.grid, self.family, self.unit)
-
     def round_size(self, passed: int) -> int:
         """Events of the round that begins after `passed` events."""
         return int(self.belief.round_size(passed))
@@ -211,31 +207,24 @@ class ItemOptions(Options, exploration="items"):
 class ItemDraft(ProbeDraft):
     """A plan for feedback by item, before noise and the order of the regret follow."""
 
-    def finish(self) -> Plan:
-        """Derive noise and bound; the noise is said as it is in an item's sum."""
-        plan = super().finish()
-        return replace(plan, noise_in_loss_units=plan.noise_in_loss_units / RESOLUTION)
-
     def bound_at(self, deviation: float) -> float:
         """Return the order of the regret for noise of a deviation."""
         problem = self.problem
         n, k, horizon = problem.domain.dimension, problem.domain.most_chosen, problem.horizon
         seen = max(1.0, horizon * k / n)
-        own = deviation / RESOLUTION
-        off = math.sqrt((problem.width / 2) ** 2 / seen + min(1.0, (n / k) * 100 / seen) * (own**2 / seen))
+        off = math.sqrt((problem.width / 2) ** 2 / seen + min(1.0, (n / k) * 100 / seen) * (deviation**2 / seen))
         return horizon * k * min(problem.width, off) + problem.width * min(horizon, self.batch_size) / 2
 
 
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[ItemDraft]:
     noise = probe_noise_of(problem, mechanism)
     n, k = problem.domain.dimension, problem.domain.most_chosen
-    own = noise.deviation / RESOLUTION / problem.width
-    first = max(_LEAST_FIRST, round(min(_FIRST * own * n / k, _EARLY * problem.horizon)))
+    first = max(_LEAST_FIRST, round(min(_FIRST * noise.deviation / problem.width * n / k, _EARLY * problem.horizon)))
     scale = _TEMPER * min(1.0, (FEW_ITEMS / n) ** _NARROWER)
     options = ItemOptions(
         chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("posterior_scale") or scale
     )
-    return [ItemDraft(problem, problem.placement("plain"), options, options.first_events, mechanism)]
+    return [ItemDraft(problem, problem.placement("plain"), options, options.first_events, mechanism, noise)]
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:

@@ -55,10 +55,6 @@ class PosteriorProbes(Explorer):
     def __init__(self, placement: Placement, belief: GaussianBelief, squares: int = 0) -> None:
         self.placement, self.belief, self.squares = placement, belief, squares
 
-    def fresh_copy(self) -> "PosteriorProbes":
-        """Return the same for another segment, knowing nothing."""
-        return PosteriorProbes(self.placement, self.belief.fresh_copy(), self.squares)
-
     def round_size(self, passed: int) -> int:
         """Events of a probe, times the probes."""
         settings, pace = self.belief.settings, self.belief.pace
@@ -219,7 +215,7 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[Post
         growth, cap, posterior_scale = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
         posterior_scale *= min(1.0, (_FULL_CONVEX_SCALE / problem.domain.rough_dimension) ** (1 / 4))
     options = PosteriorOptions("linear" if linear else "radial", probes, least, growth, cap, posterior_scale)
-    return [PosteriorDraft(problem, problem.placement("plain"), options, probes * least, mechanism)]
+    return [PosteriorDraft(problem, problem.placement("plain"), options, probes * least, mechanism, noise)]
 
 
 def _epsilon(problem: Problem, noise: ProbeNoise) -> float:

@@ -7,9 +7,9 @@ from sottovoce._checks import number
 from sottovoce._wait_notice import watched
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan
-from sottovoce.learning import plan as unrehearsed
 from sottovoce.learning.epoch import FIRST_EPOCH
 from sottovoce.learning.seen_world import SeenWorld
+from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.plans.problem import Problem
@@ -68,18 +68,19 @@ def plan(
     Forecast for 3,000 events, if the best decision is better than an average one by so much of the loss range
     """
     times = 1.0 if isinstance(rehearse, bool) else number("rehearse", rehearse, above=0.0, at_most=1000.0)
-    made = unrehearsed(domain, FIRST_EPOCH if horizon is None else horizon, loss_range, privacy, **options)
+    arguments, choices = separate(options)
+    wanted: Any = arguments.pop("plan", "auto")
+    problem = Problem(domain, FIRST_EPOCH if horizon is None else horizon, loss_range, privacy, **arguments)
+    made = make_plan(problem, wanted, **choices)
     notes = (*cautions_of(privacy, horizon), *made.notes, *((_EPOCHS,) if horizon is None else ()))
     made = replace(made, notes=notes)
     if not rehearse:
         return made
-    arguments, choices = separate(options)
-    wanted: Any = arguments.pop("plan", "auto")
-    problem = Problem(domain, OPEN_ENDED if horizon is None else horizon, loss_range, privacy, **arguments)
+    asked = replace(problem, horizon=OPEN_ENDED) if horizon is None else problem
     known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
     try:
         with watched("rehearsing the plan in invented worlds; rehearse=False leaves it out"):
-            found = rehearsed(problem, wanted, choices, **known)
+            found = rehearsed(asked, wanted, choices, **known)
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why)))
     return replace(made, forecast=found)
