@@ -249,8 +249,6 @@ def check_plan(problem: Problem, plan: Plan) -> None:
     Every optimizer passes through here, whoever made the plan.
     """
     mechanism, exploration = mechanism_named(plan.mechanism), exploration_named(plan.exploration)
-    if not isinstance(plan.options, exploration.options):
-        raise ValueError(f"the plan explores by {plan.exploration}, and its options are {plan.options!r}; make it anew")
     if exploration.feedback != problem.feedback:
         raise ValueError(f"the plan is for feedback={exploration.feedback!r}, not {problem.feedback!r}; make it anew")
     check_knowledge(problem, plan)

@@ -221,9 +221,7 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[Item
     n, k = problem.domain.dimension, problem.domain.most_chosen
     first = max(_LEAST_FIRST, round(min(_FIRST * noise.deviation / problem.width * n / k, _EARLY * problem.horizon)))
     scale = _TEMPER * min(1.0, (FEW_ITEMS / n) ** _NARROWER)
-    options = ItemOptions(
-        chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("posterior_scale") or scale
-    )
+    options = ItemOptions(_PROBES, min(first, problem.horizon), scale)
     return [ItemDraft(problem, problem.placement("plain"), options, options.first_events, mechanism, noise)]
 
 

@@ -201,7 +201,9 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[Post
     """The one candidate: all by formula, with constants that were chosen by simulation."""
     noise = probe_noise_of(problem, mechanism)
     linear = problem.linear
-    probes = chosen.get("probes") or _probes(problem, noise, linear=linear)
+    short = linear and noise.noise is not None and problem.horizon * _epsilon(problem, noise) < _SHORT
+    usual = _FEWER_PROBES if short else _LINEAR_PROBES if linear else _CONVEX_PROBES
+    probes = chosen.get("probes") or usual
     least = chosen.get("least_events") or _least(problem, noise, probes, linear=linear)
     # How much of a number's variance is noise, in rounds of a fiftieth of the horizon: larger sums pay where it is.
     share = 0.0
@@ -223,17 +225,9 @@ def _epsilon(problem: Problem, noise: ProbeNoise) -> float:
     return math.sqrt(2) * problem.width / noise.deviation
 
 
-def _probes(problem: Problem, noise: ProbeNoise, *, linear: bool) -> int:
-    if not linear:
-        return _CONVEX_PROBES
-    short = noise.noise is not None and problem.horizon * _epsilon(problem, noise) < _SHORT
-    return _FEWER_PROBES if short else _LINEAR_PROBES
-
-
 def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) -> int:
     if noise.noise is not None:
-        least = _LEAST / _epsilon(problem, noise)
-        least = max(least, 1.0 if linear else 4.0)
+        least = max(_LEAST / _epsilon(problem, noise), 1.0 if linear else 4.0)
     elif isinstance(problem.privacy, LocalDP):
         least = loss_deviation(problem) ** 2 / (_COARSE * problem.width) ** 2 / (1 if linear else 16)
     else:
