@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from scipy.sparse import csr_array
 
@@ -280,14 +279,11 @@ class ByMeasurements:
     @cached_property
     def _root(self) -> Floats:
         gram = self._prior.gram(self._rows, self._rows) if self._gram is None else self._gram
-        return np.asarray(cholesky(gram + np.diag(1 / self._weights), lower=True, check_finite=False))
+        return lower_root(gram + np.diag(1 / self._weights))
 
     def _solve(self, values: Floats) -> Floats:
         """Solve for columns of measurements; there may be none."""
-        return np.asarray(cho_solve((self._root, True), values, check_finite=False)) if len(values) else values
-
-    def _half(self, across: Floats) -> Floats:
-        return np.asarray(solve_triangular(self._root, across, lower=True, check_finite=False))
+        return np.asarray(dpotrs(self._root, values, lower=1)[0]).reshape(values.shape) if len(values) else values
 
     @cached_property
     def mean(self) -> Floats:
@@ -303,7 +299,7 @@ class ByMeasurements:
         assert isinstance(prior, DiagonalPrior)
         if not len(self._weights):
             return np.array(prior.variances)
-        return np.asarray(prior.variances - (self._half(self._rows * prior.variances) ** 2).sum(axis=0))
+        return np.asarray(prior.variances - (by_lower(self._root, self._rows * prior.variances) ** 2).sum(axis=0))
 
     def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
         """Draw coefficients by Matheron's rule, one row each."""
@@ -317,7 +313,7 @@ class ByMeasurements:
         expected, covariance = self._prior.values(rows, self.mean), self._prior.gram(rows, rows)
         if not len(self._weights):
             return expected, covariance
-        half = self._half(self._prior.gram(self._rows, rows))
+        half = by_lower(self._root, self._prior.gram(self._rows, rows))
         return expected, covariance - half.T @ half
 
 

@@ -17,7 +17,7 @@ from sottovoce.domains.oracles import watched_calls
 from sottovoce.models import check_item_room, check_room
 from sottovoce.oco.noisy_oco import METHODS
 from sottovoce.plans import EXPLORATIONS, ExplorationKind, exploration_named
-from sottovoce.plans.draft import largest_radius
+from sottovoce.plans.draft import ProbeDraft, largest_radius
 from sottovoce.plans.kind import Check, Chosen
 from sottovoce.plans.options import meant
 from sottovoce.plans.paper import PAPER_CHOICES, paper_draft
@@ -158,14 +158,13 @@ def _fitting(kind: ExplorationKind, mechanism: Mechanism) -> Mechanism:
     return mechanism
 
 
-def _cheapest(kind: ExplorationKind, drafts: Iterable[Any], chosen: Chosen) -> Plan:
+def _cheapest(kind: ExplorationKind, drafts: Iterable[ProbeDraft], chosen: Chosen) -> Plan:
     best = min((_as_chosen(draft, chosen) for draft in drafts), key=lambda draft: draft.bound)
     late = {name: value for name, value in kind.settled.items() if name not in chosen}
-    plan: Plan = _as_chosen(best, late).finish()
-    return plan
+    return _as_chosen(best, late).finish()
 
 
-def _as_chosen(draft: Any, chosen: Chosen) -> Any:
+def _as_chosen(draft: ProbeDraft, chosen: Chosen) -> ProbeDraft:
     """Put choices where they belong: into the draft, or into its options."""
     mine = {one.name for one in fields(draft)} - {"mechanism"}
     own = {one.name for one in fields(draft.options)}
@@ -261,9 +260,6 @@ def check_plan(problem: Problem, plan: Plan) -> None:
         )
     if not exploration.fits(mechanism):
         raise ValueError(f"{plan.mechanism} releases {mechanism.takes[0]}, and {plan.exploration} has none of these")
-    others = {name for one in MECHANISMS.values() for name in one.options} - set(mechanism.options)
-    if any(getattr(plan.options, name, False) for name in others):
-        raise ValueError(f"{' and '.join(sorted(others))} of the plan does not apply to {plan.mechanism}; make it anew")
     dimension = problem.placement(plan.position).working.dimension
     least = needed_noise(problem, mechanism, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
     if least is None:

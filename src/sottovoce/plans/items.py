@@ -226,8 +226,7 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[Item
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
-    options, domain, grid = plan.options, problem.domain, problem.item_grid(plan.bits)
-    assert isinstance(options, ItemOptions)
+    domain, grid = problem.domain, problem.item_grid(plan.bits)
     family = None if plan.noise is None else plan.noise.family
     unit = 0.0 if plan.noise is None else plan.noise.standard_deviation / grid.steps
     settings = ItemSettings(
@@ -240,9 +239,9 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         items=domain.dimension,
         chosen=grid.width,
         may_be_empty=domain.least_chosen == 0,
-        probes=options.probes,
-        first=options.first_events,
-        posterior_scale=options.posterior_scale,
+        probes=plan.probes,
+        first=plan.first_events,
+        posterior_scale=plan.posterior_scale,
     )
     earlier = None if problem.prior is None else problem.prior.of_items(problem.names)
     rows, names = problem.feature_rows, problem.known_names

@@ -236,27 +236,25 @@ def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) ->
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
-    options = plan.options
-    assert isinstance(options, PosteriorOptions)
     settings = ModelSettings(
         horizon=plan.horizon,
         width=problem.width,
         middle=problem.middle,
         noise=plan.noise_deviation(problem.loss_range),
         heavy=plan.noise is not None and plan.noise.family == "laplace",
-        variances=_variances(problem, options.model),
-        probes=options.probes,
-        least=options.least_events,
-        growth=options.round_growth,
-        cap=options.round_cap,
-        posterior_scale=options.posterior_scale,
+        variances=_variances(problem, plan.model),
+        probes=plan.probes,
+        least=plan.least_events,
+        growth=plan.round_growth,
+        cap=plan.round_cap,
+        posterior_scale=plan.posterior_scale,
         segments=0 if problem.segments is None else 1,
     )
     squares = 0 if isinstance(problem.privacy, LocalDP) else plan.grids(problem.loss_range)[0].steps
     domain, earlier = problem.domain, None
     if problem.prior is not None:
         earlier = problem.prior.as_tried(problem.middle, problem.names)
-    if options.model == "radial":
+    if plan.model == "radial":
         _check_same_names(problem)
         return PosteriorProbes(placement, RadialBelief(domain, settings, earlier=earlier), squares)
     oracle, n, rows, names = domain.extreme_point, domain.dimension, problem.feature_rows, problem.known_names

@@ -216,9 +216,8 @@ class SphereExploration(Exploration):
         rounds = self._rounds
         directions = rounds.sphere.directions(coins, size)
         actions = rounds.sphere.actions(self._point, directions)
-        if rounds.placement.rounded is not None or rounds.placement.integral:
-            actions = rounds.placement.play(actions, np.arange(size), coins)
-        return Draw(actions, None, Weighted(rounds.quantise(directions)))
+        played = rounds.placement.play(actions, np.arange(size), coins)
+        return Draw(played, None, Weighted(rounds.quantise(directions)))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the gradient of the round's total loss."""
