@@ -302,7 +302,7 @@ class LinearBelief(GaussianBelief):
     @cached_property
     def _plain_prior(self) -> Floats:
         precision = np.diag(np.append(np.full(self.dimension, self.prior.scale**-2), self.prior.level**-2))
-        if self.prior.factor is not None:
+        if self.prior.factor.size:
             precision[:-1, :-1] = np.linalg.inv(self.prior.covariance())
         return precision
 
