@@ -21,20 +21,21 @@ _MANY = 600  # coordinates up to which decisions are written out
 _THIN = 4  # beyond, one of which less than one in so many entries is not 0 is kept by these
 
 
-def kept(rows: Floats) -> Any:
+def kept(rows: Any) -> Any:
     """Return decisions read-only; sparse, if most of many entries are 0.
 
     Parameters
     ----------
     rows
-        (m, n), written out.
+        (m, n), written out; or sparse already.
 
     Examples
     --------
     >>> kept(np.eye(800)[[2, 5]]).nnz, kept(np.eye(8)[[2, 5]]).shape
     (2, (2, 8))
     """
-    rows = np.asarray(rows)
+    if not isinstance(rows, np.ndarray):
+        return rows
     many = rows.shape[1] > _MANY and _THIN * np.count_nonzero(rows) < rows.size
     return csr_array(rows) if many else _locked(rows.view())
 

@@ -33,7 +33,17 @@ class Draw(NamedTuple):
 
 
 class Exploration(ABC):
-    """One round's exploration: public choices, made before any of its losses is seen."""
+    """One round's exploration: public choices, made before any of its losses is seen.
+
+    Parameters
+    ----------
+    explorer
+        What began it.
+    point
+        What it lies around.
+    record
+        What it has chosen: whoever has that has the same round.
+    """
 
     numbers: int
     """How many integers the round's losses are summed into."""
@@ -46,6 +56,9 @@ class Exploration(ABC):
 
     stride: int = 1
     """Events that are dealt out together: draws begin at multiples of it."""
+
+    def __init__(self, explorer: Any, point: Floats, record: Record) -> None:
+        self._explorer, self._point, self._record = explorer, point, record
 
     @abstractmethod
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
@@ -89,9 +102,9 @@ class Exploration(ABC):
         """
         raise TypeError(f"{type(self).__name__} believes nothing: use `estimate`")
 
-    @abstractmethod
     def record(self) -> Record:
         """Return what the round has chosen, for `Explorer.resume`."""
+        return self._record
 
     # What is stored of a round is compared with what the round can have drawn; an exploration that does not say what
     # that is finds everything possible.
@@ -122,18 +135,17 @@ class DealtExploration(Exploration):
 
     Parameters
     ----------
-    explorer
-        What began it.
+    explorer, point, record
+        As for `Exploration`; the record says how many events have passed when the round is over.
     rows
         The decisions, as `kept` returns them.
-    end
-        Events that have passed when the round is over.
     """
 
     compact = True
 
-    def __init__(self, explorer: Any, rows: Any, end: int) -> None:
-        self._explorer, self._rows, self._end, self.stride = explorer, rows, end, rows.shape[0]
+    def __init__(self, explorer: Any, point: Floats, record: Record, rows: Any) -> None:
+        super().__init__(explorer, point, record)
+        self._rows, self._end, self.stride = rows, int(record["end"]), rows.shape[0]
 
     @abstractmethod
     def _weights(self, index: Integers) -> "Probed | Itemised":
@@ -198,7 +210,6 @@ class Explorer(ABC):
     def round_size(self, passed: int) -> int:
         """How many events the round has that begins after `passed` events."""
 
-    @abstractmethod
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> Exploration:
         """Begin a round of `size` events around a point, after `passed` events.
 
@@ -213,6 +224,17 @@ class Explorer(ABC):
         coins
             Public ones.
         """
+        return self.resume(point, self.choose(passed, size, coins))
+
+    def choose(self, passed: int, size: int, coins: np.random.Generator) -> Record:
+        """Choose what a round is made of, as plain numbers and arrays: nothing, where each event draws its own.
+
+        Parameters
+        ----------
+        passed, size, coins
+            As for `begin`.
+        """
+        return {}
 
     @abstractmethod
     def resume(self, point: Floats, record: Record) -> Exploration:

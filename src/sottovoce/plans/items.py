@@ -61,7 +61,7 @@ class ItemProbes(Explorer):
         """Events of the round that begins after `passed` events."""
         return int(self.belief.round_size(passed))
 
-    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "ItemExploration":
+    def choose(self, passed: int, size: int, coins: np.random.Generator) -> Record:
         """Draw the round's decisions."""
         fresh = self.belief.knows_nothing
         drawn = self.belief.draw(self.belief.count(passed, size), passed, size, coins)
@@ -74,7 +74,7 @@ class ItemProbes(Explorer):
                     "by item is for sets of these. Tell one loss for each decision"
                 )
             row[: len(places)] = self.placement.domain.in_order(places)
-        return ItemExploration(self, decisions, self._multipliers(decisions, fresh), passed + size)
+        return {"decisions": decisions, "multipliers": self._multipliers(decisions, fresh), "end": passed + size}
 
     def _multipliers(self, decisions: Integers, fresh: bool) -> Integers:
         """Return what each item of a round is multiplied by: more, the fewer of its decisions show it."""
@@ -92,8 +92,7 @@ class ItemProbes(Explorer):
 
     def resume(self, point: Floats, record: Record) -> "ItemExploration":
         """Return the round that `record` was taken of."""
-        decisions, multipliers = np.array(record["decisions"]), np.array(record["multipliers"])
-        return ItemExploration(self, decisions, multipliers, int(record["end"]))
+        return ItemExploration(self, point, record)
 
 
 class ItemExploration(DealtExploration):
@@ -101,19 +100,18 @@ class ItemExploration(DealtExploration):
 
     Parameters
     ----------
-    explorer
-        What began it.
-    decisions
-        (m, k), the items of each decision, in the order in which losses are told; -1 where it has fewer.
-    multipliers
-        Of the items that are shown, in increasing order.
-    end
-        Events that have passed when it is over.
+    explorer, point
+        As for `Exploration`.
+    record
+        (m, k), the items of each decision, in the order in which losses are told, -1 where it has fewer; and the
+        multipliers of the items that are shown, in increasing order.
     """
 
-    def __init__(self, explorer: ItemProbes, decisions: Integers, multipliers: Integers, end: int) -> None:
+    def __init__(self, explorer: ItemProbes, point: Floats, record: Record) -> None:
+        decisions, multipliers = np.asarray(record["decisions"]), np.asarray(record["multipliers"])
         grid, dimension = explorer.grid, explorer.placement.domain.dimension
-        super().__init__(explorer, choices([np.sort(row[row >= 0]) for row in decisions], dimension), end)
+        rows = choices([np.sort(row[row >= 0]) for row in decisions], dimension)
+        super().__init__(explorer, point, record, rows)
         self._decisions, self._multipliers = decisions, multipliers
         self.items, self._columns = columns_of(decisions)
         self._spread = int(multipliers.min(initial=RESOLUTION)) if grid.spread_is_free else 0
@@ -143,10 +141,6 @@ class ItemExploration(DealtExploration):
         spread = float(sums[-1]) / self._spread / settings.width if self._spread else None
         counts, deviations = mine[shown] / self._multipliers[shown], explorer.unit / mine[shown]
         belief.learn(ItemNumbers(items[shown], values, counts, deviations, spread, self._end))
-
-    def record(self) -> Record:
-        """Return the decisions, and what their items are multiplied by."""
-        return {"decisions": self._decisions, "multipliers": self._multipliers, "end": self._end}
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
         """All losses count with a plus, and the weights say how many there are; of what is beside them, all may."""

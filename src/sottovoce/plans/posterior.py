@@ -60,10 +60,10 @@ class PosteriorProbes(Explorer):
         settings, pace = self.belief.settings, self.belief.pace
         return pace.events(settings, passed) * pace.probes(settings, passed)
 
-    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PosteriorExploration":
+    def choose(self, passed: int, size: int, coins: np.random.Generator) -> Record:
         """Draw the round's decisions."""
         probes = self.belief.draw(self.count(passed, size), passed, passed // max(1, size), coins)
-        return PosteriorExploration(self, probes, passed + size)
+        return {**rows_record(kept(probes)), "end": passed + size}
 
     def count(self, passed: int, size: int) -> int:
         """Decisions of a round of `size` events that begins after `passed` others: fewer if it is a short last one."""
@@ -72,7 +72,7 @@ class PosteriorProbes(Explorer):
 
     def resume(self, point: Floats, record: Record) -> "PosteriorExploration":
         """Return the round that `record` was taken of."""
-        return PosteriorExploration(self, written(rows_in(record)), int(record["end"]))
+        return PosteriorExploration(self, point, record)
 
 
 class PosteriorExploration(DealtExploration):
@@ -80,17 +80,13 @@ class PosteriorExploration(DealtExploration):
 
     Parameters
     ----------
-    explorer
-        What began it.
-    probes
-        The decisions of the round, in rows.
-    end
-        Events that have passed when it is over.
+    explorer, point, record
+        As for `Exploration`.
     """
 
-    def __init__(self, explorer: PosteriorProbes, probes: Floats, end: int) -> None:
-        super().__init__(explorer, kept(probes), end)
-        self.squares, self.numbers = explorer.squares, len(probes)
+    def __init__(self, explorer: PosteriorProbes, point: Floats, record: Record) -> None:
+        super().__init__(explorer, point, record, kept(rows_in(record)))
+        self.squares, self.numbers = explorer.squares, self.stride
 
     def _weights(self, index: Integers) -> Probed:
         return Probed(self.numbers, index, np.ones(len(index), dtype=np.int64), self.squares)
@@ -105,10 +101,6 @@ class PosteriorExploration(DealtExploration):
         probes = probes if known is None else known.wide(probes)
         spread = None if squares is None else squares[played] / counts
         belief.learn(Numbers(probes, sums[played] / counts, counts, self._end, spread))
-
-    def record(self) -> Record:
-        """Return the decisions."""
-        return {**rows_record(self._rows), "end": self._end}
 
     def is_possible(self) -> bool:
         """Whether the decisions are of the set, and no more than there may be."""

@@ -183,13 +183,9 @@ class Spheres(AroundPoint):
     play: str = "inside"
     middle: float = 0.0
 
-    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "SphereExploration":
-        """Begin a round."""
-        return SphereExploration(self, point)
-
     def resume(self, point: Floats, record: Record) -> "SphereExploration":
         """Return a round: it draws nothing ahead."""
-        return SphereExploration(self, point)
+        return SphereExploration(self, point, record)
 
     def gradient(self, sums: Floats, weights: Floats) -> Floats:
         """(d/radius) sum of (f - middle) u, for one round or for a sum of rounds: it is linear.
@@ -207,13 +203,13 @@ class Spheres(AroundPoint):
 class SphereExploration(Exploration):
     """One round of independent directions."""
 
-    def __init__(self, rounds: Spheres, point: Floats) -> None:
-        self._rounds, self._point = rounds, point
+    def __init__(self, rounds: Spheres, point: Floats, record: Record) -> None:
+        super().__init__(rounds, point, record)
         self.numbers = rounds.placement.working.dimension
 
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
         """Return events, each with a direction of its own."""
-        rounds = self._rounds
+        rounds = self._explorer
         directions = rounds.sphere.directions(coins, size)
         actions = rounds.sphere.actions(self._point, directions)
         played = rounds.placement.play(actions, np.arange(size), coins)
@@ -221,11 +217,7 @@ class SphereExploration(Exploration):
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the gradient of the round's total loss."""
-        return self._rounds.gradient(sums, weights)
-
-    def record(self) -> Record:
-        """Return nothing: every event draws its own direction."""
-        return {}
+        return np.asarray(self._explorer.gradient(sums, weights))
 
 
 _MOST_ROUNDS = 1024
