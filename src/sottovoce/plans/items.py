@@ -114,9 +114,8 @@ class ItemExploration(DealtExploration):
         super().__init__(explorer, point, record, rows)
         self._decisions, self._multipliers = decisions, multipliers
         self.items, self._columns = columns_of(decisions)
-        self._spread = int(multipliers.min(initial=RESOLUTION)) if grid.spread_is_free else 0
-        if explorer.family == "gaussian":
-            self._spread = 0
+        free = grid.spread_is_free and explorer.family != "gaussian"
+        self._spread = int(multipliers.min(initial=RESOLUTION)) if free else 0
         fits = decisions.shape[1] == grid.width and len(multipliers) == len(self.items)
         if not fits or (len(self.items) and not self.items[-1] < dimension):
             raise ValueError("a round's decisions and what their items are multiplied by do not belong together")

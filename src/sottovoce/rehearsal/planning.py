@@ -15,7 +15,7 @@ from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee
 from sottovoce.privacy.promise import cautions_of
-from sottovoce.rehearsal.rehearsing import OPEN_ENDED, NotRehearsed, rehearsed
+from sottovoce.rehearsal.rehearsing import NotRehearsed, rehearsed
 
 _UNKNOWN = "what was released so far does not tell good decisions from bad ones: any of these worlds may be yours"
 _LEAST, _MOST, _MOST_SCATTER = 1e-3, 0.9, 0.5
@@ -76,11 +76,10 @@ def plan(
     made = replace(made, notes=notes)
     if not rehearse:
         return made
-    asked = replace(problem, horizon=OPEN_ENDED) if horizon is None else problem
-    known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
+    endless = horizon is None
     try:
         with watched("rehearsing the plan in invented worlds; rehearse=False leaves it out"):
-            found = rehearsed(asked, wanted, choices, **known)
+            found = rehearsed(problem, wanted, choices, contrast, scatter, endless=endless, times=times)
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why)))
     return replace(made, forecast=found)
@@ -119,7 +118,5 @@ def forecast_under_way(
             f"by what was released, the best decision gains {contrast:.2g} ({low:.2g} to {high:.2g}) of the loss range"
         )
         note += "" if scatter is None else f", and losses scatter by {scatter:.2g}"
-    problem = replace(problem, horizon=OPEN_ENDED if horizon is None else horizon)
-    known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
-    found = rehearsed(problem, wanted, choices, **known)
+    found = rehearsed(problem, wanted, choices, contrast, scatter, endless=horizon is None, times=times)
     return replace(found, notes=(*found.notes, note))
