@@ -127,7 +127,7 @@ def toy_exploration(monkeypatch):
         choices={"reach": lambda problem, value: float(value)},
         drafts=lambda problem, mechanism, chosen: [ToyDraft(problem, problem.placement("plain"), ToyOptions(0.1), 4)],
         build=lambda problem, plan, placement: Frames(
-            placement, plan.reach, 1, plan.batch_size, problem.play, plan.baseline
+            placement, plan.reach, plan.batch_size, problem.play, plan.baseline, directions=1
         ),
     )
     monkeypatch.setitem(EXPLORATIONS, toy.name, toy)

@@ -70,22 +70,16 @@ def haar_frame(domain: Domain, count: int, coins: np.random.Generator) -> Floats
     return np.ascontiguousarray((frame * np.sign(np.diag(triangle))).T)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Frames(AroundPoint):
     """Rounds of a fixed size that explore along frames.
 
     Parameters
     ----------
-    placement
-        Where the play takes place; points and directions are in its working coordinates.
-    radius, play
-        As for `Sphere`.
+    placement, radius, batch_size, play, middle
+        As for `AroundPoint`; the middle matters only for an event that has lost its pair.
     directions
         m, the directions of a round; at most d.
-    batch_size
-        k, the events of a round.
-    middle
-        A constant that is subtracted from every loss; it matters only for an event that has lost its pair.
 
     Examples
     --------
@@ -98,12 +92,7 @@ class Frames(AroundPoint):
     ((8, 3), [0, 0])
     """
 
-    placement: Placement
-    radius: float
     directions: int
-    batch_size: int
-    play: str = "inside"
-    middle: float = 0.0
 
     def __post_init__(self) -> None:
         whole("directions", self.directions, most=self.placement.working.affine_dimension)
@@ -231,7 +220,7 @@ def _batches(horizon: int, directions: int) -> list[int]:
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
-    return Frames(placement, plan.radius, plan.directions, plan.batch_size, problem.play, plan.baseline)
+    return Frames(placement, plan.radius, plan.batch_size, problem.play, plan.baseline, directions=plan.directions)
 
 
 FRAMES = ExplorationKind(
