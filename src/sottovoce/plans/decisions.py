@@ -76,21 +76,6 @@ class Decisions:
     rows: Any
     index: Integers
 
-    @classmethod
-    def joined(cls, pieces: Sequence["Decisions"]) -> "Decisions":
-        """Return pieces one after another.
-
-        Parameters
-        ----------
-        pieces
-            Of one round or of several.
-        """
-        if all(piece.rows is pieces[0].rows for piece in pieces):
-            return cls(pieces[0].rows, np.concatenate([piece.index for piece in pieces]))
-        starts = np.cumsum([0, *(piece.rows.shape[0] for piece in pieces)])
-        index = np.concatenate([piece.index + start for piece, start in zip(pieces, starts[:-1], strict=True)])
-        return cls(stacked(*(piece.rows for piece in pieces)), index)
-
     def __len__(self) -> int:
         return len(self.index)
 
@@ -168,7 +153,7 @@ def joined(pieces: Sequence[Any]) -> Any:
     Parameters
     ----------
     pieces
-        All of one kind.
+        All of one kind, of one round or of several.
 
     Examples
     --------
@@ -177,9 +162,13 @@ def joined(pieces: Sequence[Any]) -> Any:
     """
     if len(pieces) == 1:
         return pieces[0]
-    if all(isinstance(piece, Decisions) for piece in pieces):
-        return Decisions.joined(pieces)
-    return np.concatenate(pieces)  # which writes out decisions
+    if not all(isinstance(piece, Decisions) for piece in pieces):
+        return np.concatenate(pieces)  # which writes out decisions
+    if all(piece.rows is pieces[0].rows for piece in pieces):
+        return Decisions(pieces[0].rows, np.concatenate([piece.index for piece in pieces]))
+    starts = np.cumsum([0, *(piece.rows.shape[0] for piece in pieces)])
+    index = np.concatenate([piece.index + start for piece, start in zip(pieces, starts[:-1], strict=True)])
+    return Decisions(stacked(*(piece.rows for piece in pieces)), index)
 
 
 def indices_of(rows: Any) -> tuple[Integers, ...]:
