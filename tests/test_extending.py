@@ -12,7 +12,7 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.auditing import align, audit, mechanisms_alone, shipped
-from sottovoce.plans import EXPLORATIONS, ExplorationKind, choosing
+from sottovoce.plans import EXPLORATIONS, ExplorationKind
 from sottovoce.plans.draft import ProbeDraft
 from sottovoce.plans.frames import Frames
 from sottovoce.plans.plan import Options
@@ -84,7 +84,7 @@ def test_a_mechanism_that_says_nothing_is_never_taken_unasked(monkeypatch, plan,
     for one in (better, silent):
         monkeypatch.setitem(MECHANISMS, one.name, one)
     for losses in ("convex", "linear"):
-        made = choosing.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, privacy=privacy))
+        made = sv.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, privacy=privacy), rehearse=False)
         assert made.mechanism not in ("better", "silent")
         assert not any("better" in other.what or "silent" in other.what for other in made.alternatives)
 
@@ -127,7 +127,7 @@ def toy_exploration(monkeypatch):
         choices={"reach": lambda problem, value: float(value)},
         drafts=lambda problem, mechanism, chosen: [ToyDraft(problem, problem.placement("plain"), ToyOptions(0.1), 4)],
         build=lambda problem, plan, placement: Frames(
-            placement, plan.reach, 1, plan.batch_size, problem.play, plan.baseline
+            placement, plan.reach, plan.batch_size, problem.play, plan.baseline, directions=1
         ),
     )
     monkeypatch.setitem(EXPLORATIONS, toy.name, toy)
@@ -155,7 +155,7 @@ def test_a_way_of_exploring_that_is_registered_is_planned_run_stored_and_audited
 @every("plan", ["auto", "worst-case"])
 @every("play", ["inside", "around"])
 def test_a_way_of_exploring_that_says_nothing_is_never_taken_unasked(toy_exploration, plan, losses, play):
-    made = choosing.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, play=play))
+    made = sv.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, play=play), rehearse=False)
     assert made.exploration != "toy"  # though its bound is the least there is
     assert not any("toy" in other.what for other in made.alternatives)
 

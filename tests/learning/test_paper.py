@@ -206,7 +206,8 @@ class TestOblivious:
 
     def test_frames_are_biased_and_spheres_are_not(self):
         placement = Placement(sv.domains.Ball(2))
-        frames = Frames(placement, 0.3, 2, 4, "inside", 0.5)
-        spheres = Spheres(placement, 0.3, 4, lambda u: np.rint(u * 2**20).astype(np.int64), 2.0**-20, "inside", 0.5)
+        grid = {"quantise": lambda u: np.rint(u * 2**20).astype(np.int64), "step": 2.0**-20}
+        frames = Frames(placement, 0.3, 4, middle=0.5, directions=2)
+        spheres = Spheres(placement, 0.3, 4, middle=0.5, **grid)
         assert abs(self.bias(frames, 4)) > 20
         assert abs(self.bias(spheres, 4)) < 4

@@ -72,9 +72,11 @@ def by_hand(domain, plan, play_mode):
     losses, grid = plan.grids((-1.0, 3.0))
     source = SimulatedNoise(2)
     if plan.exploration == "sphere":
-        explorer = Spheres(placement, plan.radius, plan.batch_size, grid.quantise, grid.step, play_mode, plan.baseline)
+        own = {"quantise": grid.quantise, "step": grid.step}
+        explorer = Spheres(placement, plan.radius, plan.batch_size, play_mode, plan.baseline, **own)
     elif plan.exploration == "frames":
-        explorer = Frames(placement, plan.radius, plan.directions, plan.batch_size, play_mode, plan.baseline)
+        own = {"directions": plan.directions}
+        explorer = Frames(placement, plan.radius, plan.batch_size, play_mode, plan.baseline, **own)
     else:
         noise = plan.noise.standard_deviation * losses.step if plan.noise else 0.0
         explorer = Designs(placement, plan.options, 400, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)

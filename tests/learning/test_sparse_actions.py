@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from optimizers import bandit
 from sampling import every
-from sottovoce.plans.decisions import Decisions, indices_of, kept
+from sottovoce.plans.decisions import Decisions, indices_of, joined, kept
 
 GRID = [(i, i + 1) for i in range(6)] + [(i, i + 2) for i in range(5)]
 matroids = sv.domains.matroids
@@ -101,7 +101,7 @@ def test_what_is_handed_out_cannot_be_changed():
 def test_decisions_are_what_was_written(rows):
     rows = np.array(rows)
     index = np.arange(2 * len(rows)) % len(rows)
-    both = Decisions.joined([Decisions(kept(rows), index), Decisions(kept(rows[::-1]), index)[1:]])
+    both = joined([Decisions(kept(rows), index), Decisions(kept(rows[::-1]), index)[1:]])
     np.testing.assert_array_equal(both.written(), np.vstack([rows[index], rows[::-1][index[1:]]]))
     np.testing.assert_array_equal(np.array(both.shared()), both.written())
     if set(np.unique(rows)) <= {0.0, 1.0}:

@@ -59,11 +59,12 @@ def test_energies_of_spheres_and_frames(domain, noise):
         return 0.5 + (actions - domain.center) @ slope
 
     parts = {"scale": domain.affine_dimension / radius, "deviation": 0.5, "lipschitz": np.linalg.norm(slope)}
-    found = energies(Frames(placement, radius, 2, size, middle=0.5), chance, rng, 1500, noise)
+    found = energies(Frames(placement, radius, size, directions=2, middle=0.5), chance, rng, 1500, noise)
     bound = frames.round_energy(size, 2, 4, **parts, noise=noise)
     assert found.mean() - 6 * found.std() / math.sqrt(1500) <= bound <= 1.5 * found.mean()
     if not noise:
-        spheres = Spheres(placement, radius, size, lambda u: np.rint(u * 2**20).astype(np.int64), 2.0**-20, middle=0.5)
+        grid = {"quantise": lambda u: np.rint(u * 2**20).astype(np.int64), "step": 2.0**-20}
+        spheres = Spheres(placement, radius, size, middle=0.5, **grid)
         found = energies(spheres, chance, rng, 1500)
         bound = sphere.round_energy(size, **parts)
         assert found.mean() - 6 * found.std() / math.sqrt(1500) <= bound <= 1.5 * found.mean()

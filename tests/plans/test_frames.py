@@ -28,7 +28,7 @@ each_stage = every("placement", STAGES.values())
 
 
 def frames_on(placement, directions, size, play="inside", share=0.5, middle=0.0):
-    return Frames(placement, share * placement.working.inner_radius, directions, size, play, middle)
+    return Frames(placement, share * placement.working.inner_radius, size, play, middle, directions=directions)
 
 
 @every("domain", [sv.domains.Ball(5), sv.domains.Simplex(6)])
@@ -159,9 +159,9 @@ class TestNumbers:
 
     def test_what_does_not_fit_is_refused(self):
         with pytest.raises(ValueError, match="directions must be at least 1 and at most 4"):
-            Frames(STAGES["flat simplex"], 0.01, 5, 8)
+            Frames(STAGES["flat simplex"], 0.01, 8, directions=5)
         with pytest.raises(ValueError, match="radius must be at most"):
-            Frames(STAGES["flat simplex"], 0.9, 2, 8)
+            Frames(STAGES["flat simplex"], 0.9, 8, directions=2)
 
 
 class TestPairs:
@@ -182,9 +182,9 @@ class TestPairs:
     def test_they_cancel_what_drifts_slowly(self):
         """Losses that rise by 1/12 each event: a pair differs by a twelfth of the range, an event by up to half."""
         coins, drift, frames = np.random.default_rng(13), np.linspace(0.0, 1.0, 12), frames_on(BALL, 2, 12, middle=0.5)
-        quantised = (lambda u: np.rint(u * 2**20).astype(np.int64)), 2.0**-20
+        quantised = {"quantise": lambda u: np.rint(u * 2**20).astype(np.int64), "step": 2.0**-20}
         energies = []
-        for explorer in (frames, Spheres(BALL, frames.radius, 12, *quantised, middle=0.5)):
+        for explorer in (frames, Spheres(BALL, frames.radius, 12, middle=0.5, **quantised)):
             rounds = (drawn(explorer, np.zeros(4), coins, (12,)) for _ in range(500))
             energies.append(np.mean([np.sum(estimated(*one, drift) ** 2) for one in rounds]))
         assert energies[0] < energies[1] / 10

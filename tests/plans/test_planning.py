@@ -12,7 +12,6 @@ import sottovoce as sv
 from sampling import every
 from sottovoce.learning.epoch import assemble
 from sottovoce.plans.choosing import make_plan
-from sottovoce.plans.choosing import plan as planned
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import needed_noise
@@ -186,7 +185,7 @@ def test_a_plan_that_was_made_for_another_problem_is_refused_and_its_own_is_take
 )
 def test_a_plan_is_the_one_that_the_optimizer_follows(options):
     given = {"horizon": 10**6, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
-    made = planned(sv.domains.Ball(3), **given, **options)
+    made = sv.plan(sv.domains.Ball(3), **given, **options, rehearse=False)
     run = sv.PrivateBandit(sv.domains.Ball(3), **given, **options)
     assert dataclasses.replace(made, notes=run.plan.notes) == run.plan
     if not options:

@@ -39,7 +39,8 @@ def test_directions_are_uniform_unit_vectors_of_the_hull(domain):
 
 
 def spheres_on(placement, radius, size, play="inside", middle=0.0):
-    return Spheres(placement, radius, size, lambda u: np.rint(u / UNIT).astype(np.int64), UNIT, play, middle)
+    grid = {"quantise": lambda u: np.rint(u / UNIT).astype(np.int64), "step": UNIT}
+    return Spheres(placement, radius, size, play, middle, **grid)
 
 
 def _estimate(domain, loss, point, radius, samples=SAMPLES):

@@ -119,7 +119,7 @@ def test_a_broken_tangent_is_an_error_and_not_a_larger_sensitivity(factor):
             return np.asarray(vectors) * factor
 
     grid, coins = DirectionGrid(), np.random.default_rng(0)
-    rounds = Spheres(Placement(Broken(3)), 0.1, 8, grid.quantise, grid.step)
+    rounds = Spheres(Placement(Broken(3)), 0.1, 8, quantise=grid.quantise, step=grid.step)
     exploration = rounds.begin(np.zeros(3), 0, 8, coins)
     with np.errstate(all="ignore"), pytest.raises(DomainError, match="tangent"):
         exploration.draw(coins, 0, 8)

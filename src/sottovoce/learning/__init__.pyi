@@ -21,5 +21,4 @@ from sottovoce.oco.noisy_oco import (
     RunningSum as RunningSum,
     step_for as step_for,
 )
-from sottovoce.plans.choosing import plan as plan
 from sottovoce.plans.plan import Plan as Plan

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce._records import Record, part
+from sottovoce._records import Record, headed, part
 from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.gaussian import DiagonalPrior, Fitted, LossPrior
 from sottovoce.models.known_names import KnownNames
@@ -233,16 +233,13 @@ class Belief(ABC):
         """Lean on what `prior_record` returned."""
         if "pull" not in prior_record:
             return
-        pull, scores = np.array(prior_record["pull"]), part(prior_record, "scores")
-        precision = np.array(prior_record["precision"])
+        precision, pull, scatter, resets = (prior_record[name] for name in ("precision", "pull", "scatter", "resets"))
         if len(precision) > len(pull):  # the upper half of a matrix
             upper, precision = precision, np.empty((len(pull), len(pull)))
             precision[np.triu_indices(len(pull))] = precision.T[np.triu_indices(len(pull))] = upper
-        scatter, resets = np.array(prior_record["scatter"]), int(prior_record["resets"])
-        by_choice = tuple(np.array(scores[choice]) for choice in sorted(scores))
-        prior = Prior(precision, pull, scatter, resets=resets, scores=by_choice)
-        among: dict[str, Any] = {name: int(prior_record[name]) for name in self._among}
-        self.use_prior(prior, replace(self.settings, **among))
+        scores = tuple(score for _, score in sorted(part(prior_record, "scores").items()))
+        among: dict[str, Any] = {name: prior_record[name] for name in self._among}
+        self.use_prior(Prior(precision, pull, scatter, resets=resets, scores=scores), replace(self.settings, **among))
 
     # ------------------------------------------------------------------ keeping
 
@@ -262,17 +259,13 @@ class Belief(ABC):
     def memory(self) -> Record:
         """Return what was learned, as plain arrays and numbers: what was released, and what followed from it."""
         plain = {one.name: getattr(self.known, one.name) for one in fields(self.known) if one.name != "measurements"}
-        return plain | {f"measurements.{name}": value for name, value in self.measurements.record().items()}
+        return plain | headed("measurements", self.measurements.record())
 
     def remember(self, memory: Record) -> None:
         """Take over what `memory` returned."""
-        names = [one.name for one in fields(self.known) if one.name != "measurements"]
-        plain: dict[str, Any] = {
-            name: np.array(memory[name]) if np.ndim(memory[name]) else memory[name] for name in names
-        }
-        nothing = self._nothing()
-        measurements = nothing.measurements.from_record(part(memory, "measurements"))
-        self.known = replace(nothing, measurements=measurements, **plain)
+        known = {one.name: memory[one.name] for one in fields(self.known) if one.name != "measurements"}
+        known["measurements"] = self.measurements.from_record(part(memory, "measurements"))
+        self.known = type(self.known)(**known)
 
     def carry_over(self, earlier: Any, events: int) -> None:
         """Begin with what another belief of the same kind knows, `events` before this one's first.

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from scipy.sparse import csr_array
 
@@ -145,7 +144,7 @@ class LossPrior:
     Attributes
     ----------
     scale, factor
-        Theta has covariance scale^2 I + F F^T, which is never written out; `factor` is None if there is no F.
+        Theta has covariance scale^2 I + F F^T, which is never written out; F has no columns without features.
     center
         What decisions are measured from.
     level
@@ -155,7 +154,7 @@ class LossPrior:
     scale: float
     center: Floats
     level: float
-    factor: Floats | None = None
+    factor: Floats
     level_place: ClassVar[int] = -1
 
     @classmethod
@@ -174,14 +173,13 @@ class LossPrior:
         center = np.asarray(vertices.mean(axis=0))
         offsets = vertices - center
         size = max(1.0, float(np.count_nonzero(vertices, axis=1).mean()))
-        wanted = (width / 4) ** 2 / size
-        if features is None:
-            return cls(math.sqrt(wanted / float((offsets**2).sum(axis=1).mean())), center, width / 4)
-        # theta = features w + a residual of its own: shares 1 - r^2 and r^2 of the variance, r = .3
-        own = 0.3
-        factor = features * math.sqrt((1 - own**2) * len(center) / float((features**2).sum()))
+        own, factor = 1.0, np.empty((len(center), 0))
+        if features is not None:
+            # theta = features w + a residual of its own: shares 1 - r^2 and r^2 of the variance, r = .3
+            own = 0.3
+            factor = features * math.sqrt((1 - own**2) * len(center) / float((features**2).sum()))
         spread = float((own**2 * (offsets**2).sum(axis=1) + ((offsets @ factor) ** 2).sum(axis=1)).mean())
-        scale = math.sqrt(wanted / spread)
+        scale = math.sqrt((width / 4) ** 2 / size / spread)
         return cls(own * scale, center, width / 4, factor * scale)
 
     @cached_property
@@ -196,8 +194,7 @@ class LossPrior:
 
     def _times(self, vectors: Floats) -> Floats:
         """The covariance of theta times a matrix of shape (n, k)."""
-        product = self.scale**2 * vectors
-        return product if self.factor is None else product + self.factor @ (self.factor.T @ vectors)
+        return self.scale**2 * vectors + self.factor @ (self.factor.T @ vectors)
 
     def values(self, rows: Any, coefficients: Floats) -> Floats:
         """Mean losses of decisions, sparse or not: a column for each row of coefficients."""
@@ -208,17 +205,14 @@ class LossPrior:
         """Covariance of the mean losses of two lists of decisions, sparse or not."""
         product = one @ other.T
         product = self.scale**2 * (product if isinstance(product, np.ndarray) else product.toarray())
-        if self.factor is not None:
-            product = product + (one @ self.factor) @ (other @ self.factor).T
+        product = product + (one @ self.factor) @ (other @ self.factor).T
         left, right = one @ self._far, other @ self._far
         return np.asarray(product - left[:, None] - right + float(self.center @ self._far) + self.level**2)
 
     def variances(self, rows: Any) -> Floats:
         """Variance of the mean loss of each decision; none is written out."""
         squares = rows**2 if isinstance(rows, np.ndarray) else rows.multiply(rows)
-        own = self.scale**2 * np.asarray(squares.sum(axis=1)).ravel()
-        if self.factor is not None:
-            own = own + ((rows @ self.factor) ** 2).sum(axis=1)
+        own = self.scale**2 * np.asarray(squares.sum(axis=1)).ravel() + ((rows @ self.factor) ** 2).sum(axis=1)
         return np.asarray(own - 2 * (rows @ self._far) + float(self.center @ self._far) + self.level**2)
 
     def back(self, rows: Any, solved: Floats) -> Floats:
@@ -230,22 +224,20 @@ class LossPrior:
     def sample(self, coins: np.random.Generator, size: int) -> Floats:
         """Draw theta and level, in rows."""
         drawn = self.scale * coins.standard_normal((len(self.center), size))
-        if self.factor is not None:
-            drawn = drawn + self.factor @ coins.standard_normal((self.factor.shape[1], size))
+        drawn += self.factor @ coins.standard_normal((self.factor.shape[1], size))
         return np.vstack([drawn, self.level * coins.standard_normal((1, size))]).T
 
     @property
     def root(self) -> Floats:
         """R with R R^T the covariance of theta and the level."""
         root = np.diag(np.append(np.full(len(self.center), self.scale), self.level))
-        if self.factor is not None:
+        if self.factor.size:
             root[:-1, :-1] = np.linalg.cholesky(self.covariance())
         return root
 
     def covariance(self) -> Floats:
         """Of theta, written out."""
-        plain = self.scale**2 * np.eye(len(self.center))
-        return plain if self.factor is None else plain + self.factor @ self.factor.T
+        return np.asarray(self.scale**2 * np.eye(len(self.center)) + self.factor @ self.factor.T)
 
 
 class ByMeasurements:
@@ -280,14 +272,11 @@ class ByMeasurements:
     @cached_property
     def _root(self) -> Floats:
         gram = self._prior.gram(self._rows, self._rows) if self._gram is None else self._gram
-        return np.asarray(cholesky(gram + np.diag(1 / self._weights), lower=True, check_finite=False))
+        return lower_root(gram + np.diag(1 / self._weights))
 
     def _solve(self, values: Floats) -> Floats:
         """Solve for columns of measurements; there may be none."""
-        return np.asarray(cho_solve((self._root, True), values, check_finite=False)) if len(values) else values
-
-    def _half(self, across: Floats) -> Floats:
-        return np.asarray(solve_triangular(self._root, across, lower=True, check_finite=False))
+        return np.asarray(dpotrs(self._root, values, lower=1)[0]).reshape(values.shape) if len(values) else values
 
     @cached_property
     def mean(self) -> Floats:
@@ -303,7 +292,7 @@ class ByMeasurements:
         assert isinstance(prior, DiagonalPrior)
         if not len(self._weights):
             return np.array(prior.variances)
-        return np.asarray(prior.variances - (self._half(self._rows * prior.variances) ** 2).sum(axis=0))
+        return np.asarray(prior.variances - (by_lower(self._root, self._rows * prior.variances) ** 2).sum(axis=0))
 
     def sample(self, coins: np.random.Generator, size: int, posterior_scale: Floats | float = 1.0) -> Floats:
         """Draw coefficients by Matheron's rule, one row each."""
@@ -317,7 +306,7 @@ class ByMeasurements:
         expected, covariance = self._prior.values(rows, self.mean), self._prior.gram(rows, rows)
         if not len(self._weights):
             return expected, covariance
-        half = self._half(self._prior.gram(self._rows, rows))
+        half = by_lower(self._root, self._prior.gram(self._rows, rows))
         return expected, covariance - half.T @ half
 
 

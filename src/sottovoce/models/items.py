@@ -27,7 +27,7 @@ Constants were chosen by simulation, on other seeds than are reported. Tests: te
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -212,6 +212,10 @@ class _Scaled(NamedTuple):
     means: Floats
     precisions: Floats
     common: Floats  # rows: what each of the independent parts of w that are unsure adds to an item's value
+
+    def together(self, items: Any) -> tuple[Any, Any]:
+        """Return mean and variance of what some items, or rows of them, come to: what is unsure of all adds up."""
+        return items @ self.means, items**2 @ (1 / self.precisions) + ((items @ self.common) ** 2).sum(axis=-1)
 
 
 def _evenly_drawn(shape: tuple[int, int], coins: np.random.Generator) -> Floats:
@@ -508,8 +512,6 @@ class ItemBelief(Belief):
         """
         settings = self.settings
         items, means, counts = numbers.items, numbers.means, numbers.counts
-        if not len(items):
-            return
         if self.told_so > self.known.resets:
             since = int(self.known.measurements.ends[-1:].sum())
             self.known = replace(self._forgotten(), since=since, resets=self.told_so)
@@ -598,24 +600,13 @@ class ItemBelief(Belief):
         return means[self._in_set], deviations[self._in_set]
 
     def _all_losses(self) -> tuple[Floats, Floats]:
-        """Return mean and standard deviation of each item's loss, over all scales and levels that may be."""
-        mean, deviations = self._over_scales(
-            (one.means, 1 / one.precisions + (one.common**2).sum(axis=1)) for one in self._by_scale()
-        )
-        return self._losses(mean), deviations
+        """Return mean and standard deviation of each item's loss."""
+        values, deviations = self._over_scales(sparse.eye_array(self.dimension, format="csr"))
+        return self._losses(values), deviations
 
-    def _deviation(self, decision: Floats) -> float:
-        """Return the standard deviation of a decision's loss: what is unsure of all its items adds up."""
-        x = np.zeros(self.dimension)
-        x[self._in_set] = decision
-        _, deviation = self._over_scales(
-            (one.means @ x, x**2 @ (1 / one.precisions) + ((x @ one.common) ** 2).sum()) for one in self._by_scale()
-        )
-        return float(deviation)
-
-    def _over_scales(self, moments: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
-        """Return the mean of values, and the deviation of their losses, by mean and variance under each scale."""
-        weights = self._prior(self._memory).weights
+    def _over_scales(self, items: Any) -> tuple[Any, Any]:
+        """Return the mean of what items come to, and the deviation of its loss, over all scales that may be."""
+        weights, moments = self._prior(self._memory).weights, [one.together(items) for one in self._by_scale()]
         means, variances = (np.array(part) for part in zip(*moments, strict=True))
         mean = weights @ means
         return mean, self.settings.width * np.sqrt(weights @ (variances + (means - mean) ** 2))
@@ -663,7 +654,10 @@ class ItemBelief(Belief):
             same += bool(np.array_equal(best, decision))
         worse = self.settings.width * np.maximum(0.0, gaps)
         shortfall = float(worse.mean()), float(np.quantile(worse, 0.95))
-        return Certainty(same / draws, shortfall, self.expected_loss(decision), self._deviation(decision))
+        x = np.zeros(self.dimension)
+        x[self._in_set] = decision
+        _, deviation = self._over_scales(x)
+        return Certainty(same / draws, shortfall, self.expected_loss(decision), float(deviation))
 
     def fit_check(self) -> FitCheck:
         """Compare what was released of items with what was expected of them, round by round."""

@@ -32,7 +32,7 @@ from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, c
 from sottovoce.models.fit_check import Certainty
 from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, LossPrior, sums_of_offsets
 from sottovoce.models.known_names import KnownNames, widened
-from sottovoce.models.measurements import Measurements, Numbers, Tried, numbered, stacked
+from sottovoce.models.measurements import Measurements, Numbers, Tried, numbered, stacked, written
 from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.scatter import NO_SCATTER, scatter_of, squared_mean, variance_of
 from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
@@ -293,8 +293,7 @@ class LinearBelief(GaussianBelief):
         return self._offsets(self._wide(decisions))
 
     def _offsets(self, rows: Any) -> Floats:
-        written = rows if isinstance(rows, np.ndarray) else rows.toarray()
-        return np.column_stack([written - self.center, np.ones(len(written))])
+        return np.column_stack([written(rows) - self.center, np.ones(rows.shape[0])])
 
     def _rows(self, rows: Any) -> Any:
         return csr_array(rows) if self._by_measurements else self._offsets(rows)
@@ -302,7 +301,7 @@ class LinearBelief(GaussianBelief):
     @cached_property
     def _plain_prior(self) -> Floats:
         precision = np.diag(np.append(np.full(self.dimension, self.prior.scale**-2), self.prior.level**-2))
-        if self.prior.factor is not None:
+        if self.prior.factor.size:
             precision[:-1, :-1] = np.linalg.inv(self.prior.covariance())
         return precision
 

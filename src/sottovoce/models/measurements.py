@@ -156,8 +156,6 @@ class Measurements:
     @cached_property
     def alike(self) -> Floats:
         """For each number, how many numbers of its round are of its decision."""
-        if not len(self):
-            return np.empty(0)
         _, rounds = np.unique(self.ends, return_inverse=True)
         _, group, size = np.unique(
             rounds.ravel() * self.decisions.shape[0] + self.index, return_inverse=True, return_counts=True

@@ -49,9 +49,8 @@ class Shape:
         coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
         self.scale = self._scale(coins)
         self.even = float(np.ptp(self.scale)) == 0.0
-        directions = _MANY_DIRECTIONS if self.many else _DIRECTIONS
-        gains = [self._gain(coins.standard_normal(domain.dimension)) for _ in range(directions)]
-        self.half = float(np.mean(gains))
+        directions = coins.standard_normal((_MANY_DIRECTIONS if self.many else _DIRECTIONS, domain.dimension))
+        self.half = float(np.mean([float(one @ self._oracle(-one)) for one in directions]))
 
     def _scale(self, coins: np.random.Generator) -> Floats:
         """Root mean squares over random vertices, pulled together as far as they differ by chance."""
@@ -72,9 +71,6 @@ class Shape:
             return np.full(dimension, math.sqrt(middle))
         pulled = middle + (1 - chance / scatter) * (squares - middle)
         return np.asarray(np.sqrt(np.maximum(pulled, floor)))
-
-    def _gain(self, direction: Floats) -> float:
-        return float(direction @ self.place(self.domain.extreme_point(-direction / self.scale)))
 
     def place(self, points: Floats) -> Floats:
         """Map points to z."""

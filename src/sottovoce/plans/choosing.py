@@ -10,23 +10,22 @@ import math
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from itertools import groupby
-from typing import Any, Unpack
+from typing import Any
 
 from sottovoce._checks import choice, number, whole
-from sottovoce.domains import Domain
 from sottovoce.domains.oracles import watched_calls
 from sottovoce.models import check_item_room, check_room
 from sottovoce.oco.noisy_oco import METHODS
 from sottovoce.plans import EXPLORATIONS, ExplorationKind, exploration_named
-from sottovoce.plans.draft import largest_radius
+from sottovoce.plans.draft import ProbeDraft, largest_radius
 from sottovoce.plans.kind import Check, Chosen
-from sottovoce.plans.options import OptimizerOptions, meant, separate, spelled_out
+from sottovoce.plans.options import meant
 from sottovoce.plans.paper import PAPER_CHOICES, paper_draft
 from sottovoce.plans.plan import PLANS, Alternative, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import most_bits, needed_noise
 from sottovoce.plans.sphere import SPHERE
-from sottovoce.privacy import MECHANISMS, PROBE_SUMS, Guarantee, Mechanism, mechanism_for, mechanism_named
+from sottovoce.privacy import MECHANISMS, PROBE_SUMS, Mechanism, mechanism_for, mechanism_named
 
 _WANTED = {
     "features": "a linear model alone can use them: losses='linear' or integral=True, with exploration='posterior'",
@@ -159,14 +158,13 @@ def _fitting(kind: ExplorationKind, mechanism: Mechanism) -> Mechanism:
     return mechanism
 
 
-def _cheapest(kind: ExplorationKind, drafts: Iterable[Any], chosen: Chosen) -> Plan:
+def _cheapest(kind: ExplorationKind, drafts: Iterable[ProbeDraft], chosen: Chosen) -> Plan:
     best = min((_as_chosen(draft, chosen) for draft in drafts), key=lambda draft: draft.bound)
     late = {name: value for name, value in kind.settled.items() if name not in chosen}
-    plan: Plan = _as_chosen(best, late).finish()
-    return plan
+    return _as_chosen(best, late).finish()
 
 
-def _as_chosen(draft: Any, chosen: Chosen) -> Any:
+def _as_chosen(draft: ProbeDraft, chosen: Chosen) -> ProbeDraft:
     """Put choices where they belong: into the draft, or into its options."""
     mine = {one.name for one in fields(draft)} - {"mechanism"}
     own = {one.name for one in fields(draft.options)}
@@ -250,8 +248,6 @@ def check_plan(problem: Problem, plan: Plan) -> None:
     Every optimizer passes through here, whoever made the plan.
     """
     mechanism, exploration = mechanism_named(plan.mechanism), exploration_named(plan.exploration)
-    if not isinstance(plan.options, exploration.options):
-        raise ValueError(f"the plan explores by {plan.exploration}, and its options are {plan.options!r}; make it anew")
     if exploration.feedback != problem.feedback:
         raise ValueError(f"the plan is for feedback={exploration.feedback!r}, not {problem.feedback!r}; make it anew")
     check_knowledge(problem, plan)
@@ -264,9 +260,6 @@ def check_plan(problem: Problem, plan: Plan) -> None:
         )
     if not exploration.fits(mechanism):
         raise ValueError(f"{plan.mechanism} releases {mechanism.takes[0]}, and {plan.exploration} has none of these")
-    others = {name for one in MECHANISMS.values() for name in one.options} - set(mechanism.options)
-    if any(getattr(plan.options, name, False) for name in others):
-        raise ValueError(f"{' and '.join(sorted(others))} of the plan does not apply to {plan.mechanism}; make it anew")
     dimension = problem.placement(plan.position).working.dimension
     least = needed_noise(problem, mechanism, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
     if least is None:
@@ -276,35 +269,3 @@ def check_plan(problem: Problem, plan: Plan) -> None:
             f"the plan's noise is {plan.noise}, but {problem.privacy} needs at least {least} here: "
             "the plan was made for another problem; make it anew with the same arguments"
         )
-
-
-# ------------------------------------------------------------------ plans for the asking
-
-
-@spelled_out
-def plan(
-    domain: Domain,
-    horizon: int,
-    loss_range: tuple[float, float],
-    privacy: Guarantee,
-    **options: Unpack[OptimizerOptions],
-) -> Plan:
-    """Return the plan that `PrivateBandit` would follow, without running anything; `sv.plan` rehearses it as well.
-
-    Parameters
-    ----------
-    domain, horizon, loss_range, privacy, **options
-        As for `PrivateBandit`.
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> from sottovoce.plans.choosing import plan
-    >>> chosen = plan(sv.domains.Ball(3), 1_000_000, (0.0, 1.0), sv.PureDP(epsilon=1.0))
-    >>> chosen.exploration, chosen.vacuous, round(chosen.price_of_privacy, 1)
-    ('posterior', False, 1.0)
-    """
-    arguments, choices = separate(options)
-    wanted = arguments.pop("plan", "auto")
-    problem = Problem(domain, horizon, loss_range, privacy, **arguments)
-    return make_plan(problem, wanted, **choices)

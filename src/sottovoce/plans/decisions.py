@@ -21,20 +21,21 @@ _MANY = 600  # coordinates up to which decisions are written out
 _THIN = 4  # beyond, one of which less than one in so many entries is not 0 is kept by these
 
 
-def kept(rows: Floats) -> Any:
+def kept(rows: Any) -> Any:
     """Return decisions read-only; sparse, if most of many entries are 0.
 
     Parameters
     ----------
     rows
-        (m, n), written out.
+        (m, n), written out; or sparse already.
 
     Examples
     --------
     >>> kept(np.eye(800)[[2, 5]]).nnz, kept(np.eye(8)[[2, 5]]).shape
     (2, (2, 8))
     """
-    rows = np.asarray(rows)
+    if not isinstance(rows, np.ndarray):
+        return rows
     many = rows.shape[1] > _MANY and _THIN * np.count_nonzero(rows) < rows.size
     return csr_array(rows) if many else _locked(rows.view())
 
@@ -74,21 +75,6 @@ class Decisions:
 
     rows: Any
     index: Integers
-
-    @classmethod
-    def joined(cls, pieces: Sequence["Decisions"]) -> "Decisions":
-        """Return pieces one after another.
-
-        Parameters
-        ----------
-        pieces
-            Of one round or of several.
-        """
-        if all(piece.rows is pieces[0].rows for piece in pieces):
-            return cls(pieces[0].rows, np.concatenate([piece.index for piece in pieces]))
-        starts = np.cumsum([0, *(piece.rows.shape[0] for piece in pieces)])
-        index = np.concatenate([piece.index + start for piece, start in zip(pieces, starts[:-1], strict=True)])
-        return cls(stacked(*(piece.rows for piece in pieces)), index)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -167,7 +153,7 @@ def joined(pieces: Sequence[Any]) -> Any:
     Parameters
     ----------
     pieces
-        All of one kind.
+        All of one kind, of one round or of several.
 
     Examples
     --------
@@ -176,9 +162,13 @@ def joined(pieces: Sequence[Any]) -> Any:
     """
     if len(pieces) == 1:
         return pieces[0]
-    if all(isinstance(piece, Decisions) for piece in pieces):
-        return Decisions.joined(pieces)
-    return np.concatenate(pieces)  # which writes out decisions
+    if not all(isinstance(piece, Decisions) for piece in pieces):
+        return np.concatenate(pieces)  # which writes out decisions
+    if all(piece.rows is pieces[0].rows for piece in pieces):
+        return Decisions(pieces[0].rows, np.concatenate([piece.index for piece in pieces]))
+    starts = np.cumsum([0, *(piece.rows.shape[0] for piece in pieces)])
+    index = np.concatenate([piece.index + start for piece, start in zip(pieces, starts[:-1], strict=True)])
+    return Decisions(stacked(*(piece.rows for piece in pieces)), index)
 
 
 def indices_of(rows: Any) -> tuple[Integers, ...]:

@@ -30,6 +30,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce._sums import Probed
+from sottovoce.domains import Rounded
 from sottovoce.plans.draft import OBLIVIOUS, ProbeDraft, bet, loss_deviation, probe_noise_of
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind, step_multiplier
@@ -164,32 +165,34 @@ class Designs(Explorer):
         """Exploring events times the stride."""
         return self.options.probe_events * self.stride(passed)
 
-    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "DesignExploration":
+    def choose(self, passed: int, size: int, coins: np.random.Generator) -> Record:
         """Draw the round's probe, and where it is played."""
         stride, events = self.stride(passed), self.options.probe_events
         places = np.arange(events) * stride + coins.integers(0, stride, size=events)
-        return DesignExploration(self, point, size, self.draw_probe(coins), places[places < size])
+        return {"action": self.draw_probe(coins), "places": places[places < size], "size": size}
+
+    @property
+    def _rounded(self) -> Rounded:
+        assert self.placement.rounded is not None
+        return self.placement.rounded
 
     def draw_probe(self, coins: np.random.Generator) -> Floats:
         """Draw a vertex of the design."""
-        assert self.placement.rounded is not None
-        design, domain = self.placement.rounded.design, self.placement.domain
+        design, domain = self._rounded.design, self.placement.domain
         if design.by_formula:
             return np.asarray(domain.extreme_point(coins.standard_normal(domain.dimension)))
         return np.asarray(design.vertices[coins.choice(len(design.weights), p=design.weights)])
 
     def can_draw(self, probe: Floats) -> bool:
         """Whether a probe is a vertex of the design."""
-        assert self.placement.rounded is not None
-        design, domain = self.placement.rounded.design, self.placement.domain
+        design, domain = self._rounded.design, self.placement.domain
         if design.by_formula:
             return bool(np.allclose(domain.extreme_point(design.mean - probe), probe))
         return bool((design.vertices == probe).all(axis=1).any())
 
     def resume(self, point: Floats, record: Record) -> "DesignExploration":
         """Return the round that `record` was taken of."""
-        places = np.asarray(record["places"], dtype=np.int64)
-        return DesignExploration(self, point, int(record["size"]), np.asarray(record["action"]), places)
+        return DesignExploration(self, point, record)
 
     @property
     def learns(self) -> LinearModel:
@@ -201,8 +204,7 @@ class Designs(Explorer):
 
         `mean` is what was released of the `count` events that played the `probe`; None if there are none.
         """
-        assert self.placement.rounded is not None
-        model, offset = self.model, np.asarray(self.placement.rounded.from_original(probe))  # from the mean, whitened
+        model, offset = self.model, np.asarray(self._rounded.from_original(probe))  # from the mean, whitened
         expected = model.predict(offset) if model.inverse.size else self.middle
         theta = offset * (0.0 if mean is None else mean - expected) + model.theta
         if mean is not None:
@@ -216,8 +218,10 @@ class DesignExploration(Exploration):
 
     numbers = 1
 
-    def __init__(self, designs: Designs, point: Floats, size: int, probe: Floats, places: Integers) -> None:
-        self._designs, self._point, self._size, self._probe, self._places = designs, point, size, probe, places
+    def __init__(self, designs: Designs, point: Floats, record: Record) -> None:
+        super().__init__(designs, point, record)
+        self._size, self._probe = int(record["size"]), np.asarray(record["action"])
+        self._places = np.asarray(record["places"], dtype=np.int64)
 
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
         """Return events: the probe at its places, the point (or vertices with that mean) elsewhere, unread."""
@@ -225,27 +229,24 @@ class DesignExploration(Exploration):
         exploring = np.zeros(size, dtype=bool)
         exploring[self._places[first:last] - start] = True
         others = size - int(exploring.sum())
-        actions = np.empty((size, self._designs.placement.domain.dimension))
+        actions = np.empty((size, self._explorer.placement.domain.dimension))
         actions[exploring] = self._probe
         if others:
             mean = self._point[None, :]
-            actions[~exploring] = self._designs.placement.play(mean, np.zeros(others, dtype=np.int64), coins)
+            actions[~exploring] = self._explorer.placement.play(mean, np.zeros(others, dtype=np.int64), coins)
         return Draw(actions, exploring, Probed(1, np.zeros(size, dtype=np.int64), exploring.astype(np.int64)))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the size of the round times theta^."""
         count = float(weights[0])  # none, if all people who played the probe had given all their losses
-        return self._designs.learn(self._probe, float(sums[0] / count) if count else None, count, self._size)
-
-    def record(self) -> Record:
-        """Return the probe, and its places."""
-        return {"action": self._probe, "places": self._places, "size": self._size}
+        mean = float(sums[0] / count) if count else None
+        return np.asarray(self._explorer.learn(self._probe, mean, count, self._size))
 
     def is_possible(self) -> bool:
         """Whether the probe is of the design, and its places are in order."""
         places = self._places
         ordered = bool((np.diff(places) > 0).all() and (places >= 0).all() and (places < self._size).all())
-        return ordered and self._designs.can_draw(self._probe)
+        return ordered and self._explorer.can_draw(self._probe)
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
         """All losses count with a plus, and the weights say how many there are."""

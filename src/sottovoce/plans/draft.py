@@ -13,7 +13,7 @@ from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import finest
-from sottovoce.privacy import PROBE_SUMS, LocalDP, LossGrid, Mechanism, Noise, mechanism_for
+from sottovoce.privacy import PROBE_SUMS, RESOLUTION, LocalDP, Mechanism, Noise, mechanism_for
 
 OBLIVIOUS = "losses that do not answer to the actions of their own round; then it holds for any sequence of losses"
 """What frames and designs rest on: an action tells which others its round has, so losses must be fixed before it."""
@@ -83,12 +83,15 @@ class ProbeNoise:
 
 
 def probe_noise_of(problem: Problem, mechanism: Mechanism = PROBE_SUMS) -> ProbeNoise:
-    """Return the least noise of a number; none without privacy, or where losses come in privatised."""
+    """Return the least noise of a number; none without privacy, or where losses come in privatised.
+
+    An item's sum is in units of losses that count in full: they are multiplied by `RESOLUTION`.
+    """
     mechanism = mechanism_for(problem.privacy, mechanism)
     bits, noise = finest(problem, mechanism, rounds=1, dimension=1)
-    step = LossGrid(*problem.loss_range, bits=bits).step
     if noise is None:
         return ProbeNoise(bits, None, 0.0, 0.0)
+    step = problem.loss_grid(bits).step / (RESOLUTION if "items" in mechanism.takes else 1)
     return ProbeNoise(bits, noise, noise.scale * step, noise.standard_deviation * step)
 
 

@@ -5,9 +5,10 @@ undoes any offset of the loss grid. An explorer knows nothing of privacy: it is 
 they carry noise.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,17 @@ class Draw(NamedTuple):
 
 
 class Exploration(ABC):
-    """One round's exploration: public choices, made before any of its losses is seen."""
+    """One round's exploration: public choices, made before any of its losses is seen.
+
+    Parameters
+    ----------
+    explorer
+        What began it.
+    point
+        What it lies around.
+    record
+        What it has chosen: whoever has that has the same round.
+    """
 
     numbers: int
     """How many integers the round's losses are summed into."""
@@ -45,6 +56,9 @@ class Exploration(ABC):
 
     stride: int = 1
     """Events that are dealt out together: draws begin at multiples of it."""
+
+    def __init__(self, explorer: Any, point: Floats, record: Record) -> None:
+        self._explorer, self._point, self._record = explorer, point, record
 
     @abstractmethod
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
@@ -88,9 +102,9 @@ class Exploration(ABC):
         """
         raise TypeError(f"{type(self).__name__} believes nothing: use `estimate`")
 
-    @abstractmethod
     def record(self) -> Record:
         """Return what the round has chosen, for `Explorer.resume`."""
+        return self._record
 
     # What is stored of a round is compared with what the round can have drawn; an exploration that does not say what
     # that is finds everything possible.
@@ -121,18 +135,17 @@ class DealtExploration(Exploration):
 
     Parameters
     ----------
-    explorer
-        What began it.
+    explorer, point, record
+        As for `Exploration`; the record says how many events have passed when the round is over.
     rows
         The decisions, as `kept` returns them.
-    end
-        Events that have passed when the round is over.
     """
 
     compact = True
 
-    def __init__(self, explorer: Any, rows: Any, end: int) -> None:
-        self._explorer, self._rows, self._end, self.stride = explorer, rows, end, rows.shape[0]
+    def __init__(self, explorer: Any, point: Floats, record: Record, rows: Any) -> None:
+        super().__init__(explorer, point, record)
+        self._rows, self._end, self.stride = rows, int(record["end"]), rows.shape[0]
 
     @abstractmethod
     def _weights(self, index: Integers) -> "Probed | Itemised":
@@ -167,9 +180,13 @@ class Explorer(ABC):
     ask_others: Callable[[], tuple[Prior, ModelSettings] | None] | None = None
     """Of one segment of several: returns what others say of it, and what holds for it among them; None if nothing."""
 
-    def fresh_copy(self) -> "Explorer":
+    def fresh_copy(self) -> Self:
         """Return the same for another segment, knowing nothing."""
-        raise TypeError(f"{type(self).__name__} knows no segments")
+        if self.belief is None:
+            raise TypeError(f"{type(self).__name__} knows no segments")
+        other = copy.copy(self)
+        other.belief = self.belief.fresh_copy()
+        return other
 
     def gradient(self, sums: Floats, weights: Floats) -> Floats:
         """Return the gradient from sums over several rounds, where that is linear, and the same for all rounds.
@@ -193,7 +210,6 @@ class Explorer(ABC):
     def round_size(self, passed: int) -> int:
         """How many events the round has that begins after `passed` events."""
 
-    @abstractmethod
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> Exploration:
         """Begin a round of `size` events around a point, after `passed` events.
 
@@ -208,6 +224,17 @@ class Explorer(ABC):
         coins
             Public ones.
         """
+        return self.resume(point, self.choose(passed, size, coins))
+
+    def choose(self, passed: int, size: int, coins: np.random.Generator) -> Record:
+        """Choose what a round is made of, as plain numbers and arrays: nothing, where each event draws its own.
+
+        Parameters
+        ----------
+        passed, size, coins
+            As for `begin`.
+        """
+        return {}
 
     @abstractmethod
     def resume(self, point: Floats, record: Record) -> Exploration:

@@ -70,22 +70,16 @@ def haar_frame(domain: Domain, count: int, coins: np.random.Generator) -> Floats
     return np.ascontiguousarray((frame * np.sign(np.diag(triangle))).T)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Frames(AroundPoint):
     """Rounds of a fixed size that explore along frames.
 
     Parameters
     ----------
-    placement
-        Where the play takes place; points and directions are in its working coordinates.
-    radius, play
-        As for `Sphere`.
+    placement, radius, batch_size, play, middle
+        As for `AroundPoint`; the middle matters only for an event that has lost its pair.
     directions
         m, the directions of a round; at most d.
-    batch_size
-        k, the events of a round.
-    middle
-        A constant that is subtracted from every loss; it matters only for an event that has lost its pair.
 
     Examples
     --------
@@ -98,39 +92,35 @@ class Frames(AroundPoint):
     ((8, 3), [0, 0])
     """
 
-    placement: Placement
-    radius: float
     directions: int
-    batch_size: int
-    play: str = "inside"
-    middle: float = 0.0
 
     def __post_init__(self) -> None:
         whole("directions", self.directions, most=self.placement.working.affine_dimension)
         whole("batch_size", self.batch_size)
         assert self.sphere  # refuses a radius that does not fit
 
-    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "FrameExploration":
+    def choose(self, passed: int, size: int, coins: np.random.Generator) -> Record:
         """Draw the round's frame."""
-        return FrameExploration(self, point, haar_frame(self.placement.working, self.directions, coins))
+        return {"frame": haar_frame(self.placement.working, self.directions, coins)}
 
     def resume(self, point: Floats, record: Record) -> "FrameExploration":
         """Return the round that `record` was taken of."""
-        return FrameExploration(self, point, np.asarray(record["frame"]))
+        return FrameExploration(self, point, record)
 
 
 class FrameExploration(Exploration):
     """One round along one frame."""
 
-    def __init__(self, frames: Frames, point: Floats, frame: Floats) -> None:
-        self.numbers, self.stride = len(frame), 2 * len(frame)
-        self._frames, self._point, self._frame = frames, frames.sphere.inside(point), frame
+    def __init__(self, frames: Frames, point: Floats, record: Record) -> None:
+        super().__init__(frames, frames.sphere.inside(point), record)
+        self._frame = np.asarray(record["frame"])
+        self.numbers, self.stride = len(self._frame), 2 * len(self._frame)
 
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
         """Return events: pairs, in shuffled order over the directions."""
         index, sign = self._shuffle(coins, size)[:size].T
-        both = self._frames.radius * np.concatenate([self._frame, -self._frame]) + self._point
-        actions = self._frames.placement.play(both, index + self.numbers * (sign < 0), coins)
+        both = self._explorer.radius * np.concatenate([self._frame, -self._frame]) + self._point
+        actions = self._explorer.placement.play(both, index + self.numbers * (sign < 0), coins)
         return Draw(actions, None, Probed(self.numbers, index, sign))
 
     def _shuffle(self, coins: np.random.Generator, least: int) -> Integers:
@@ -142,16 +132,12 @@ class FrameExploration(Exploration):
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return (d/radius) sum_j c_j q_j."""
-        return np.asarray(self._frames.sphere.scale * (sums - self._frames.middle * weights) @ self._frame)
-
-    def record(self) -> Record:
-        """Return the frame."""
-        return {"frame": self._frame}
+        return np.asarray(self._explorer.sphere.scale * (sums - self._explorer.middle * weights) @ self._frame)
 
     def is_possible(self) -> bool:
         """Whether the directions are orthonormal, and along the set."""
         frame = self._frame
-        flat = np.allclose(self._frames.placement.working.tangent(frame), frame, atol=1e-8)
+        flat = np.allclose(self._explorer.placement.working.tangent(frame), frame, atol=1e-8)
         return flat and np.allclose(frame @ frame.T, np.eye(len(frame)), atol=1e-8)
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
@@ -234,7 +220,7 @@ def _batches(horizon: int, directions: int) -> list[int]:
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
-    return Frames(placement, plan.radius, plan.directions, plan.batch_size, problem.play, plan.baseline)
+    return Frames(placement, plan.radius, plan.batch_size, problem.play, plan.baseline, directions=plan.directions)
 
 
 FRAMES = ExplorationKind(

@@ -57,15 +57,11 @@ class ItemProbes(Explorer):
     ) -> None:
         self.placement, self.belief, self.grid, self.family, self.unit = placement, belief, grid, family, unit
 
-    def fresh_copy(self) -> "ItemProbes":
-        """Return the same for another segment, knowing nothing."""
-        return ItemProbes(self.placement, self.belief.fresh_copy(), self.grid, self.family, self.unit)
-
     def round_size(self, passed: int) -> int:
         """Events of the round that begins after `passed` events."""
         return int(self.belief.round_size(passed))
 
-    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "ItemExploration":
+    def choose(self, passed: int, size: int, coins: np.random.Generator) -> Record:
         """Draw the round's decisions."""
         fresh = self.belief.knows_nothing
         drawn = self.belief.draw(self.belief.count(passed, size), passed, size, coins)
@@ -78,7 +74,7 @@ class ItemProbes(Explorer):
                     "by item is for sets of these. Tell one loss for each decision"
                 )
             row[: len(places)] = self.placement.domain.in_order(places)
-        return ItemExploration(self, decisions, self._multipliers(decisions, fresh), passed + size)
+        return {"decisions": decisions, "multipliers": self._multipliers(decisions, fresh), "end": passed + size}
 
     def _multipliers(self, decisions: Integers, fresh: bool) -> Integers:
         """Return what each item of a round is multiplied by: more, the fewer of its decisions show it."""
@@ -96,8 +92,7 @@ class ItemProbes(Explorer):
 
     def resume(self, point: Floats, record: Record) -> "ItemExploration":
         """Return the round that `record` was taken of."""
-        decisions, multipliers = np.array(record["decisions"]), np.array(record["multipliers"])
-        return ItemExploration(self, decisions, multipliers, int(record["end"]))
+        return ItemExploration(self, point, record)
 
 
 class ItemExploration(DealtExploration):
@@ -105,24 +100,22 @@ class ItemExploration(DealtExploration):
 
     Parameters
     ----------
-    explorer
-        What began it.
-    decisions
-        (m, k), the items of each decision, in the order in which losses are told; -1 where it has fewer.
-    multipliers
-        Of the items that are shown, in increasing order.
-    end
-        Events that have passed when it is over.
+    explorer, point
+        As for `Exploration`.
+    record
+        (m, k), the items of each decision, in the order in which losses are told, -1 where it has fewer; and the
+        multipliers of the items that are shown, in increasing order.
     """
 
-    def __init__(self, explorer: ItemProbes, decisions: Integers, multipliers: Integers, end: int) -> None:
+    def __init__(self, explorer: ItemProbes, point: Floats, record: Record) -> None:
+        decisions, multipliers = np.asarray(record["decisions"]), np.asarray(record["multipliers"])
         grid, dimension = explorer.grid, explorer.placement.domain.dimension
-        super().__init__(explorer, choices([np.sort(row[row >= 0]) for row in decisions], dimension), end)
+        rows = choices([np.sort(row[row >= 0]) for row in decisions], dimension)
+        super().__init__(explorer, point, record, rows)
         self._decisions, self._multipliers = decisions, multipliers
         self.items, self._columns = columns_of(decisions)
-        self._spread = int(multipliers.min(initial=RESOLUTION)) if grid.spread_is_free else 0
-        if explorer.family == "gaussian":
-            self._spread = 0
+        free = grid.spread_is_free and explorer.family != "gaussian"
+        self._spread = int(multipliers.min(initial=RESOLUTION)) if free else 0
         fits = decisions.shape[1] == grid.width and len(multipliers) == len(self.items)
         if not fits or (len(self.items) and not self.items[-1] < dimension):
             raise ValueError("a round's decisions and what their items are multiplied by do not belong together")
@@ -147,10 +140,6 @@ class ItemExploration(DealtExploration):
         spread = float(sums[-1]) / self._spread / settings.width if self._spread else None
         counts, deviations = mine[shown] / self._multipliers[shown], explorer.unit / mine[shown]
         belief.learn(ItemNumbers(items[shown], values, counts, deviations, spread, self._end))
-
-    def record(self) -> Record:
-        """Return the decisions, and what their items are multiplied by."""
-        return {"decisions": self._decisions, "multipliers": self._multipliers, "end": self._end}
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
         """All losses count with a plus, and the weights say how many there are; of what is beside them, all may."""
@@ -211,36 +200,26 @@ class ItemOptions(Options, exploration="items"):
 class ItemDraft(ProbeDraft):
     """A plan for feedback by item, before noise and the order of the regret follow."""
 
-    def finish(self) -> Plan:
-        """Derive noise and bound; the noise is said as it is in an item's sum."""
-        plan = super().finish()
-        return replace(plan, noise_in_loss_units=plan.noise_in_loss_units / RESOLUTION)
-
     def bound_at(self, deviation: float) -> float:
         """Return the order of the regret for noise of a deviation."""
         problem = self.problem
         n, k, horizon = problem.domain.dimension, problem.domain.most_chosen, problem.horizon
         seen = max(1.0, horizon * k / n)
-        own = deviation / RESOLUTION
-        off = math.sqrt((problem.width / 2) ** 2 / seen + min(1.0, (n / k) * 100 / seen) * (own**2 / seen))
+        off = math.sqrt((problem.width / 2) ** 2 / seen + min(1.0, (n / k) * 100 / seen) * (deviation**2 / seen))
         return horizon * k * min(problem.width, off) + problem.width * min(horizon, self.batch_size) / 2
 
 
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[ItemDraft]:
     noise = probe_noise_of(problem, mechanism)
     n, k = problem.domain.dimension, problem.domain.most_chosen
-    own = noise.deviation / RESOLUTION / problem.width
-    first = max(_LEAST_FIRST, round(min(_FIRST * own * n / k, _EARLY * problem.horizon)))
+    first = max(_LEAST_FIRST, round(min(_FIRST * noise.deviation / problem.width * n / k, _EARLY * problem.horizon)))
     scale = _TEMPER * min(1.0, (FEW_ITEMS / n) ** _NARROWER)
-    options = ItemOptions(
-        chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("posterior_scale") or scale
-    )
-    return [ItemDraft(problem, problem.placement("plain"), options, options.first_events, mechanism)]
+    options = ItemOptions(_PROBES, min(first, problem.horizon), scale)
+    return [ItemDraft(problem, problem.placement("plain"), options, options.first_events, mechanism, noise)]
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
-    options, domain, grid = plan.options, problem.domain, problem.item_grid(plan.bits)
-    assert isinstance(options, ItemOptions)
+    domain, grid = problem.domain, problem.item_grid(plan.bits)
     family = None if plan.noise is None else plan.noise.family
     unit = 0.0 if plan.noise is None else plan.noise.standard_deviation / grid.steps
     settings = ItemSettings(
@@ -253,9 +232,9 @@ def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
         items=domain.dimension,
         chosen=grid.width,
         may_be_empty=domain.least_chosen == 0,
-        probes=options.probes,
-        first=options.first_events,
-        posterior_scale=options.posterior_scale,
+        probes=plan.probes,
+        first=plan.first_events,
+        posterior_scale=plan.posterior_scale,
     )
     earlier = None if problem.prior is None else problem.prior.of_items(problem.names)
     rows, names = problem.feature_rows, problem.known_names

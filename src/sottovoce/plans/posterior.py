@@ -55,19 +55,15 @@ class PosteriorProbes(Explorer):
     def __init__(self, placement: Placement, belief: GaussianBelief, squares: int = 0) -> None:
         self.placement, self.belief, self.squares = placement, belief, squares
 
-    def fresh_copy(self) -> "PosteriorProbes":
-        """Return the same for another segment, knowing nothing."""
-        return PosteriorProbes(self.placement, self.belief.fresh_copy(), self.squares)
-
     def round_size(self, passed: int) -> int:
         """Events of a probe, times the probes."""
         settings, pace = self.belief.settings, self.belief.pace
         return pace.events(settings, passed) * pace.probes(settings, passed)
 
-    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PosteriorExploration":
+    def choose(self, passed: int, size: int, coins: np.random.Generator) -> Record:
         """Draw the round's decisions."""
         probes = self.belief.draw(self.count(passed, size), passed, passed // max(1, size), coins)
-        return PosteriorExploration(self, probes, passed + size)
+        return {**rows_record(kept(probes)), "end": passed + size}
 
     def count(self, passed: int, size: int) -> int:
         """Decisions of a round of `size` events that begins after `passed` others: fewer if it is a short last one."""
@@ -76,7 +72,7 @@ class PosteriorProbes(Explorer):
 
     def resume(self, point: Floats, record: Record) -> "PosteriorExploration":
         """Return the round that `record` was taken of."""
-        return PosteriorExploration(self, written(rows_in(record)), int(record["end"]))
+        return PosteriorExploration(self, point, record)
 
 
 class PosteriorExploration(DealtExploration):
@@ -84,17 +80,13 @@ class PosteriorExploration(DealtExploration):
 
     Parameters
     ----------
-    explorer
-        What began it.
-    probes
-        The decisions of the round, in rows.
-    end
-        Events that have passed when it is over.
+    explorer, point, record
+        As for `Exploration`.
     """
 
-    def __init__(self, explorer: PosteriorProbes, probes: Floats, end: int) -> None:
-        super().__init__(explorer, kept(probes), end)
-        self.squares, self.numbers = explorer.squares, len(probes)
+    def __init__(self, explorer: PosteriorProbes, point: Floats, record: Record) -> None:
+        super().__init__(explorer, point, record, kept(rows_in(record)))
+        self.squares, self.numbers = explorer.squares, self.stride
 
     def _weights(self, index: Integers) -> Probed:
         return Probed(self.numbers, index, np.ones(len(index), dtype=np.int64), self.squares)
@@ -109,10 +101,6 @@ class PosteriorExploration(DealtExploration):
         probes = probes if known is None else known.wide(probes)
         spread = None if squares is None else squares[played] / counts
         belief.learn(Numbers(probes, sums[played] / counts, counts, self._end, spread))
-
-    def record(self) -> Record:
-        """Return the decisions."""
-        return {**rows_record(self._rows), "end": self._end}
 
     def is_possible(self) -> bool:
         """Whether the decisions are of the set, and no more than there may be."""
@@ -205,7 +193,9 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[Post
     """The one candidate: all by formula, with constants that were chosen by simulation."""
     noise = probe_noise_of(problem, mechanism)
     linear = problem.linear
-    probes = chosen.get("probes") or _probes(problem, noise, linear=linear)
+    short = linear and noise.noise is not None and problem.horizon * _epsilon(problem, noise) < _SHORT
+    usual = _FEWER_PROBES if short else _LINEAR_PROBES if linear else _CONVEX_PROBES
+    probes = chosen.get("probes") or usual
     least = chosen.get("least_events") or _least(problem, noise, probes, linear=linear)
     # How much of a number's variance is noise, in rounds of a fiftieth of the horizon: larger sums pay where it is.
     share = 0.0
@@ -219,7 +209,7 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[Post
         growth, cap, posterior_scale = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
         posterior_scale *= min(1.0, (_FULL_CONVEX_SCALE / problem.domain.rough_dimension) ** (1 / 4))
     options = PosteriorOptions("linear" if linear else "radial", probes, least, growth, cap, posterior_scale)
-    return [PosteriorDraft(problem, problem.placement("plain"), options, probes * least, mechanism)]
+    return [PosteriorDraft(problem, problem.placement("plain"), options, probes * least, mechanism, noise)]
 
 
 def _epsilon(problem: Problem, noise: ProbeNoise) -> float:
@@ -227,17 +217,9 @@ def _epsilon(problem: Problem, noise: ProbeNoise) -> float:
     return math.sqrt(2) * problem.width / noise.deviation
 
 
-def _probes(problem: Problem, noise: ProbeNoise, *, linear: bool) -> int:
-    if not linear:
-        return _CONVEX_PROBES
-    short = noise.noise is not None and problem.horizon * _epsilon(problem, noise) < _SHORT
-    return _FEWER_PROBES if short else _LINEAR_PROBES
-
-
 def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) -> int:
     if noise.noise is not None:
-        least = _LEAST / _epsilon(problem, noise)
-        least = max(least, 1.0 if linear else 4.0)
+        least = max(_LEAST / _epsilon(problem, noise), 1.0 if linear else 4.0)
     elif isinstance(problem.privacy, LocalDP):
         least = loss_deviation(problem) ** 2 / (_COARSE * problem.width) ** 2 / (1 if linear else 16)
     else:
@@ -246,27 +228,25 @@ def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) ->
 
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
-    options = plan.options
-    assert isinstance(options, PosteriorOptions)
     settings = ModelSettings(
         horizon=plan.horizon,
         width=problem.width,
         middle=problem.middle,
         noise=plan.noise_deviation(problem.loss_range),
         heavy=plan.noise is not None and plan.noise.family == "laplace",
-        variances=_variances(problem, options.model),
-        probes=options.probes,
-        least=options.least_events,
-        growth=options.round_growth,
-        cap=options.round_cap,
-        posterior_scale=options.posterior_scale,
+        variances=_variances(problem, plan.model),
+        probes=plan.probes,
+        least=plan.least_events,
+        growth=plan.round_growth,
+        cap=plan.round_cap,
+        posterior_scale=plan.posterior_scale,
         segments=0 if problem.segments is None else 1,
     )
     squares = 0 if isinstance(problem.privacy, LocalDP) else plan.grids(problem.loss_range)[0].steps
     domain, earlier = problem.domain, None
     if problem.prior is not None:
         earlier = problem.prior.as_tried(problem.middle, problem.names)
-    if options.model == "radial":
+    if plan.model == "radial":
         _check_same_names(problem)
         return PosteriorProbes(placement, RadialBelief(domain, settings, earlier=earlier), squares)
     oracle, n, rows, names = domain.extreme_point, domain.dimension, problem.feature_rows, problem.known_names

@@ -16,7 +16,6 @@ from sottovoce.privacy import (
     RESOLUTION,
     DirectionGrid,
     Guarantee,
-    LossGrid,
     Mechanism,
     Noise,
     ScaleRefused,
@@ -31,7 +30,7 @@ LARGEST_SCALE = 2.0**55
 
 def sensitivity_of(problem: Problem, gives: Takes, *, bits: int, rounds: int, dimension: int) -> Sensitivity:
     """Return how far one loss moves what its round hands to a mechanism; `dimension` is that of the directions."""
-    steps, length = LossGrid(*problem.loss_range, bits=bits).steps, max(1, rounds - 1)
+    steps, length = problem.loss_grid(bits).steps, max(1, rounds - 1)
     if gives == "numbers":
         return Sensitivity(steps, float(steps), length, dimension)
     if gives == "items":

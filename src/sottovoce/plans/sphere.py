@@ -130,12 +130,27 @@ class Sphere:
         return np.asarray(self.radius * directions + self.inside(point))
 
 
+@dataclass(frozen=True, eq=False)
 class AroundPoint(Explorer):
-    """Rounds of a fixed size that explore at a radius around a point."""
+    """Rounds of a fixed size that explore at a radius around a point.
 
+    Parameters
+    ----------
+    placement
+        Where the play takes place; points and directions are in its working coordinates.
+    radius, play
+        As for `Sphere`.
+    batch_size
+        k, the events of a round.
+    middle
+        A constant that is subtracted from every loss.
+    """
+
+    placement: Placement
     radius: float
-    play: str
     batch_size: int
+    play: str = "inside"
+    middle: float = 0.0
 
     @cached_property
     def sphere(self) -> Sphere:
@@ -147,7 +162,7 @@ class AroundPoint(Explorer):
         return self.batch_size
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Spheres(AroundPoint):
     """Rounds of a fixed size with an independent direction for every event: Algorithm 1.
 
@@ -155,41 +170,27 @@ class Spheres(AroundPoint):
 
     Parameters
     ----------
-    placement
-        Where the play takes place.
-    radius, play
-        As for `Sphere`.
-    batch_size
-        Events of a round.
+    placement, radius, batch_size, play, middle
+        As for `AroundPoint`.
     quantise, step
         From directions to integers, and the length of one integer step.
-    middle
-        A constant that is subtracted from every loss.
 
     Examples
     --------
     >>> import sottovoce as sv
-    >>> rounds = Spheres(Placement(sv.domains.Ball(3)), 0.1, 8, lambda u: np.rint(u * 16).astype(np.int64), 1 / 16)
+    >>> grid = {"quantise": lambda u: np.rint(u * 16).astype(np.int64), "step": 1 / 16}
+    >>> rounds = Spheres(Placement(sv.domains.Ball(3)), 0.1, 8, **grid)
     >>> coins = np.random.default_rng(0)
     >>> rounds.begin(np.zeros(3), 0, 8, coins).draw(coins, 0, 8).actions.shape
     (8, 3)
     """
 
-    placement: Placement
-    radius: float
-    batch_size: int
     quantise: Callable[[Floats], Integers]
     step: float
-    play: str = "inside"
-    middle: float = 0.0
-
-    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "SphereExploration":
-        """Begin a round."""
-        return SphereExploration(self, point)
 
     def resume(self, point: Floats, record: Record) -> "SphereExploration":
         """Return a round: it draws nothing ahead."""
-        return SphereExploration(self, point)
+        return SphereExploration(self, point, record)
 
     def gradient(self, sums: Floats, weights: Floats) -> Floats:
         """(d/radius) sum of (f - middle) u, for one round or for a sum of rounds: it is linear.
@@ -207,26 +208,21 @@ class Spheres(AroundPoint):
 class SphereExploration(Exploration):
     """One round of independent directions."""
 
-    def __init__(self, rounds: Spheres, point: Floats) -> None:
-        self._rounds, self._point = rounds, point
+    def __init__(self, rounds: Spheres, point: Floats, record: Record) -> None:
+        super().__init__(rounds, point, record)
         self.numbers = rounds.placement.working.dimension
 
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
         """Return events, each with a direction of its own."""
-        rounds = self._rounds
+        rounds = self._explorer
         directions = rounds.sphere.directions(coins, size)
         actions = rounds.sphere.actions(self._point, directions)
-        if rounds.placement.rounded is not None or rounds.placement.integral:
-            actions = rounds.placement.play(actions, np.arange(size), coins)
-        return Draw(actions, None, Weighted(rounds.quantise(directions)))
+        played = rounds.placement.play(actions, np.arange(size), coins)
+        return Draw(played, None, Weighted(rounds.quantise(directions)))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the gradient of the round's total loss."""
-        return self._rounds.gradient(sums, weights)
-
-    def record(self) -> Record:
-        """Return nothing: every event draws its own direction."""
-        return {}
+        return np.asarray(self._explorer.gradient(sums, weights))
 
 
 _MOST_ROUNDS = 1024
@@ -396,9 +392,8 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[
 
 def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     directions = plan.grids(problem.loss_range)[1]
-    return Spheres(
-        placement, plan.radius, plan.batch_size, directions.quantise, directions.step, problem.play, plan.baseline
-    )
+    around = placement, plan.radius, plan.batch_size, problem.play, plan.baseline
+    return Spheres(*around, quantise=directions.quantise, step=directions.step)
 
 
 SPHERE = ExplorationKind(

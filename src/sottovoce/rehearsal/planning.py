@@ -7,15 +7,15 @@ from sottovoce._checks import number
 from sottovoce._wait_notice import watched
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan
-from sottovoce.learning import plan as unrehearsed
 from sottovoce.learning.epoch import FIRST_EPOCH
 from sottovoce.learning.seen_world import SeenWorld
+from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.forecast import Forecast
 from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee
 from sottovoce.privacy.promise import cautions_of
-from sottovoce.rehearsal.rehearsing import OPEN_ENDED, NotRehearsed, rehearsed
+from sottovoce.rehearsal.rehearsing import NotRehearsed, rehearsed
 
 _UNKNOWN = "what was released so far does not tell good decisions from bad ones: any of these worlds may be yours"
 _LEAST, _MOST, _MOST_SCATTER = 1e-3, 0.9, 0.5
@@ -68,18 +68,18 @@ def plan(
     Forecast for 3,000 events, if the best decision is better than an average one by so much of the loss range
     """
     times = 1.0 if isinstance(rehearse, bool) else number("rehearse", rehearse, above=0.0, at_most=1000.0)
-    made = unrehearsed(domain, FIRST_EPOCH if horizon is None else horizon, loss_range, privacy, **options)
+    arguments, choices = separate(options)
+    wanted: Any = arguments.pop("plan", "auto")
+    problem = Problem(domain, FIRST_EPOCH if horizon is None else horizon, loss_range, privacy, **arguments)
+    made = make_plan(problem, wanted, **choices)
     notes = (*cautions_of(privacy, horizon), *made.notes, *((_EPOCHS,) if horizon is None else ()))
     made = replace(made, notes=notes)
     if not rehearse:
         return made
-    arguments, choices = separate(options)
-    wanted: Any = arguments.pop("plan", "auto")
-    problem = Problem(domain, OPEN_ENDED if horizon is None else horizon, loss_range, privacy, **arguments)
-    known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
+    endless = horizon is None
     try:
         with watched("rehearsing the plan in invented worlds; rehearse=False leaves it out"):
-            found = rehearsed(problem, wanted, choices, **known)
+            found = rehearsed(problem, wanted, choices, contrast, scatter, endless=endless, times=times)
     except NotRehearsed as why:
         return replace(made, notes=(*made.notes, str(why)))
     return replace(made, forecast=found)
@@ -118,7 +118,5 @@ def forecast_under_way(
             f"by what was released, the best decision gains {contrast:.2g} ({low:.2g} to {high:.2g}) of the loss range"
         )
         note += "" if scatter is None else f", and losses scatter by {scatter:.2g}"
-    problem = replace(problem, horizon=OPEN_ENDED if horizon is None else horizon)
-    known: dict[str, Any] = {"contrast": contrast, "scatter": scatter, "endless": horizon is None, "times": times}
-    found = rehearsed(problem, wanted, choices, **known)
+    found = rehearsed(problem, wanted, choices, contrast, scatter, endless=horizon is None, times=times)
     return replace(found, notes=(*found.notes, note))

@@ -45,9 +45,9 @@ def rehearsed(
     problem: Problem,
     plan: str | Plan = "auto",
     choices: dict[str, Any] | None = None,
-    *,
     contrast: float | None = None,
     scatter: float | None = None,
+    *,
     endless: bool = False,
     times: float = 1.0,
 ) -> Forecast:
@@ -64,7 +64,7 @@ def rehearsed(
     contrast, scatter
         As for `Rehearsal`, where they are known; the scatter is otherwise that of clicks.
     endless
-        Whether the optimizer is not told the horizon.
+        Whether the horizon is unknown: `OPEN_ENDED` events are played then.
     times
         What the work that it may take is multiplied by.
 
@@ -81,6 +81,8 @@ def rehearsed(
     >>> forecast.share.central < 0.5, forecast.price.low >= 1.0
     (True, True)
     """
+    if endless:
+        problem = replace(problem, horizon=OPEN_ENDED)
     for name, value, most in (("contrast", contrast, 0.9), ("scatter", scatter, 0.5)):
         if value is not None:
             number(name, value, above=0.0, at_most=most)
