@@ -260,6 +260,9 @@ def check_plan(problem: Problem, plan: Plan) -> None:
         )
     if not exploration.fits(mechanism):
         raise ValueError(f"{plan.mechanism} releases {mechanism.takes[0]}, and {plan.exploration} has none of these")
+    others = {name for one in MECHANISMS.values() for name in one.options} - set(mechanism.options)
+    if any(getattr(plan.options, name, False) for name in others):
+        raise ValueError(f"{' and '.join(sorted(others))} of the plan does not apply to {plan.mechanism}; make it anew")
     dimension = problem.placement(plan.position).working.dimension
     least = needed_noise(problem, mechanism, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
     if least is None:
