@@ -1,7 +1,7 @@
 """The arguments of an optimizer stand in one place, and everything that takes them takes the same."""
 
 import inspect
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
@@ -67,3 +67,12 @@ def test_what_a_record_has_lost_is_not_guessed(one):
     del record[one.name]
     with pytest.raises(KeyError, match=one.name):
         BanditConfiguration.from_record(record)
+
+
+def test_a_plan_that_was_given_what_its_mechanism_does_not_do_is_refused():
+    """Or it would be called padded, and would not be."""
+    fresh = {"plan": "worst-case", "exploration": "sphere", "mechanism": "fresh"}
+    plan = sv.PrivateBandit(sv.domains.Ball(3), **GIVEN, **fresh).plan
+    padded = replace(plan, options=replace(plan.options, padding=True))
+    with pytest.raises(ValueError, match="padding of the plan does not apply to fresh; make it anew"):
+        sv.PrivateBandit(sv.domains.Ball(3), **GIVEN, plan=padded)
