@@ -114,7 +114,7 @@ def test_of_few_coordinates_the_middle_is_the_centre_and_the_dimension_exact(fam
 
 
 @every("losses", ["linear", "convex"])
-@every("name", ["simplex", "k of n", "box", "paths", "trees"])
+@every("name", ["k of n", "box", "paths"])
 def test_memory_is_linear_in_the_coordinates(name, losses):
     optimizer(SETS[name](MANY), losses)  # what is compiled is not counted
     small, large = (peak_of(lambda n=n: optimizer(SETS[name](n), losses).ask(8)) for n in (2_000, 8_000))

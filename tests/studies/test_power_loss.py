@@ -18,7 +18,7 @@ from children import Child
 from sottovoce.errors import StorageError, StudyDamaged
 from sottovoce.rounds.stores.sql import sqlite
 
-TRIES = 100 if SOAK else 24
+TRIES = 100 if SOAK else 16
 
 
 def state(url):

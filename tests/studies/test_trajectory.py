@@ -119,7 +119,7 @@ LOSSY = {
     steps=[("ask", 1)] * 11 + [("tell", 1), ("ask", 1), ("block", 12), ("restart", 1), ("ask", 1)], patience=0
 )  # the point is computed anew
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@pytest.mark.parametrize("case", LOSSY)
+@pytest.mark.parametrize("case", sampled(LOSSY, {"probes", "frames", "doubling", "believers"}, str))
 def test_lost_asks_are_given_up_at_the_same_step_as_in_memory(case, steps, patience, tmp_path_factory):
     """Whether asked one by one, in blocks or by rounds; told out of order, lost or forgotten; across restarts, too."""
     arguments = {**LOSSY[case], "patience": patience}
