@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from sottovoce.rounds.stores.sql import _leasing
+
 _ACCOUNTS = ("postgres", "nobody")  # the server refuses to run as root
 
 
@@ -120,6 +122,12 @@ def outside(url, statement, *values):
         server.execute("SET session_replication_role = replica")
         done = server.execute(statement.replace("?", "%s"), values)
         return done.fetchall() if done.description else []
+
+
+def lease_ahead(monkeypatch):
+    """Let whoever asks one by one lease for calls to come, from the second call on, however slow the machine is."""
+    monkeypatch.setattr(_leasing, "_SOON", float("inf"))
+    monkeypatch.setattr(_leasing, "_OFTEN", 0)
 
 
 def free_port():

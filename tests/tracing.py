@@ -87,6 +87,17 @@ def lines_of(call, **options):
     return tracer.lines
 
 
+def places(lines, seen):
+    """Where to cut a call: where each of its lines is executed first or last, unless it was seen before."""
+    first, last = {}, {}
+    for number, line in enumerate(lines, start=1):
+        first.setdefault(line, number)
+        last[line] = number
+    fresh = [line for line in first if line not in seen]
+    seen.update(fresh)
+    return sorted((first if index % 2 else last)[line] for index, line in enumerate(fresh))
+
+
 def cut_short(call, stop, **options):
     """Carry out a call up to one of its lines; return what comes out, with its traceback."""
     try:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from children import at_once, is_refused_after_a_fork
+from children import is_refused_after_a_fork
 from sampling import every
 from shown import shows
 from sottovoce.errors import (
@@ -360,27 +360,6 @@ def test_one_that_is_full_is_left_out_and_one_that_is_new_joins_with_the_next_bl
     assert {first, evaluations.assign().evaluation} == {small, large}
     assert {evaluations.assign().evaluation for _ in range(2)} == {large, late}
     assert evaluations.open_evaluations == (small, large, late)
-
-
-def test_threads_share_evaluations_and_every_id_is_handed_out_once(evaluate):
-    evaluations = evaluate(seed=2, patience=None)
-    opened, found = [evaluations.open(events=100) for _ in range(3)], []
-
-    def work(_):
-        for _ in range(20):
-            evaluation, person = evaluations.assign()
-            loss = float(hash(person) % 2)
-            evaluation.tell(loss, ids=person)
-            found.append((evaluation.number, person, loss))
-            opened[0].tell(0.25)
-            opened[1].tell(0.25, ids=opened[1].assign())
-
-    at_once(work, 3)
-    assert len({person for _, person, _ in found}) == 60
-    for one, more in zip(opened, (60, 60, 0), strict=True):
-        one.close()
-        losses = [loss for number, _, loss in found if number == one.number] + [0.25] * more
-        assert (one.result.events, one.mean) == (len(losses), pytest.approx(np.mean(losses)))
 
 
 # ---------------------------------------------------------------------- guarantees, ledgers, copies

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,21 +71,6 @@ def test_each_person_gives_as_many_losses_as_were_promised_in_whichever_evaluati
     found = totals(evaluations)
     assert sum(events for events, _ in found) == played.losses.total()
     assert not any(total for _, total in found)
-
-
-def test_processes_that_share_evaluations_count_as_one(opened, url):
-    opened(url, loss_range=(0.0, 1.0), privacy=FREE, seed=1).close()
-    several, rng, played = [opened(url) for _ in range(3)], np.random.default_rng(1), Played()
-    for turn in range(40):
-        if turn == 20:
-            several[0].close()
-            several[0] = opened(url)
-        people = [f"person {number}" for number in rng.integers(0, 60, rng.integers(1, 12))]
-        played.call(several[rng.integers(3)], ["coins", "here", "next"][rng.integers(3)], people)
-    found = totals(several[1])
-    assert sum(events for events, _ in found) == played.losses.total()
-    assert not any(total for _, total in found)
-    assert several[1].verify().ok, str(several[1].verify())
 
 
 def test_a_call_that_is_cut_short_leaves_its_places_to_nobody(evaluate, monkeypatch):

@@ -78,9 +78,9 @@ def test_a_handler_that_reads_in_the_middle_of_a_release_sees_the_only_number_th
     assert seen == [one.mean]
 
 
-def test_noise_is_real_and_enough_of_it(evaluate):
+def test_noise_is_real_and_enough_of_it():
     """Secure noise has no seed: the mean of 300 |Laplace| of scale b is within 7 standard errors of b but for 1e-10."""
-    evaluations = evaluate(privacy=sv.PureDP(0.5))
+    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(0.5))
     for _ in range(300):
         evaluations.open(events=1).tell(0.5)
     noise = np.array([one.total - STEPS // 2 for one in evaluations.results])

@@ -89,26 +89,6 @@ def test_what_is_refused_shows_nothing_and_changes_nothing():
     assert np.array_equal(np.concatenate([actions.x, finish(optimizer)]), REFERENCE)
 
 
-def test_a_failing_oracle_leaves_no_half_asked_block():
-    broken = False
-
-    def oracle(cost):
-        if broken:
-            raise RuntimeError("the solver is down")
-        return SIMPLEX.extreme_point(cost)
-
-    given = {"privacy": sv.NoPrivacy(), "plan": "worst-case", "mechanism": None, "step": 0.1}
-    optimizer = made(sv.domains.Custom(oracle, 4), **given)
-    actions = optimizer.ask_round()
-    optimizer.tell(actions.ids, losses_of(actions.ids))
-    broken = True
-    with pytest.raises(RuntimeError, match="solver is down"):
-        optimizer.ask(size=30)
-    assert optimizer.remaining == 90
-    broken = False
-    assert optimizer.ask(size=30).ids[0] == 10
-
-
 def test_many_threads_lose_nothing():
     """Telling the last losses of a round from several threads releases it once."""
     optimizer = made(horizon=4000, batch_size=8, patience=None)  # a thread may sleep for long between ask and tell

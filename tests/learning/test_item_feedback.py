@@ -70,14 +70,6 @@ def test_every_set_of_choices_learns_which_items_are_good(kind):
         assert abs(loss - true) < 6 * deviation + 0.01
 
 
-def test_a_study_plays_what_memory_plays(tmp_path):
-    means = -np.linspace(0.02, 0.3, len(DRINKS))
-    expected = played(optimizer_of(noise=sv.SimulatedNoise(3)), means, by_name=False)
-    options = given(noise=sv.SimulatedNoise(3))
-    with sv.Study.open(f"sqlite:///{tmp_path}/items.db", name="items", **options) as study:
-        assert played(study, means) == expected
-
-
 def test_names_in_any_order_tell_what_a_list_in_order_does():
     named, listed = (optimizer_of(most=None, horizon=150, noise=sv.SimulatedNoise(3), **COSTS) for _ in range(2))
     rng = np.random.default_rng(0)

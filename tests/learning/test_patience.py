@@ -1,10 +1,12 @@
-"""Losses that never come: a round closes once so many later positions were asked, and nothing private decides when."""
+"""Losses that never come: what is said of them, and how long they are waited for.
+
+That a round closes once so many later positions were asked, tests/rounds/test_contract.py says of every store.
+"""
 
 import numpy as np
 
 import sottovoce as sv
 from optimizers import bandit
-from sampling import every
 from sottovoce.learning.patience import default_patience
 
 SIMPLEX = sv.domains.Simplex(4)
@@ -16,22 +18,6 @@ def made(horizon=1000, **options):
 
 def tell(optimizer, ids):
     optimizer.tell(np.asarray(ids), (np.asarray(ids) * 0.37) % 1.0)
-
-
-@every("how", ["one", "block", "round"])
-@every("patience", [0, 1, 7, 10, 25])
-def test_a_full_round_waits_for_so_many_positions(how, patience):
-    """It closes at the start of the first call of ask for which as many were asked since the call that filled it."""
-    optimizer = made(patience=patience)
-    asked = len(optimizer.ask_round())
-    full_at = asked
-    while optimizer.round == 0:
-        due = asked >= full_at + patience
-        before = optimizer.remaining
-        optimizer.ask() if how == "one" else optimizer.ask(4) if how == "block" else optimizer.ask_round(3)
-        asked += before - optimizer.remaining
-        assert (optimizer.round == 1) == due
-    assert full_at + patience <= asked <= full_at + patience + 2 * 4
 
 
 def test_what_is_outstanding_has_an_id_a_round_and_an_age():

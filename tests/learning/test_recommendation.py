@@ -84,16 +84,3 @@ def test_it_knows_how_sure_it_is():
     assert late.shortfall[0] < unsure.shortfall[0] <= unsure.shortfall[1]
     assert late.deviation < unsure.deviation
     assert abs(late.loss - late.x @ COSTS) < 4 * late.deviation
-
-
-def test_interactions_are_seen_and_said():
-    """Losses that depend on pairs of items: the model of single items is refuted by what was released."""
-    optimizer = make(horizon=30_000)
-    actions = optimizer.ask(29_000)
-    pairs = np.abs(actions.x[:, 0::2].sum(axis=1) - 1.0)  # both of one kind, or one of each
-    coins = np.random.default_rng(0).random(len(pairs))
-    optimizer.tell(actions.ids, (coins < 0.2 + 0.5 * pairs).astype(float))
-    found = optimizer.recommend()
-    assert found.fit_check.serious
-    assert "do not look linear" in found.caution
-    assert "plan='worst-case'" in str(found)

@@ -2,12 +2,12 @@
 
 import copy
 import pickle
-import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from watching import peak_of
 
 import sottovoce as sv
 from optimizers import bandit
@@ -70,21 +70,12 @@ def test_asking_for_20_of_100_000_and_naming_them_builds_no_dense_block():
     made = optimizer(sv.domains.Hypersimplex([f"item {i}" for i in range(n)], 20), seed=1)
     made.ask(2)
     row = 8 * n
-    assert _peak(lambda: made.ask(size).indices) < row / 2  # 256 rows, were they written out
-    starts = _peak(lambda: made.ask_round().indices, lambda: made.ask_round().indices)
+    assert peak_of(lambda: made.ask(size).indices) < row / 2  # 256 rows, were they written out
+    starts = peak_of(lambda: made.ask_round().indices, lambda: made.ask_round().indices)
     assert starts < 100 * row  # a round's beginning draws a dozen samples of the coordinates, whatever its size
     actions, said = made.ask(size), []
-    assert _peak(lambda: said.extend(actions.chosen)) < row
+    assert peak_of(lambda: said.extend(actions.chosen)) < row
     assert [[int(name.split()[1]) for name in one] for one in said] == [one.tolist() for one in actions.indices]
-
-
-def _peak(*works):
-    tracemalloc.start()
-    for work in works:
-        work()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
 
 
 def test_what_is_handed_out_cannot_be_changed():

@@ -1,6 +1,18 @@
-"""What tests of learning see of releases, as they are drawn."""
+"""What tests of learning see of releases, as they are drawn; and how much memory something takes."""
+
+import tracemalloc
 
 import numpy as np
+
+
+def peak_of(*works):
+    """Return how many bytes were taken at once, at most, while something was done."""
+    tracemalloc.start()
+    for work in works:
+        work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
 
 
 def watch_releases(optimizer, see):

@@ -6,6 +6,7 @@ import pytest
 import sottovoce as sv
 from sampling import every
 from sottovoce.models import HierarchicalPrior, SufficientStatistics, VarianceShares
+from sottovoce.models.variance_shares import SHARES
 
 SIZE = 4  # coefficients, the last of them the level
 FACTORS = sv.Segments(factors={"device": ["phone", "desktop"], "country": ["it", "de", "fr"]})
@@ -62,10 +63,7 @@ def joint_covariance(segments, variance_shares, blank):
         blocks.append(share * rows[:, start : start + columns] @ rows[:, start : start + columns].T)
         start += columns
     slopes = sum(blocks) + own * np.eye(len(rows))
-    from sottovoce.models.variance_shares import SHARES
-
-    least = SHARES[0]
-    level_share = SHARES[variance_shares.level]
+    least, level_share = SHARES[0], SHARES[variance_shares.level]
     levels = (1 - level_share + least) * np.ones((len(rows), len(rows))) + level_share * np.eye(len(rows))
     levels = levels + least * (rows[:, 1:] @ rows[:, 1:].T)
     count = len(rows)
@@ -74,6 +72,15 @@ def joint_covariance(segments, variance_shares, blank):
         whole[:, place, :, place] = levels if place == SIZE - 1 else slopes
     root = np.kron(np.eye(count), blank.root)
     return root @ whole.reshape(count * SIZE, count * SIZE) @ root.T
+
+
+def conditional(covariance, mean, speakers, others, place):
+    """Return mean and covariance of the coefficients of one segment, given what was measured of others."""
+    rows, weights, means = measured(speakers, others)
+    across = covariance @ rows.T
+    gain = across @ np.linalg.inv(rows @ across + np.diag(1 / weights))
+    mine = slice(place * SIZE, (place + 1) * SIZE)
+    return (mean + gain @ (means - rows @ mean))[mine], (covariance - gain @ across.T)[mine, mine]
 
 
 def measured(speakers, chosen):
@@ -97,12 +104,7 @@ def test_what_others_say_is_the_conditional_of_the_joint_gaussian(segments, seed
     mean = np.tile(blank.mean, len(speakers))
     for place in range(len(speakers)):
         others = [one for one in range(len(speakers)) if one != place]
-        rows, weights, means = measured(speakers, others)
-        across = covariance @ rows.T
-        gain = across @ np.linalg.inv(rows @ across + np.diag(1 / weights))
-        mine = slice(place * SIZE, (place + 1) * SIZE)
-        right_mean = (mean + gain @ (means - rows @ mean))[mine]
-        right_covariance = (covariance - gain @ across.T)[mine, mine]
+        right_mean, right_covariance = conditional(covariance, mean, speakers, others, place)
         said = hierarchy.prior(place)
         assert np.allclose(np.linalg.inv(said.precision), right_covariance, rtol=1e-6, atol=1e-9)
         assert np.allclose(np.linalg.solve(said.precision, said.pull), right_mean, rtol=1e-6, atol=1e-8)
@@ -142,13 +144,9 @@ def test_a_member_that_speaks_for_several_is_heard_as_such_at_once():
 def test_a_segment_that_is_not_there_yet_hears_all_of_them():
     hierarchy, blank, speakers = family(PLAIN)
     five = sv.Segments([*PLAIN.names, "e"])
-    covariance = joint_covariance(five, hierarchy.variance_shares, blank)
-    rows, weights, _means = measured([*speakers, Speaker(np.random.default_rng(9), 1)], range(4))
-    across = covariance @ rows.T
-    gain = across @ np.linalg.inv(rows @ across + np.diag(1 / weights))
-    said = hierarchy.prior(-1, five.row("e"))
-    right = (covariance - gain @ across.T)[-SIZE:, -SIZE:]
-    assert np.allclose(np.linalg.inv(said.precision), right, rtol=1e-6, atol=1e-9)
+    covariance, mean = joint_covariance(five, hierarchy.variance_shares, blank), np.tile(blank.mean, 5)
+    _, right = conditional(covariance, mean, [*speakers, Speaker(np.random.default_rng(9), 1)], range(4), 4)
+    assert np.allclose(np.linalg.inv(hierarchy.prior(-1, five.row("e")).precision), right, rtol=1e-6, atol=1e-9)
 
 
 def test_segments_of_another_era_are_of_another_world():

@@ -113,7 +113,7 @@ RUNS = {
 @pytest.mark.parametrize("privacy", sampled([sv.NoPrivacy(), sv.PureDP(1.0)], {"private"}, ["free", "private"]))
 @pytest.mark.parametrize("alternating", [False, True], ids=["by lot", "alternating"])
 def test_no_run_breaks_its_bound(choices, privacy, alternating):
-    domain, horizon, rng = sv.domains.Hypersimplex(4, 2), 3_000, np.random.default_rng(1)
+    domain, horizon, rng = sv.domains.Hypersimplex(4, 2), 2_000, np.random.default_rng(1)
     for name, costs in sequences(domain, horizon).items():
         optimizer = bandit(domain, horizon, privacy=privacy, **choices)
         assert regret_of(optimizer, costs, rng, alternating) <= optimizer.plan.bound, name

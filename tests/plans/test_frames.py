@@ -16,7 +16,7 @@ from sottovoce.plans.frames import Frames, haar_frame
 from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
 
-ROUNDS = 1000
+ROUNDS = 600
 STAGES = {
     "ball": Placement(sv.domains.Ball(4)),
     "flat simplex": Placement(sv.domains.Simplex(5)),

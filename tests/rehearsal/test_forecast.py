@@ -17,7 +17,7 @@ from sottovoce.rehearsal._scope import work_of
 
 ARMS, RANGE, ONE = sv.domains.Simplex(4), (0.0, 1.0), sv.PureDP(1.0)
 LINEAR = {"losses": "linear", "integral": True}
-QUICK = {"rehearse": 0.03}
+QUICK, QUICKER = {"rehearse": 0.03}, {"rehearse": 0.01}
 
 
 def planned(horizon=2000, privacy=ONE, domain=ARMS, **options):
@@ -125,11 +125,14 @@ class TestKinds:
                 (sv.LocalDP(2.0), {}),
                 (sv.PureDP(1.0, contributions=3), {}),
                 (ONE, {"integral": False, "losses": "convex"}),
-                (ONE, {"plan": "worst-case"}),
+                (ONE, {"plan": "worst-case", **QUICKER}),
                 (ONE, {"plan": "paper", "integral": False, "play": "around"}),
                 (ONE, {"features": np.eye(4)[:, :2]}),
-                (ONE, {"plan": "worst-case", "mechanism": "tree", "exploration": "sphere", "integral": False}),
-                (ONE, {"plan": "worst-case", "probe_events": 100}),
+                (
+                    ONE,
+                    {"plan": "worst-case", "mechanism": "tree", "exploration": "sphere", "integral": False, **QUICKER},
+                ),
+                (ONE, {"plan": "worst-case", "probe_events": 100, **QUICKER}),
             ],
             [0, 4],
         ),

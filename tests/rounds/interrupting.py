@@ -9,14 +9,12 @@ import copy
 import math
 import signal
 import sys
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, namedtuple
 from contextlib import contextmanager
-from typing import Any, NamedTuple
 
 import numpy as np
 
+from children import at_once
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
 from sottovoce.privacy.mechanisms.exact_sum import ExactSum
 from sottovoce.privacy.mechanisms.fresh import FreshSums
@@ -34,32 +32,32 @@ class Cut(Exception):
 class Alarm:
     """Raises after so many seconds, by a signal: between any two instructions, and not between lines only."""
 
-    def __init__(self, seconds: float, error: type[BaseException] = Cut) -> None:
+    def __init__(self, seconds, error=Cut):
         self._seconds, self._error = seconds, error
 
-    def __enter__(self) -> "Alarm":
+    def __enter__(self):
         self._before = signal.signal(signal.SIGALRM, self._ring)
         signal.setitimer(signal.ITIMER_REAL, self._seconds)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         try:
             signal.setitimer(signal.ITIMER_REAL, 0)
         finally:
             signal.signal(signal.SIGALRM, self._before)
 
-    def _ring(self, number: int, frame: Any) -> None:
+    def _ring(self, number, frame):
         raise self._error
 
 
 @contextmanager
-def tapped() -> Iterator[list[bytes]]:
+def tapped():
     """Stand behind all mechanisms, and note the sums of every noisy value that leaves the code that drew it."""
-    left: list[bytes] = []
+    left = []
     kept = [(kind, name, vars(kind)[name]) for kind in MECHANISMS for name in ("release", "add") if name in vars(kind)]
 
-    def tap(draw: Callable[..., Any]) -> Callable[..., Any]:
-        def seen(mechanism: Any, sums: Any) -> Any:
+    def tap(draw):
+        def seen(mechanism, sums):
             released = draw(mechanism, sums)
             left.append(np.asarray(sums).tobytes())
             return released
@@ -78,68 +76,68 @@ def tapped() -> Iterator[list[bytes]]:
 class Run:
     """Drives an optimizer, in memory or in a database, with segments or without."""
 
-    def __init__(self, optimizer: Any) -> None:
+    def __init__(self, optimizer):
         self.optimizer = optimizer
         self.people = [] if optimizer.segments is None else list(optimizer.segments.names)
         self.local = hasattr(optimizer, "channel")
-        self.known: dict[int, tuple[int, int]] = {}  # the places of all ids so far
-        self.open: list[int] = []  # what waited before the call that is cut short
+        self.known = {}  # the places of all ids so far
+        self.open = []  # what waited before the call that is cut short
 
-    def copy(self) -> "Run":
+    def copy(self):
         """Return another one in the same state."""
         return copy.deepcopy(self)
 
     # ------------------------------------------------------------------ calls
 
-    def ask(self, size: int | None = None) -> Any:
+    def ask(self, size=None):
         if not self.people:
             return self.optimizer.ask(size)
-        whom: Any = self.people[0] if size is None else [self.people[i % len(self.people)] for i in range(size)]
+        whom = self.people[0] if size is None else [self.people[i % len(self.people)] for i in range(size)]
         return self.optimizer.ask(size, segment=whom)
 
-    def ask_round(self) -> Any:
+    def ask_round(self):
         return self.optimizer.ask_round(**({"segment": self.people * 6} if self.people else {}))
 
-    def tell(self, ids: Any) -> None:
+    def tell(self, ids):
         losses = [self.loss(*self.known[one]) for one in ([ids] if isinstance(ids, int) else ids)]
-        given: Any = losses[0] if isinstance(ids, int) else np.array(losses)
+        given = losses[0] if isinstance(ids, int) else np.array(losses)
         told = {"report" if self.local else "losses": given}
         self.optimizer.tell(ids if isinstance(ids, int) else np.array(ids), **told)
 
-    def loss(self, stream: int, place: int) -> float:
+    def loss(self, stream, place):
         """The loss of an event, whatever its id."""
         if self.local:
             return 1 if (stream + place) % 3 else -1
         return math.sin(12.9898 * (place + 100 * stream)) * 43758.5453 % 1.0
 
-    def forget(self, ids: list[int]) -> None:
+    def forget(self, ids):
         self.optimizer.forget(ids)
 
-    def look(self) -> None:
+    def look(self):
         self.optimizer.recommend()
 
     # ------------------------------------------------------------------ what is known
 
     @property
-    def asked(self) -> int:
+    def asked(self):
         return int(self.optimizer.asked)
 
     @property
-    def remaining(self) -> int | None:
-        return self.optimizer.remaining  # type: ignore[no-any-return]
+    def remaining(self):
+        return self.optimizer.remaining
 
-    def waiting(self) -> list[int]:
+    def waiting(self):
         """The ids that wait for a loss: by stream, and in its order."""
         found, places = set(self.optimizer.outstanding().ids.tolist()), self.places()
         self.known |= places
         return [one for one in places if one in found]
 
-    def places(self) -> dict[int, tuple[int, int]]:
+    def places(self):
         """The stream, and the place in it, of the ids of open rounds, in this order."""
         rounds = sorted(one.round for one in self.optimizer._store.open_rounds())
         return {one.first + i: (one.stream, one.position + i) for one in rounds for i in range(one.size)}
 
-    def released(self) -> dict[tuple[int, int], Any]:
+    def released(self):
         """What was released, by stream and round."""
         streams = range(max(1, len(self.optimizer.sizes)))
         every = [one for stream in streams for one in self.optimizer._store.releases(stream, 0)]
@@ -149,16 +147,17 @@ class Run:
             for one in every
         }
 
-    def is_free(self) -> bool:
+    def is_free(self):
         """Whether somebody else may use it."""
-        return is_free(self.optimizer._lock)
+        lock = self.optimizer._lock
+        return at_once(lambda _: lock.acquire(blocking=False) and not lock.release(), 1) == [True]
 
     # ------------------------------------------------------------------ the rest of a run
 
-    def finish(self, turns: int) -> "Story":
+    def finish(self):
         """Go on in the plainest way: everything that waits is told, in blocks and one by one, and rounds are asked."""
         said = []
-        for turn in range(turns):
+        for turn in range(3):
             if waiting := self.waiting():
                 for ids in [waiting] if turn % 2 else waiting:
                     self.tell(ids)
@@ -177,34 +176,21 @@ class Run:
         return Story(said, self.released(), self.optimizer.round, best)
 
 
-class Story(NamedTuple):
-    """All that a run says after a call, and all that it has released."""
-
-    said: list[tuple[int, int, Any, bool]]
-    released: dict[tuple[int, int], Any]
-    closed: int
-    best: Any
+Story = namedtuple("Story", "said released closed best")
+"""All that a run says after a call, and all that it has released."""
 
 
 class Call:
-    """A call to cut short: how a run comes to it, what it does, and how long to go on."""
+    """A call to cut short: how a run comes to it, and what it does."""
 
-    def __init__(
-        self,
-        kind: str,
-        do: Callable[[Any], Any],
-        prepare: Callable[[Any], Any] = lambda run: None,
-        *,
-        patience: int | None = None,
-        turns: int = 4,
-    ) -> None:
-        self.kind, self.do, self.prepare, self.patience, self.turns = kind, do, prepare, patience, turns
+    def __init__(self, kind, do, prepare=lambda run: None, *, patience=None):
+        self.kind, self.do, self.prepare, self.patience = kind, do, prepare, patience
 
 
 class Scene:
     """A run just before a call; and its story, if nothing happens."""
 
-    def __init__(self, run: Run, call: Call) -> None:
+    def __init__(self, run, call):
         self.run, self.call = run, call
         call.prepare(run)
         run.open = run.waiting()
@@ -213,9 +199,9 @@ class Scene:
             with Tracer() as tracer:
                 call.do(whole)
             self.lines, self.after = tracer.lines, (whole.asked, set(whole.waiting()))
-            self.story, self.left = whole.finish(call.turns), left
+            self.story, self.left = whole.finish(), left
 
-    def cut_short(self, stop: int | float, error: type[BaseException], again: int | None = None) -> bool:
+    def cut_short(self, stop, error, again=None):
         """Cut the call short at line number `stop`, or after so many seconds; go on, and compare.
 
         Return whether it was cut short.
@@ -232,13 +218,13 @@ class Scene:
                 self.call.do(run)
             if run.people:  # a complete round is released when its own stream goes on, or when somebody looks
                 run.look()
-            story = run.finish(self.call.turns)
+            story = run.finish()
         assert story.released == self.story.released, "a loss is lost, or in twice"
         assert not Counter(left) - Counter(self.left), "sums met noise twice"
         assert story == self.story, "what came later is not what follows from what was released"
         return cut
 
-    def _happened(self, run: Run) -> bool:
+    def _happened(self, run):
         """Whether the call has happened: as a whole, or not at all."""
         asked, waiting = run.asked, set(run.waiting())
         if self.call.kind == "ask":
@@ -249,7 +235,7 @@ class Scene:
         assert gone in (set(), due), "half of a call was recorded"
         return gone == due
 
-    def _attempt(self, run: Run, do: Callable[[Any], Any], stop: int | float, error: type[BaseException]) -> bool:
+    def _attempt(self, run, do, stop, error):
         try:
             with Tracer(stop, error) if isinstance(stop, int) else Alarm(stop, error):
                 do(run)
@@ -262,12 +248,3 @@ class Scene:
         finally:
             sys.settrace(None)
         return False
-
-
-def is_free(lock: Any) -> bool:
-    """Whether a lock can be taken by somebody else."""
-    taken: list[Any] = []
-    thread = threading.Thread(target=lambda: taken.append(lock.acquire(blocking=False) and not lock.release()))
-    thread.start()
-    thread.join()
-    return taken == [True]

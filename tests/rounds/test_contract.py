@@ -4,10 +4,7 @@ The model holds what was handed out, told and forgotten in dictionaries, and kno
 """
 
 import uuid
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,33 +14,31 @@ from hypothesis import strategies as st
 from sottovoce.errors import AlreadyTold, HorizonReached, InvalidLoss, RoundClosed, UnknownAction
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
-from sottovoce.rounds.stores.sql import _leasing
+from storages import lease_ahead
 
 from .policies import BareBook, Sums
 from .tools import HORIZON, opened
-
-Calls = list[tuple[str, int, int]]
 
 
 class Model:
     """The promise, in plain words."""
 
-    def __init__(self, policy: Sums, patience: int | None) -> None:
+    def __init__(self, policy, patience):
         self.policy, self.patience = policy, patience
-        self.handed: dict[int, tuple[int, int, bool]] = {}  # id -> stream, its place in the stream, wanted
-        self.told: dict[int, int] = {}
-        self.gone: set[int] = set()
-        self.full_at: dict[tuple[int, int], int] = {}
-        self.places: dict[int, list[int]] = {}  # ids of a stream, in order
-        self.closed: dict[int, int] = {}  # rounds of a stream that are released
+        self.handed = {}  # id -> stream, its place in the stream, wanted
+        self.told = {}
+        self.gone = set()
+        self.full_at = {}
+        self.places = {}  # ids of a stream, in order
+        self.closed = {}  # rounds of a stream that are released
 
-    def hand_out(self, stream: int, one: int, wanted: bool) -> None:
+    def hand_out(self, stream, one, wanted):
         assert one not in self.handed, "an id twice"
         mine = self.places.setdefault(stream, [])
         self.handed[one] = stream, len(mine), bool(wanted)
         mine.append(one)
 
-    def rounds(self, stream: int) -> Iterator[tuple[int, list[int]]]:
+    def rounds(self, stream):
         """Yield the rounds of a stream that are handed out to their end."""
         at, number, mine = 0, 0, self.places.get(stream, [])
         while True:
@@ -53,12 +48,12 @@ class Model:
             yield number, mine[at : at + size]
             at, number = at + size, number + 1
 
-    def note_full(self) -> None:
+    def note_full(self):
         for stream in self.places:
             for number, _ in self.rounds(stream):
                 self.full_at.setdefault((stream, number), len(self.handed))
 
-    def give_up(self) -> None:
+    def give_up(self):
         """Close what is overdue: called when a call of ask begins."""
         self.note_full()
         if self.patience is None:
@@ -68,10 +63,10 @@ class Model:
                 if self.full_at[stream, number] + self.patience <= len(self.handed):
                     self.gone |= {one for one in ids if self.waits(one)}
 
-    def waits(self, one: int) -> bool:
+    def waits(self, one):
         return one in self.handed and self.handed[one][2] and one not in self.told and one not in self.gone
 
-    def released(self, stream: int) -> list[Any]:
+    def released(self, stream):
         """Return the sums of the rounds that are complete, in order, up to the first that is not."""
         found = []
         for number, ids in self.rounds(stream):
@@ -98,14 +93,14 @@ calls = st.lists(
 )
 
 
-def play(book: BareBook, model: Model, history: Calls) -> None:
+def play(book, model, history):
     """Play a history on a book and on the model, and compare what they say after each call."""
     for what, stream, number in history:
         step(book, model, what, stream, number)
         check(book, model)
 
 
-def step(book: BareBook, model: Model, what: str, stream: int, number: int) -> None:
+def step(book, model, what, stream, number):
     waiting = [one for one in model.handed if model.waits(one)]
     if what in ("ask", "block", "blocks", "rest"):
         ask(book, model, what, stream, number)
@@ -123,7 +118,7 @@ def step(book: BareBook, model: Model, what: str, stream: int, number: int) -> N
         tell(book, model, waiting if what == "tell all" else waiting[number % 5 :: 4], number)
 
 
-def ask(book: BareBook, model: Model, what: str, stream: int, number: int) -> None:
+def ask(book, model, what, stream, number):
     size = 1 if what == "ask" else number + 1
     streams = [(stream + i) % 3 for i in range(size)] if what == "blocks" else [stream] * size
     if len(model.handed) + size > HORIZON:
@@ -141,7 +136,7 @@ def ask(book: BareBook, model: Model, what: str, stream: int, number: int) -> No
         model.hand_out(streams[place], one, wanted)
 
 
-def tell(book: BareBook, model: Model, ids: list[int], number: int) -> None:
+def tell(book, model, ids, number):
     losses = [(one * 37 % 101) / 100 for one in ids]
     unwanted = [one for one, (_, _, wanted) in model.handed.items() if not wanted][:2]  # dropped unread, whenever
     if number % 2 and ids:
@@ -155,13 +150,13 @@ def tell(book: BareBook, model: Model, ids: list[int], number: int) -> None:
         model.told[one] = book.policy.grid.quantiser()(loss)
 
 
-def next_id(book: BareBook) -> int:
+def next_id(book):
     """Return an id that is leased here and not handed out; in memory, it may be none at all."""
     found = [lease.first + lease.at for lease in book.store.leases.values() if lease.left]
     return found[0] if found else max(lease.first + lease.size for lease in book.store.leases.values())
 
 
-def check(book: BareBook, model: Model) -> None:
+def check(book, model):
     assert book.store.waiting(None).tolist() == sorted(one for one in model.handed if model.waits(one))
     assert book.remaining == HORIZON - len(model.handed)
     for stream in range(3):
@@ -178,7 +173,7 @@ def check(book: BareBook, model: Model) -> None:
 
 
 @contextmanager
-def book_in(place: str, patience: int | None = None) -> Iterator[BareBook]:
+def book_in(place, patience=None):
     if place == "memory":
         book = BareBook(MemoryStore(Shape()), Sums(), horizon=HORIZON)
         book.patience = patience
@@ -189,7 +184,7 @@ def book_in(place: str, patience: int | None = None) -> Iterator[BareBook]:
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def place(request, tmp_path):
     if request.param == "postgresql":
         return str(request.getfixturevalue("postgres_url"))
     return "memory" if request.param == "memory" else f"sqlite:///{tmp_path}/books.db"
@@ -199,16 +194,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @example(history=[("block", 0, 60), ("ask", 0, 0)], patience=0)
 @given(history=calls, patience=st.sampled_from([None, 0, 25, 100]))
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-def test_a_random_history_is_as_the_promise_says(place: str, history: Calls, patience: int | None) -> None:
+def test_a_random_history_is_as_the_promise_says(place, history, patience):
     with book_in(place, patience) as book:
         play(book, Model(book.policy, patience), history)
 
 
-def test_what_is_leased_ahead_for_a_stream_leaves_what_others_of_the_call_want(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_leasing, "_SOON", float("inf"))
-    monkeypatch.setattr(_leasing, "_OFTEN", 0)
+def test_what_is_leased_ahead_for_a_stream_leaves_what_others_of_the_call_want(tmp_path, monkeypatch):
+    lease_ahead(monkeypatch)
     for left in range(61, 75):
         with book_in(f"sqlite:///{tmp_path}/{left}.db") as book:
             blocks, more = divmod(HORIZON - left, 61)

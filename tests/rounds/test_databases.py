@@ -7,35 +7,30 @@ import contextlib
 import os
 import signal
 import sqlite3
-import stat
 import threading
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 from psycopg.errors import LockNotAvailable
 
+from children import at_once
 from sampling import every
 from sottovoce.errors import StorageError, StudyBehind
-from sottovoce.rounds.round import Shape
-from sottovoce.rounds.stores.memory import MemoryStore
-from sottovoce.rounds.stores.sql import _leasing, database
+from sottovoce.rounds.stores.sql import database
 from sottovoce.rounds.stores.sql.database import KINDS, open_database
 from sottovoce.rounds.stores.sql.errors import Deadlock
 from sottovoce.rounds.stores.sql.postgresql import PostgresServer
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
-from storages import outside, path_of
+from storages import lease_ahead, outside, path_of
 
-from .policies import BareBook, Sums
-from .tools import HORIZON, STREAMS, ask, close, open_book, opened, tell
+from .tools import STREAMS, ask, close, open_book, opened, tell
 
 
 class ToyFile(SqliteFile):
     """A third kind of database: a file, and a line in `KINDS`."""
 
 
-def test_a_third_kind_of_database_is_a_class_and_a_line(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_third_kind_of_database_is_a_class_and_a_line(shelf, monkeypatch):
     monkeypatch.setitem(KINDS, "toy", f"{__name__}:ToyFile")
     monkeypatch.setattr(database, "import_module", lambda name: __import__("sys").modules[name])
     with opened(f"toy:///{shelf}/toys.db") as (book,):
@@ -54,7 +49,7 @@ def test_a_third_kind_of_database_is_a_class_and_a_line(shelf: Path, monkeypatch
         (7, "something of type int"),
     ],
 )
-def test_any_other_kind_is_refused_at_the_door(url: Any, words: str) -> None:
+def test_any_other_kind_is_refused_at_the_door(url, words):
     with pytest.raises(ValueError, match="url must be like") as refused:
         open_database(url)
     assert words in str(refused.value)
@@ -62,26 +57,15 @@ def test_any_other_kind_is_refused_at_the_door(url: Any, words: str) -> None:
 
 
 @every("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///x.db?mode=memory"])
-def test_a_database_in_memory_is_refused(url: str) -> None:
+def test_a_database_in_memory_is_refused(url):
     with pytest.raises(ValueError, match="does not survive"):
         open_database(url)
-
-
-def test_files_are_readable_by_their_owner_alone(sqlite_url: str) -> None:
-    before = os.umask(0)
-    try:
-        with opened(sqlite_url) as (book,):
-            ask(book, 3)
-            found = {one.name: stat.S_IMODE(one.stat().st_mode) for one in Path(path_of(sqlite_url)).parent.iterdir()}
-    finally:
-        os.umask(before)
-    assert found == dict.fromkeys((f"study.db{end}" for end in ("", "-wal", "-shm")), 0o600)
 
 
 # ---------------------------------------------------------------------- erasure
 
 
-def test_that_a_log_is_empty_is_on_record_once_somebody_has_looked(sqlite_url: str) -> None:
+def test_that_a_log_is_empty_is_on_record_once_somebody_has_looked(sqlite_url):
     """A book that ends with a release has nothing to write with which it could be said otherwise."""
     with opened(sqlite_url, 2) as (book, other):
         tell(book, ask(book, 30))
@@ -90,7 +74,7 @@ def test_that_a_log_is_empty_is_on_record_once_somebody_has_looked(sqlite_url: s
         assert other.store._seen.erased == 1
 
 
-def test_a_log_begins_again_though_nothing_is_released(sqlite_url: str) -> None:
+def test_a_log_begins_again_though_nothing_is_released(sqlite_url):
     with opened(sqlite_url, size=400) as (book,):
         for one in ask(book, 300):
             tell(book, [one])
@@ -100,11 +84,11 @@ def test_a_log_begins_again_though_nothing_is_released(sqlite_url: str) -> None:
 # ---------------------------------------------------------------------- servers
 
 
-def test_a_lease_holds_up_others_for_two_answers(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_holds_up_others_for_two_answers(postgres_url, monkeypatch):
     """It begins with the lock of the book, and commits with all that it writes."""
-    journeys, send = list[list[str]](), PostgresServer._journey
+    journeys, send = [], PostgresServer._journey
 
-    def journey(self: PostgresServer, steps: Any) -> Any:
+    def journey(self, steps):
         journeys.append([statement.split()[0] for statement, _ in steps])
         return send(self, steps)
 
@@ -115,19 +99,19 @@ def test_a_lease_holds_up_others_for_two_answers(postgres_url: str, monkeypatch:
         assert journeys[-3:] == [["BEGIN", "SELECT"], ["SELECT"], ["UPDATE", "UPDATE", "UPDATE", "COMMIT"]]
 
 
-def test_what_a_call_wants_is_asked_while_nobody_else_can_lease(url: str) -> None:
+def test_what_a_call_wants_is_asked_while_nobody_else_can_lease(url):
     """Evaluations read there what the last call has left of a block, and write what they leave."""
     with opened(url) as (book,):
         ask(book, 5)
         asked = []
 
-        def lock() -> None:
+        def lock():
             if url.startswith("postgresql"):
                 outside(url, "SELECT 1 FROM sottovoce_books FOR UPDATE NOWAIT")
             with contextlib.closing(sqlite3.connect(path_of(url), timeout=0)) as other:
                 other.execute("BEGIN IMMEDIATE")
 
-        def orders() -> dict[int, int]:
+        def orders():
             with pytest.raises((sqlite3.OperationalError, LockNotAvailable)) as refused:
                 lock()
             asked.append("lock" in str(refused.value))
@@ -137,60 +121,32 @@ def test_what_a_call_wants_is_asked_while_nobody_else_can_lease(url: str) -> Non
         assert asked == [True]
 
 
-def sessions_ended(url: str) -> None:
-    """End all sessions of a server but one's own, as an administrator would."""
-    others = "pid <> pg_backend_pid() AND datname IS NOT NULL"
-    outside(url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+def test_transactions_that_wait_in_a_circle_are_carried_out_again(postgres_url):
+    with opened(postgres_url, 2) as books:
+        chunks = [ask(books[0], 3, stream)[0] >> 6 & 2**30 - 1 for stream in (0, 1)]
+        meet, turns = threading.Barrier(2), []
 
+        def lock(number):
+            base = books[number].store._base
 
-def test_a_session_that_ends_within_a_transaction_leaves_nothing_behind(postgres_url: str) -> None:
-    with opened(postgres_url) as (book,):
-        base = book.store._base
-
-        def work() -> None:
-            base.run("UPDATE sottovoce_books SET clock = 7")
-            sessions_ended(postgres_url)
-            base.run("SELECT 1")
-
-        with pytest.raises(StorageError):
-            base.transaction(work)
-        assert outside(postgres_url, "SELECT clock FROM sottovoce_books") == [(0,)]
-        assert len(ask(book, 5)) == 5
-
-
-def test_transactions_that_wait_in_a_circle_are_carried_out_again(postgres_url: str) -> None:
-    with opened(postgres_url, 2) as (one, other):
-        first, second = (ask(one, 3, stream)[0] >> 6 & 2**30 - 1 for stream in (0, 1))
-        meet, turns = threading.Barrier(2), list[int]()
-
-        def lock(book: BareBook, chunks: tuple[int, int]) -> None:
-            base = book.store._base
-
-            def work() -> None:
+            def work():
                 turns.append(1)
-                base.run("SELECT 1 FROM sottovoce_chunks WHERE chunk = ? FOR UPDATE", chunks[0])
+                base.run("SELECT 1 FROM sottovoce_chunks WHERE chunk = ? FOR UPDATE", chunks[number])
                 if len(turns) <= 2:
                     meet.wait()
-                base.run("SELECT 1 FROM sottovoce_chunks WHERE chunk = ? FOR UPDATE", chunks[1])
+                base.run("SELECT 1 FROM sottovoce_chunks WHERE chunk = ? FOR UPDATE", chunks[1 - number])
 
             base.transaction(work)
 
-        threads = [
-            threading.Thread(target=lock, args=(book, chunks))
-            for book, chunks in ((one, (first, second)), (other, (second, first)))
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(lock, 2)
         assert len(turns) >= 3  # whoever goes again may be quicker than the one that waited
 
 
-def test_a_deadlock_that_comes_again_and_again_is_an_error_in_the_end(url: str) -> None:
+def test_a_deadlock_that_comes_again_and_again_is_an_error_in_the_end(url):
     with opened(url) as (book,):
         tries = []
 
-        def work() -> None:
+        def work():
             tries.append(1)
             raise Deadlock("again")
 
@@ -216,7 +172,7 @@ ON_A_SERVER = {
 
 
 @pytest.mark.parametrize("table", ["sottovoce_chunks", "SOTTOVOCE_BOOKS"])
-def test_a_trigger_that_could_keep_losses_is_refused_whenever_it_comes(table: str, sqlite_url: str) -> None:
+def test_a_trigger_that_could_keep_losses_is_refused_whenever_it_comes(table, sqlite_url):
     with opened(sqlite_url) as (book,):
         ids = ask(book, 5)
         outside(sqlite_url, TRIGGER.format(table))
@@ -228,7 +184,7 @@ def test_a_trigger_that_could_keep_losses_is_refused_whenever_it_comes(table: st
 
 
 @pytest.mark.parametrize("kind", ON_A_SERVER)
-def test_a_servers_trigger_rule_or_view_is_refused(kind: str, postgres_url: str) -> None:
+def test_a_servers_trigger_rule_or_view_is_refused(kind, postgres_url):
     if "view" not in kind:
         close(open_book(postgres_url))
     for statement in ON_A_SERVER[kind]:
@@ -240,7 +196,7 @@ def test_a_servers_trigger_rule_or_view_is_refused(kind: str, postgres_url: str)
 @pytest.mark.parametrize(
     "what", ["VIEW sottovoce_chunks AS SELECT 1 AS x", "VIRTUAL TABLE sottovoce_chunks USING fts5(x)"]
 )
-def test_something_else_in_place_of_a_table_is_refused(what: str, sqlite_url: str) -> None:
+def test_something_else_in_place_of_a_table_is_refused(what, sqlite_url):
     outside(sqlite_url, f"CREATE {what}")
     with pytest.raises(StorageError, match="of somebody else's at 'sottovoce_chunks'"):
         open_book(sqlite_url)
@@ -249,28 +205,7 @@ def test_something_else_in_place_of_a_table_is_refused(what: str, sqlite_url: st
 # ---------------------------------------------------------------------- what rounds and leases say
 
 
-def test_positions_are_those_of_memory(url: str) -> None:
-    """A round counts the events of its stream before it, a lease those that were leased, and both stores the same."""
-
-    def story(book: BareBook) -> list[Any]:
-        begun = []
-        begin = book.policy.begin
-        book.policy.begin = lambda *facts: begun.append(facts) or begin(*facts)
-        for size, stream in ((50, 0), (7, 1), (40, 0), (35, 1)):
-            tell(book, ask(book, size, stream))
-        book.ask_one(0)
-        leases = [
-            (lease.round.stream, lease.round.number, lease.before + lease.at) for lease in book.store.leases.values()
-        ]
-        found = [(one.round.stream, one.round.number, one.round.position) for one in book.store.open_rounds()]
-        released = [(one.round.number, one.round.position) for one in book.store.releases(0, 0)]
-        return [begun, leases, found, released, book.asked, book.store.closed().get(0)]
-
-    with opened(url) as (book,):
-        assert story(book) == story(BareBook(MemoryStore(Shape()), Sums(), horizon=HORIZON))
-
-
-def test_settings_hold_for_all_processes_and_streams_have_their_names_once(url: str) -> None:
+def test_settings_hold_for_all_processes_and_streams_have_their_names_once(url):
     with opened(url, 2) as (one, other):
         one.store.change_settings(patience=70, deadline=24 * 3600.0)
         other.store.check()
@@ -279,8 +214,8 @@ def test_settings_hold_for_all_processes_and_streams_have_their_names_once(url: 
 
 
 def test_a_storage_that_is_restored_as_a_call_begins_leases_nothing_in_streams_that_may_be_others(
-    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    sqlite_url, monkeypatch
+):
     with opened(sqlite_url, 2) as (book, other):
         ask(book, 5, 1)
         book.store.close()
@@ -296,7 +231,7 @@ def test_a_storage_that_is_restored_as_a_call_begins_leases_nothing_in_streams_t
         assert asked == [(2,)]  # which has the name now that stream 1 had
 
 
-def test_whoever_finds_a_file_busy_waits_for_its_turn_and_goes_on(sqlite_url: str) -> None:
+def test_whoever_finds_a_file_busy_waits_for_its_turn_and_goes_on(sqlite_url):
     with opened(sqlite_url) as (book,), contextlib.closing(sqlite3.connect(path_of(sqlite_url), timeout=60)) as other:
         ids = ask(book, 5)
         other.isolation_level = None
@@ -310,22 +245,9 @@ def test_whoever_finds_a_file_busy_waits_for_its_turn_and_goes_on(sqlite_url: st
         assert not book.store.waiting().size
 
 
-def test_what_is_given_back_goes_to_nobody_where_others_have_leased_beyond(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_leasing, "_SOON", float("inf"))
-    monkeypatch.setattr(_leasing, "_OFTEN", 0)
-    with opened(url, 3, horizon=10_000, size=400) as books:
-        ids = [book.ask_one(0)[0] for book in books[:2] for _ in range(6)]
-        assert books[0].store.close() > 0
-        ids += [book.ask_one(0)[0] for book in books[1:] for _ in range(60)]
-        assert len(set(ids)) == len(ids)
-
-
-def test_whoever_leases_ahead_leaves_the_next_chunk_to_others(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_leasing, "_SOON", float("inf"))
-    monkeypatch.setattr(_leasing, "_OFTEN", 0)
-    leases = set[tuple[int, int]]()
+def test_whoever_leases_ahead_leaves_the_next_chunk_to_others(url, monkeypatch):
+    lease_ahead(monkeypatch)
+    leases = set()
     with opened(url, 2, horizon=100_000, size=400) as books:
         for book in books * 200:
             book.ask_one(0)
@@ -338,11 +260,11 @@ def test_whoever_leases_ahead_leaves_the_next_chunk_to_others(url: str, monkeypa
 class Cut:
     """A driver's object, whose user is interrupted where it would call one of its methods."""
 
-    def __init__(self, real: Any, at: str, **others: Any) -> None:
+    def __init__(self, real, at, **others):
         self.real, self.at = real, at
         vars(self).update(others)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         if name == self.at:
             raise KeyboardInterrupt
         return getattr(self.real, name)
@@ -350,7 +272,7 @@ class Cut:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("at", ["send_query_prepared", "pipeline_sync", "flush", "is_busy", "exit_pipeline_mode"])
-def test_an_interrupt_of_what_is_sent_together_waits_for_nothing(at: str, postgres_url: str) -> None:
+def test_an_interrupt_of_what_is_sent_together_waits_for_nothing(at, postgres_url):
     base = open_database(postgres_url)
     two = [("SELECT 1", ()), ("SELECT 2", ())]
     base.transaction(lambda: base.batch(two))
@@ -364,16 +286,16 @@ def test_an_interrupt_of_what_is_sent_together_waits_for_nothing(at: str, postgr
 
 
 @pytest.mark.timeout(60)
-def test_an_interrupt_ends_the_wait_for_a_lock_here_and_on_the_server(postgres_url: str) -> None:
+def test_an_interrupt_ends_the_wait_for_a_lock_here_and_on_the_server(postgres_url):
     waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND position('books' IN query) > 0"
     with opened(postgres_url, 2) as (book, other):
 
-        def interrupt() -> None:
+        def interrupt():
             while not outside(postgres_url, waiting):
                 time.sleep(0.01)
             os.kill(os.getpid(), signal.SIGINT)
 
-        def within() -> None:
+        def within():
             other.store._base.run("SELECT 1 FROM sottovoce_books FOR UPDATE")
             threading.Thread(target=interrupt).start()
             with pytest.raises(KeyboardInterrupt):
@@ -384,7 +306,7 @@ def test_an_interrupt_ends_the_wait_for_a_lock_here_and_on_the_server(postgres_u
         assert len(ask(book, 5)) == 5
 
 
-def test_values_come_back_as_they_were_sent(postgres_url: str) -> None:
+def test_values_come_back_as_they_were_sent(postgres_url):
     base = open_database(postgres_url)
     base.run("CREATE TABLE odd (a bigint, b smallint, c double precision, d text, e bytea)")
     rows = [(-(2**63), -7, 0.1, "\u00fc \u2603 '", b"\x00\xff"), (2**63 - 1, 7, -1e300, "", b""), (None,) * 5]
@@ -396,7 +318,7 @@ def test_values_come_back_as_they_were_sent(postgres_url: str) -> None:
     base.close()
 
 
-def test_more_than_any_buffer_holds_is_sent_and_answered_together(postgres_url: str) -> None:
+def test_more_than_any_buffer_holds_is_sent_and_answered_together(postgres_url):
     """Neither side may wait for the other to read: eight megabytes go each way."""
     base = open_database(postgres_url)
     steps = [("SELECT CAST(? AS bytea)", (bytes([one]) * 2**20,)) for one in range(8)]

@@ -1,10 +1,10 @@
 """The tables of a storage: made once, by whoever comes first, in one version; those of any other are left alone."""
 
 import contextlib
-import threading
 
 import pytest
 
+from children import at_once
 from sottovoce.errors import StorageError
 from sottovoce.rounds.stores.sql.books import create_book, find_book, prepare
 from sottovoce.rounds.stores.sql.database import open_database
@@ -47,21 +47,14 @@ def test_tables_of_another_version_are_refused_and_left_alone(base, url, change,
 
 
 def test_those_who_start_together_make_one_set_of_tables(url):
-    together, found = threading.Barrier(6), []
-
-    def start():
-        together.wait()
+    def start(_):
         base = open_database(url)
         prepare(base)
-        found.append(base.run("SELECT version FROM sottovoce_schema"))
+        found = base.run("SELECT version FROM sottovoce_schema")
         base.close()
+        return found
 
-    threads = [threading.Thread(target=start) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [[(VERSION,)]] * 6
+    assert at_once(start, 6) == [[(VERSION,)]] * 6
 
 
 def test_a_text_is_never_taken_for_its_beginning(base):

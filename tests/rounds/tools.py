@@ -1,8 +1,6 @@
 """Books in a database, opened again and again."""
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -17,9 +15,7 @@ HORIZON = 400
 STREAMS = 3
 
 
-def open_book(
-    url: str, name: str = "book", *, size: int = 30, patience: int | None = None, horizon: int | None = HORIZON
-) -> BareBook:
+def open_book(url, name="book", *, size=30, patience=None, horizon=HORIZON):
     """Open a book of a database, which is created if it is missing, as a process of its own would."""
     base = open_database(url)
     prepare(base)
@@ -32,7 +28,7 @@ def open_book(
     return book
 
 
-def close(book: BareBook) -> None:
+def close(book):
     """Give back what is leased, and close the connection."""
     if isinstance(book.store, SqlStore):
         book.store.close()
@@ -40,7 +36,7 @@ def close(book: BareBook) -> None:
 
 
 @contextlib.contextmanager
-def opened(url: str, count: int = 1, **options: Any) -> Iterator[list[BareBook]]:
+def opened(url, count=1, **options):
     """Open a book several times; close all of them at the end."""
     books = [open_book(url, **options) for _ in range(count)]
     yield books
@@ -48,18 +44,17 @@ def opened(url: str, count: int = 1, **options: Any) -> Iterator[list[BareBook]]
         close(book)
 
 
-def loss_of(one: int) -> float:
+def loss_of(one):
     """Return the loss of an id: whoever tells it, it is the same."""
     return one * 37 % 101 / 100
 
 
-def tell(book: BareBook, ids: Any) -> None:
+def tell(book, ids):
     """Tell the losses of ids, whose slots want them."""
     book.tell_block(np.asarray(ids, dtype=np.int64), np.array([loss_of(one) for one in ids]))
 
 
-def ask(book: BareBook, size: int, stream: int = 0) -> list[int]:
+def ask(book, size, stream=0):
     """Return the ids of the next events whose loss is wanted."""
     handed = book.ask_block(size, stream)
-    ids: list[int] = handed.ids[handed.wanted].tolist()
-    return ids
+    return handed.ids[handed.wanted].tolist()

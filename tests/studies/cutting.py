@@ -19,6 +19,7 @@ from pathlib import Path
 from players import KINDS, Account
 from study_tools import SOAK, place
 
+from children import at_once
 from sottovoce.errors import StorageError
 from tracing import PACKAGE, Tracer, lines_of
 
@@ -27,7 +28,6 @@ DATABASE = str(Path(PACKAGE, "rounds", "stores", "sql"))
 GLUE = (contextlib.__file__, threading.__file__)
 PLACES = (PACKAGE, *DRIVERS, *GLUE)
 MOST = 240 if SOAK else 24  # lines of a call that are tried
-PATIENT = 600.0  # seconds after which a call that does not return is stuck
 
 
 def places_in(lines):
@@ -120,22 +120,7 @@ def signalled(call, onlooker, seconds):
 
 def elsewhere(do):
     """Do something in another thread, for which a lock that others have left held is in the way; return its value."""
-    found = []
-
-    def work():
-        try:
-            found.append((do(), None))
-        except BaseException as problem:
-            found.append((None, problem))
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(PATIENT)
-    assert found, "a lock of this process is held: another thread is stuck"
-    value, problem = found[0]
-    if problem is not None:
-        raise problem
-    return value
+    return at_once(lambda _: do(), 1)[0]
 
 
 class FileTrial:

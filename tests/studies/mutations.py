@@ -179,11 +179,7 @@ def _slots(row):
                 yield f"{was} now {state}, counted", _counted(_sealed(row, other), other)
     told = _places(slots)["told"]
     if len(told):
-        for how, value in (
-            ("raised", slots[told] + 1),
-            ("out of range", 2**18 + 1),
-            ("negative", slots[told] - 2**20),
-        ):
+        for how, value in (("raised", slots[told] + 1), ("out of range", 2**18 + 1), ("negative", slots[told] - 2**20)):
             other = slots.copy()
             other[told] = value
             yield f"of a loss {how}", _sealed(row, other)

@@ -1,7 +1,6 @@
 """What the tests of studies share: small studies, losses that can be told apart, and a look into the storage."""
 
 import contextlib
-import re
 import sqlite3
 from collections import namedtuple
 
@@ -9,7 +8,7 @@ import numpy as np
 from small_studies import SOAK, Opener, ball, believing, curved, probing, sums  # noqa: F401
 
 from sottovoce._records import unpack
-from sottovoce.rounds.stores.sql import _leasing, postgresql, schema, sqlite
+from sottovoce.rounds.stores.sql import postgresql, schema, sqlite
 from storages import path_of
 
 
@@ -31,6 +30,13 @@ def loss_of(one, bits=18):
 def losses_of(ids):
     """Return the losses of a block of actions."""
     return np.array([loss_of(one) for one in ids])
+
+
+def ask_and_tell(study, *asked, told=None, **whom):
+    """Ask for actions, and tell the losses of so many of them, or of all; return their ids."""
+    ids = study.ask(*asked, **whom).ids
+    study.tell(ids[:told], losses_of(ids[:told]))
+    return ids
 
 
 @contextlib.contextmanager
@@ -90,6 +96,12 @@ class Look:
         """Return the chunks that were told anything."""
         return [row for row in self.chunks if row.closed]
 
+    def has(self, ids):
+        """Whether there is a loss of each of these, or its round is closed."""
+        places = {place(one)[1] for one in ids} - self.told().keys()
+        closed = [range(row.first, row.first + row.size) for row in self.rounds if not row.open]
+        return all(any(one in each for each in closed) for one in places)
+
     def counts(self):
         """Return how many losses were told, and given up, of all rounds."""
         told = sum(row.told for row in self.releases) + sum(row.closed - row.missing for row in self.chunks)
@@ -119,20 +131,6 @@ def set_clock(monkeypatch, now):
     """Let the clock that processes share show what `now()` returns."""
     for kind in (sqlite.SqliteFile, postgresql.PostgresServer):
         monkeypatch.setattr(kind, "now", lambda self: now())
-
-
-def lease_ahead(monkeypatch):
-    """Let whoever asks one by one lease for calls to come, from the second call on, however slow the machine is."""
-    monkeypatch.setattr(_leasing, "_SOON", float("inf"))
-    monkeypatch.setattr(_leasing, "_OFTEN", 0)
-
-
-def execute(url, statement, **parameters):
-    """Change the storage behind the library's back; write :name for a value."""
-    with connected(url) as connection:
-        if not isinstance(connection, sqlite3.Connection):
-            statement = re.sub(r":([a-z_]+)", r"%(\1)s", statement)
-        connection.execute(statement, parameters)
 
 
 def raw(url):

@@ -3,11 +3,13 @@
 import pytest
 from killing import Post, warm_up, work_on
 from players import KINDS, Account
-from study_tools import SOAK, Look, ball, believing, lease_ahead, sums
+from study_tools import SOAK, Look, ball, believing, sums
 
 import sottovoce as sv
 from children import Child, forked_at_once
+from sampling import every
 from sottovoce.errors import AlreadyTold, UnknownAction
+from storages import lease_ahead
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -15,12 +17,13 @@ def warm(tmp_path_factory):
     warm_up(tmp_path_factory.mktemp("warm"), sums(), believing())
 
 
-@pytest.mark.parametrize("asked", [14, 27])
 @pytest.mark.parametrize("kind", KINDS)
+@every("asked", [14, 27])
 def test_what_is_told_after_a_stretch_was_given_back_is_on_record(kind, asked, url, monkeypatch):
     """One asks one by one, which reserves ahead; another tells the last id, and what it then asks for itself."""
     lease_ahead(monkeypatch)
-    with KINDS[kind].first(url) as one, KINDS[kind](url) as other:
+    name = f"study of {asked}"
+    with KINDS[kind].first(url, name) as one, KINDS[kind](url, name) as other:
         ids = [one.ask() for _ in range(asked)]
         other.tell(ids[-1:])
         one.come_back()
@@ -34,28 +37,31 @@ def test_what_is_told_after_a_stretch_was_given_back_is_on_record(kind, asked, u
                 one.tell([mine])
         one.tell(ids[:-1])
         assert one.opened.verify().ok
-        account = Account(url, kind=kind)
+        account = Account(url, name=name, kind=kind)
         account.hear([(what, {*ids, *told}) for what in ("asked", "telling", "told")])
         account.check()
 
 
-@pytest.mark.parametrize(("horizon", "most"), [(10**6, 128), (10_000, 39), (1000, 8)])
-def test_blocks_lease_a_little_ahead_which_who_comes_next_gets(horizon, most, url, opened, monkeypatch):
+@every(("horizon", "most"), [(10**6, 128), (10_000, 39), (1000, 8)])
+def test_blocks_lease_a_little_ahead_which_who_comes_next_gets(horizon, most, sqlite_url, opened, monkeypatch):
     """A sixth of a round of 800, and a 256th of the horizon, is what a process that dies leaves to patience.
 
     A lease of a sixth, 133, ends with the nearest chunk of 64: with the second, or the third.
     """
     lease_ahead(monkeypatch)
-    study = opened(url, **ball(horizon=horizon, batch_size=min(800, horizon // 2)))
+    study = opened(sqlite_url, f"of {horizon}", **ball(horizon=horizon, batch_size=min(800, horizon // 2)))
     leased, left = 0, 0
     for _ in range(16):
-        clock = Look(url).counters.clock
+        clock = Look(sqlite_url, f"of {horizon}").counters.clock
         study.tell(study.ask(16).ids, [0.5] * 16)
-        leased, left = leased + (Look(url).counters.clock > clock), max(left, study._store.left(0))
+        leased, left = (
+            leased + (Look(sqlite_url, f"of {horizon}").counters.clock > clock),
+            max(left, study._store.left(0)),
+        )
     assert left == most
     assert leased < (16 if most > 16 else 17)
     study.close()
-    assert Look(url).counters.clock == 16 * 16
+    assert Look(sqlite_url, f"of {horizon}").counters.clock == 16 * 16
 
 
 @pytest.mark.parametrize("kind", ["a study", "segments"])

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, connected, execute, losses_of, raw, sums, watch
+from study_tools import Look, ask_and_tell, ball, losses_of, raw, sums, watch
 
 import sottovoce as sv
 from children import Child
 from sottovoce.errors import StorageError, StudyDamaged, StudyNotFound
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
 from sottovoce.studies import delete_study, list_studies, opening, state_stored
+from storages import outside
 
 
 def told(study):
@@ -23,8 +24,7 @@ def told(study):
 
 def test_a_full_disk_loses_nothing_and_work_goes_on_once_there_is_room(opened, sqlite_url, monkeypatch):
     study = opened(sqlite_url, **sums())
-    ids = study.ask(20).ids
-    study.tell(ids[:3], losses_of(ids[:3]))
+    ids = ask_and_tell(study, 20, told=3)
     limit, begin = [True], SqliteFile._begin
 
     def begin_small(file, begins):
@@ -99,14 +99,13 @@ def test_a_connection_that_a_server_ends_is_made_again_and_every_loss_counts_onc
     when, opened, postgres_url, monkeypatch
 ):
     study = opened(postgres_url, **sums())
-    ids = study.ask(9).ids
-    study.tell(ids[:4], losses_of(ids[:4]))
+    ids = ask_and_tell(study, 9, told=4)
     left = [when == "within it"]
 
     def end(statement=""):
         if statement.startswith("UPDATE sottovoce_chunks") and left[0]:
             left[0] = False
-            execute(
+            outside(
                 postgres_url,
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()",
@@ -144,30 +143,22 @@ def test_what_is_no_storage_is_named_and_left_alone(opened, tmp_path):
     assert refused.value.__cause__ is refused.value.__context__ is None
 
 
-DAMAGE = {
-    "sottovoce_books": ["clock", "version", "incarnation", "next_place", "erased", "patience", "made", "secret"],
-    "sottovoce_streams": ["believed"],
-}
+COUNTERS = ("clock", "horizon", "version", "incarnation", "next_place", "erased", "patience", "made", "secret")
+DAMAGE = [("sottovoce_streams", "believed"), *(("sottovoce_books", one) for one in COUNTERS)]
 
 
-@pytest.mark.parametrize(("table", "column"), [(table, one) for table, columns in DAMAGE.items() for one in columns])
+@pytest.mark.parametrize(("table", "column"), DAMAGE)
 def test_damage_to_what_an_open_study_needs_is_noticed_when_it_is_read(table, column, opened, sqlite_url):
     study = opened(sqlite_url, **ball())
-    ids = study.ask(20).ids
-    study.tell(ids[:18], losses_of(ids[:18]))
+    ask_and_tell(study, 20, told=18)
     study.close()
-    with connected(sqlite_url) as connection:
-        ((value,),) = connection.execute(f"SELECT {column} FROM {table}").fetchall()
+    ((value,),) = outside(sqlite_url, f"SELECT {column} FROM {table}")
     changed = value + 1 if isinstance(value, int) else value[:-3] + bytes([value[-3] ^ 4]) + value[-2:]
-    execute(sqlite_url, f"UPDATE {table} SET {column} = :changed", changed=changed)
+    outside(sqlite_url, f"UPDATE {table} SET {column} = ?", changed)
     listing = [lambda: list_studies(sqlite_url)] if column == "made" else []
     for look in (lambda: opened(sqlite_url).ask(), lambda: state_stored(sqlite_url, "study"), *listing):
         with pytest.raises(StudyDamaged, match="checksum"):
             look()
-
-
-def slots_of(chunk):
-    return np.frombuffer(bytes(chunk.slots), dtype=">i4").copy()
 
 
 def damaged(slots):
@@ -183,31 +174,29 @@ def elsewhere(slots):
 
 
 @pytest.mark.parametrize("change", [damaged, doubled, elsewhere, None])
-def test_losses_that_are_damaged_or_gone_are_noticed_before_they_are_released(change, opened, url):
-    study = opened(url, **ball())
-    ids = study.ask(8).ids
-    study.tell(ids[:7], losses_of(ids[:7]))
+def test_losses_that_are_damaged_or_gone_are_noticed_before_they_are_released(change, opened, sqlite_url):
+    study = opened(sqlite_url, **ball())
+    ids = ask_and_tell(study, 8, told=7)
     if change is None:
-        execute(url, "DELETE FROM sottovoce_chunks")
+        outside(sqlite_url, "DELETE FROM sottovoce_chunks")
     else:
         study.close()
-        slots = slots_of(Look(url).chunks[0])
+        slots = np.frombuffer(bytes(Look(sqlite_url).chunks[0].slots), dtype=">i4").copy()
         change(slots)
-        execute(url, "UPDATE sottovoce_chunks SET slots = :slots", slots=slots.tobytes())
-        study = opened(url)
+        outside(sqlite_url, "UPDATE sottovoce_chunks SET slots = ?", slots.tobytes())
+        study = opened(sqlite_url)
     for call in (lambda: study.tell(ids[7], 0.5), study.status):
         with pytest.raises(StudyDamaged):
             call()
-    assert Look(url).closed == {}
+    assert Look(sqlite_url).closed == {}
 
 
 def test_a_damaged_round_that_is_over_is_noticed_when_it_is_needed(opened, url):
     study = opened(url, **ball())
-    ids = study.ask(8).ids
-    study.tell(ids, losses_of(ids))
+    ids = ask_and_tell(study, 8)
     bad = bytearray(Look(url).releases[0].released)
     bad[-1] ^= 1
-    execute(url, "UPDATE sottovoce_releases SET released = :bad", bad=bytes(bad))
+    outside(url, "UPDATE sottovoce_releases SET released = ?", bytes(bad))
     for call in (lambda: study.tell(ids[0], 0.5), opened(url).recommend):
         with pytest.raises(StudyDamaged, match="checksum"):
             call()

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from study_tools import Look, losses_of, path_of, place, sums
+from study_tools import Look, ask_and_tell, losses_of, path_of, sums
 
 import sottovoce as sv
 from children import Child
@@ -27,8 +27,7 @@ def tries_to_open(url, **arguments):
         except ForkRefused as refused:
             report("refused", str(refused))
             return
-        ids = study.ask(5).ids.tolist()
-        study.tell(ids, losses_of(ids))
+        ids = ask_and_tell(study, 5).tolist()
         report("told", ids)
 
     return work
@@ -37,12 +36,6 @@ def tries_to_open(url, **arguments):
 def said_by(work):
     ((kind, what),) = Child(work).finish()[0]
     return kind, what
-
-
-def on_record(url, ids):
-    look = Look(url)
-    closed = [range(row.first, row.first + row.size) for row in look.rounds if not row.open]
-    return all(place(one)[1] in look.told() or any(place(one)[1] in each for each in closed) for one in ids)
 
 
 @pytest.mark.parametrize("way", ["", "symlink", "relative", "folder"])
@@ -84,7 +77,7 @@ def test_what_was_closed_before_the_fork_may_be_opened_in_parent_and_child(opene
             mine.ask(3)
         ((kind, ids),) = child.finish()[0]
         assert kind == "told"
-        assert on_record(sqlite_url, ids)
+        assert Look(sqlite_url).has(ids)
 
 
 def test_a_server_is_opened_again_in_the_child(opened, postgres_url):
@@ -98,7 +91,7 @@ def test_a_server_is_opened_again_in_the_child(opened, postgres_url):
     kind, theirs = said_by(work)
     assert kind == "told"
     study.tell(ids, losses_of(ids))  # over the connection of before
-    assert on_record(postgres_url, [*theirs, *ids])
+    assert Look(postgres_url).has([*theirs, *ids])
 
 
 def test_a_child_closes_nothing_that_it_inherited_and_cannot_reach_the_server(opened, url):
@@ -128,60 +121,68 @@ def test_a_child_closes_nothing_that_it_inherited_and_cannot_reach_the_server(op
 SCRIPT = """
 import gc, os, sys, threading
 import sottovoce as sv
-from study_tools import sums, losses_of
+from study_tools import ask_and_tell, losses_of, sums
 
-study = sv.Study.open(sys.argv[1], name="study", **sums())
-ids = study.ask(30).ids
-study.tell(ids[:3], losses_of(ids[:3]))
-inside, go_on = threading.Event(), threading.Event()
+for url in sys.argv[1:]:
+    study = sv.Study.open(url, name="study", **sums())
+    ids = ask_and_tell(study, 30, told=3)
+    inside, go_on = threading.Event(), threading.Event()
 
-def half_way():
-    study._store._base.run("UPDATE sottovoce_schema SET version = version")
-    inside.set()
-    go_on.wait()
+    def half_way():
+        study._store._base.run("UPDATE sottovoce_schema SET version = version")
+        inside.set()
+        go_on.wait()
 
-for told, end in enumerate(("exit", "close", "forget", "killed", "half-way"), start=3):
-    if end == "half-way":  # another thread is in the midst of a transaction
-        other = threading.Thread(target=study._store._base.transaction, args=(half_way,))
-        other.start()
-        inside.wait()
-    child = os.fork()
-    if not child:
-        if end == "close":
-            study.close()
-        if end == "forget":
-            del study
-            gc.collect()
-        if end == "killed":
-            os.kill(os.getpid(), 9)
-        sys.exit(0)  # an ordinary end: everything is torn down
-    assert os.waitpid(child, 0)[1] == (9 if end == "killed" else 0)
-    if end == "half-way":
-        go_on.set()
-        other.join()
-    study.tell(ids[told], losses_of(ids)[told])
-    assert study.status().told == told + 1, end
-    assert study.verify().ok, end
-    print(end)
+    for told, end in enumerate(("exit", "close", "forget", "killed", "half-way"), start=3):
+        if end == "half-way":  # another thread is in the midst of a transaction
+            other = threading.Thread(target=study._store._base.transaction, args=(half_way,))
+            other.start()
+            inside.wait()
+        child = os.fork()
+        if not child:
+            if end == "close":
+                study.close()
+            if end == "forget":
+                del study
+                gc.collect()
+            if end == "killed":
+                os.kill(os.getpid(), 9)
+            sys.exit(0)  # an ordinary end: everything is torn down
+        assert os.waitpid(child, 0)[1] == (9 if end == "killed" else 0)
+        if end == "half-way":
+            go_on.set()
+            other.join()
+        study.tell(ids[told], losses_of(ids)[told])
+        assert study.status().told == told + 1, end
+        assert study.verify().ok, end
+        print(end)
 """
 
 
 @pytest.mark.timeout(900)
-def test_a_child_that_ends_does_its_parent_no_harm(url, tmp_path):
+def test_a_child_that_ends_does_its_parent_no_harm(sqlite_url, postgres_url, tmp_path):
     """It comes to an ordinary end, closes or lets go of the study, is killed, or was forked within a transaction."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     path = os.pathsep.join([*map(str, Path(__file__).parents[:2]), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-W", "ignore:This process:DeprecationWarning", script, url],  # said of forks since 3.12
+        [
+            sys.executable,
+            "-W",
+            "ignore:This process:DeprecationWarning",
+            script,
+            sqlite_url,
+            postgres_url,
+        ],  # said of forks since 3.12
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": path},
     )
-    assert done.stdout.split() == ["exit", "close", "forget", "killed", "half-way"], done.stderr
+    assert done.stdout.split() == ["exit", "close", "forget", "killed", "half-way"] * 2, done.stderr
     assert done.stderr == ""
-    with sv.Study.open(url, name="study") as study:
-        assert study.status().told == 8
+    for url in (sqlite_url, postgres_url):
+        with sv.Study.open(url, name="study") as study:
+            assert study.status().told == 8
 
 
 def test_a_fork_that_python_has_not_seen_is_noticed(opened, sqlite_url, monkeypatch):
@@ -213,7 +214,7 @@ def test_two_studies_on_one_file_are_closed_one_by_one(opened, sqlite_url):
     other.close()
     assert said_by(tries_to_open(sqlite_url))[0] == "refused"
     one.tell(ids, losses_of(ids))
-    assert on_record(sqlite_url, ids)
+    assert Look(sqlite_url).has(ids)
     one.close()
     assert said_by(tries_to_open(sqlite_url))[0] == "told"
 

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from killing import warm_up, work_on
 from players import Account
-from study_tools import SOAK, Look, losses_of, place, set_clock, sums
+from study_tools import SOAK, Look, ask_and_tell, losses_of, place, set_clock, sums
 
 import sottovoce as sv
 from children import Child
@@ -125,16 +125,13 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
     acknowledged, rounds = [], range(2 if SOAK else 1)
     for _ in rounds:
         for how in (signal.SIGINT, signal.SIGQUIT):
-            ids = study.ask(17).ids.tolist()
-            study.tell(ids[:9], losses_of(ids[:9]))
+            ids = ask_and_tell(study, 17, told=9).tolist()
             acknowledged += ids[:9]
             own_server.stop(how)
             with pytest.raises(StorageError):
                 study.ask()
             own_server.start()
-            look = Look(url)
-            closed = {one for row in look.rounds if not row.open for one in range(row.first, row.first + row.size)}
-            assert {place(one)[1] for one in acknowledged} <= closed | look.told().keys()
+            assert Look(url).has(acknowledged)
             study.tell(ids[9:], losses_of(ids[9:]))
             acknowledged += ids[9:]
         assert study.status().incarnation == 1
@@ -144,8 +141,7 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
     other = opened(url)
     persistent(study.status)
     for one in (study, other):
-        ids = one.ask(20).ids
-        one.tell(ids, losses_of(ids))
+        ids = ask_and_tell(one, 20)
     own_server.stop(signal.SIGINT)
     own_server.copy(own_server.folder / "backup", own_server.data)
     own_server.start()
@@ -181,8 +177,7 @@ def test_a_loss_that_is_gone_would_have_been_noticed(shelf):
     url = f"sqlite:///{shelf / 'study.db'}"
     sv.Study.open(url, name="study", **sums()).close()
     with sv.Study.open(url, name="study") as study:
-        ids = study.ask(5).ids.tolist()
-        study.tell(ids[:4], losses_of(ids[:4]))
+        ids = ask_and_tell(study, 5, told=4).tolist()
     account = Account(url)
     account.hear([("asked", ids), ("telling", ids), ("told", ids)])
     with pytest.raises(AssertionError, match="an acknowledged tell is lost"):

@@ -41,7 +41,7 @@ def ended(trial):
     trial.verdict()
 
 
-@pytest.mark.parametrize(("kind", "call"), sampled([(kind, call) for kind in KINDS for call in calls_of(kind)], 9))
+@pytest.mark.parametrize(("kind", "call"), sampled([(kind, call) for kind in KINDS for call in calls_of(kind)], 6))
 def test_an_interrupt_at_any_line_leaves_nothing_held_and_loses_nothing(kind, call, url, onlooker):
     trial = FileTrial(Player(kind, url), onlooker, (DATABASE,), MOST)
     trial.cut_everywhere(call)

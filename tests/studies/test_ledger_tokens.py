@@ -5,7 +5,7 @@ import shutil
 import signal
 
 import pytest
-from study_tools import Backup, Look, connected, losses_of, path_of, rows, sums
+from study_tools import Backup, Look, ask_and_tell, connected, path_of, rows, sums
 
 import sottovoce as sv
 from children import Child
@@ -27,11 +27,6 @@ def copied(url, folder, number):
     return f"sqlite:///{other}"
 
 
-def progress(study, events=24):
-    ids = study.ask(events).ids
-    study.tell(ids, losses_of(ids))
-
-
 def stored_right(url):
     with connected(url) as connection:
         return next(iter(rows(connection, "SELECT * FROM sottovoce_ledger_tokens")), None)
@@ -39,7 +34,7 @@ def stored_right(url):
 
 def test_a_life_that_begins_with_a_second_attempt_presents_its_token_once(opened, sqlite_url, ledger, monkeypatch):
     """Transactions that wait for one another in a circle are undone, and tried again: the ledger cannot be undone."""
-    progress(opened(sqlite_url, **MADE, ledger=ledger))
+    ask_and_tell(opened(sqlite_url, **MADE, ledger=ledger), 24)
     save, undone = SqlStore._save, []
 
     def undone_once(self, counters, steps):
@@ -62,11 +57,11 @@ def test_a_life_that_begins_with_a_second_attempt_presents_its_token_once(opened
 def test_six_copies_of_a_study_are_six_lives(opened, sqlite_url, tmp_path, ledger, restored):
     """The first to present the token wins: the original, which comes last, is another life by then."""
     study = opened(sqlite_url, **MADE, ledger=ledger)
-    progress(study)
+    ask_and_tell(study, 24)
     study.close()
     copies = [copied(sqlite_url, tmp_path, number) for number in range(6)]
     for lives, copy in enumerate(copies, start=1):
-        progress(opened(copy, ledger=ledger, restored=restored))
+        ask_and_tell(opened(copy, ledger=ledger, restored=restored), 24)
         assert ledger.spent == lives
     opened(sqlite_url, ledger=ledger)
     assert ledger.spent == 7.0
@@ -93,7 +88,7 @@ def test_a_rollback_that_a_running_process_notices_is_charged_with_the_new_life(
     opened(url, **MADE, ledger=ledger).close()
     backup = Backup(url)
     study = opened(url, ledger=ledger)
-    progress(study)
+    ask_and_tell(study, 24)
     backup.put_back()
     for _ in range(1 if budget > 1 else 2):
         with pytest.raises(StudyBehind if budget > 1 else LedgerExceeded):
@@ -101,7 +96,7 @@ def test_a_rollback_that_a_running_process_notices_is_charged_with_the_new_life(
     assert ledger.spent == min(budget, 2.0)
     assert (Look(url).counters.incarnation > 1) == (budget > 1)
     if budget > 1:
-        progress(study)
+        ask_and_tell(study, 24)
         opened(url, ledger=ledger)
         assert ledger.spent == 2.0
 

@@ -10,7 +10,6 @@ from mutations import changed, faults_of, found_and_not, rows_of, with_record
 from small_studies import SOAK
 
 import sottovoce as sv
-from sampling import sampled
 from sottovoce._records import unpack
 from sottovoce.rounds.stores.sql.schema import RELEASED, UNRELEASED
 
@@ -19,6 +18,18 @@ KINDS = (
     *("probes", "probes on a ball", "probes, unknown horizon", "segments", "segments, unknown horizon"),
     *(("probes, no privacy", "probes, local") if SOAK else ()),
 )
+
+LONGER = {  # rounds than in histories: there are fewer of them for each look of `verify` to play again
+    "frames": {"batch_size": 8},
+    "local": {"batch_size": 8},
+    "no privacy": {"batch_size": 8},
+    "fresh noise": {"batch_size": 8},
+    "probes": {"least_events": 6},
+    "probes on a ball": {"least_events": 6},
+    "probes, unknown horizon": {"least_events": 12},
+    "segments": {"least_events": 12},
+    "segments, unknown horizon": {"least_events": 32},
+}
 
 PLAN = r"streams\.believed\[planned\]"
 INVISIBLE = {
@@ -83,7 +94,7 @@ def ask(study, size):
 
 def some_study(url, case):
     """Return the rows of a study with rounds in every state: released, dropped by a restoration, full, and begun."""
-    arguments, rng = CASES[case], np.random.default_rng(0)
+    arguments, rng = CASES[case] | LONGER.get(case, {}), np.random.default_rng(0)
 
     def tell(study, ids):
         values = rng.random(len(ids))
@@ -121,30 +132,28 @@ def outcomes(tmp_path_factory):
     return outcome
 
 
-@pytest.mark.timeout(7200 if SOAK else 600)
-@pytest.mark.parametrize("case", sampled(KINDS, {"frames", "unknown horizon", "probes", "segments"}, str))
-def test_every_change_of_every_column_is_found_but_for_those_that_cannot_be(case, outcomes):
+def check(case, outcomes):
+    """Whatever is not found is excused, and that is little."""
     found, missed = outcomes(case)
-    assert [what for what in missed if not any(re.fullmatch(one, what) for one in excused(case))] == []
+    assert [what for what in missed if not any(re.fullmatch(one, what) for one in excused(case))] == [], case
     assert sum(found.values()) > 2 * sum(missed.values())
 
 
+@pytest.mark.timeout(7200 if SOAK else 600)
+@pytest.mark.parametrize("case", ["unknown horizon", "segments"])  # of frames, and of probes
+def test_every_change_of_every_column_is_found_but_for_those_that_cannot_be(case, outcomes):
+    check(case, outcomes)
+
+
 @pytest.mark.long
+@pytest.mark.timeout(36000 if SOAK else 600)
 def test_what_cannot_be_found_is_no_more_than_the_list_says(outcomes):
-    """Every entry of the list is needed by some study: it does not excuse what is found."""
+    """In studies of all kinds; and every entry of the list is needed by some: it does not excuse what is found."""
+    for case in KINDS:
+        check(case, outcomes)
     missed = {what for case in KINDS for what in outcomes(case)[1]}
-    assert {
-        one
-        for one in INVISIBLE | OF_PROBES | OF_SEGMENTS | OF_SUMS
-        if not any(re.fullmatch(one, what) for what in missed)
-    } == set()
-
-
-def with_plan(rows, **values):
-    """Return rows in which the first plan says otherwise."""
-    record = unpack(bytes(rows.streams[0].believed))
-    record["planned"][0][2] |= values
-    return with_record(rows, "streams", 0, "believed", planned=record["planned"])
+    needless = INVISIBLE | OF_PROBES | OF_SEGMENTS | OF_SUMS
+    assert [one for one in needless if not any(re.fullmatch(one, what) for what in missed)] == []
 
 
 @pytest.mark.parametrize("case", ["fresh noise", "probes", "segments"])
@@ -164,16 +173,6 @@ def test_a_release_that_was_replaced_by_another_of_the_same_kind_is_found(chaine
     assert any(words in fault for fault in faults_of(other))
     others = unpack(rows.releases[second].released)["numbers"]
     assert faults_of(with_record(rows, "releases", first, "released", chained=chained, numbers=others))
-
-
-@pytest.mark.parametrize("case", ["frames", "probes", "segments"])
-def test_a_plan_whose_noise_is_too_small_for_the_guarantee_is_found(case, sqlite_url):
-    rows = some_study(sqlite_url, case)
-    noise = unpack(rows.streams[0].believed)["planned"][0][2]["noise"]
-    for scale in (noise["scale"] / 2, noise["scale"] - 1):
-        weaker = with_plan(rows, noise=noise | {"scale": scale})
-        assert any("needs at least" in fault for fault in faults_of(weaker))
-    assert any("needs at least" in fault for fault in faults_of(with_plan(rows, noise=None)))
 
 
 @pytest.mark.parametrize("case", ["unknown horizon", "probes, unknown horizon"])

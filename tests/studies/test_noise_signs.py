@@ -5,7 +5,7 @@ import pytest
 from small_studies import ball, believing, curved
 
 import sottovoce as sv
-from sampling import every
+from sampling import every, sampled
 from sottovoce.auditing._sources import Silence
 from sottovoce.privacy import Noise, SecureNoise
 from sottovoce.studies.verifying._noise_signs import NoiseSigns
@@ -85,24 +85,21 @@ class NoNoise(SecureNoise):
 RANGE, SHORT = {"loss_range": (0.0, 1.0)}, {"horizon": 4000, "privacy": sv.PureDP(1.0)}
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ball(**SHORT),
-        ball(**SHORT, exploration="sphere", mechanism="fresh"),
-        {"domain": sv.domains.Hypersimplex(5, 2), "losses": "linear", "plan": "worst-case"} | RANGE | SHORT,
-        ball(**SHORT | {"privacy": sv.ApproxDP(1.0, 1e-6)}),
-        ball(**SHORT | {"horizon": None}, domain=sv.domains.Ball(2), batch_size=64),
-        believing(**SHORT),
-        curved(**SHORT),
-        believing(**SHORT | {"privacy": sv.ApproxDP(1.0, 1e-6)}),
-        believing(**SHORT | {"horizon": None}),
-    ],
-    ids=[
-        *("frames", "fresh", "designs", "approximate", "unknown horizon"),
-        *("probes", "probes on a ball", "approximate probes", "probes, unknown horizon"),
-    ],
-)
+STUDIES = {
+    "frames": ball(**SHORT),
+    "fresh": ball(**SHORT, exploration="sphere", mechanism="fresh"),
+    "designs": {"domain": sv.domains.Hypersimplex(5, 2), "losses": "linear", "plan": "worst-case"} | RANGE | SHORT,
+    "approximate": ball(**SHORT | {"privacy": sv.ApproxDP(1.0, 1e-6)}),
+    "unknown horizon": ball(**SHORT | {"horizon": None}, domain=sv.domains.Ball(2), batch_size=64),
+    "probes": believing(**SHORT),
+    "probes on a ball": curved(**SHORT),
+    "approximate probes": believing(**SHORT | {"privacy": sv.ApproxDP(1.0, 1e-6)}),
+    "probes, unknown horizon": believing(**SHORT | {"horizon": None}),
+}
+QUICK = {"frames", "fresh", "designs", "approximate probes", "probes on a ball"}
+
+
+@pytest.mark.parametrize("arguments", sampled(STUDIES.values(), QUICK, STUDIES))
 @pytest.mark.parametrize("source", [None, NoNoise()], ids=["noise", "none"])
 def test_a_study_of_clicks_that_releases_without_noise_is_found_out(source, arguments, sqlite_url):
     clicks = np.random.default_rng(4)

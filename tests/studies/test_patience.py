@@ -1,12 +1,16 @@
-"""A loss that never comes does not stop a study: patience, counted in positions, and a deadline, in seconds."""
+"""A loss that never comes does not stop a study: patience, counted in positions, and a deadline, in seconds.
+
+When a round is out of patience is tested against a plain model in tests/rounds/test_contract.py.
+"""
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, counts, lease_ahead, losses_of, set_clock, sums
+from study_tools import Look, ask_and_tell, ball, counts, set_clock, sums
 
 from sampling import every
-from sottovoce.errors import ConfigurationMismatch
+from sottovoce.errors import ConfigurationMismatch, RoundClosed
 from sottovoce.rounds.stores.sql.store import SqlStore
+from storages import lease_ahead
 
 
 def test_whoever_asks_next_closes_what_is_due(opened, url):
@@ -21,17 +25,6 @@ def test_whoever_asks_next_closes_what_is_due(opened, url):
     alone.tell(alone.ask(12).ids[:6], np.linspace(0, 1, 6))
     alone.ask(10)
     assert np.array_equal(alone.ask(30).x, late.x)
-
-
-def test_a_restart_does_not_make_it_forget_how_long_it_has_waited(opened, sqlite_url):
-    for size in (12, 4, 1):
-        study = opened(sqlite_url, patience=5, **sums())
-        study.ask(size)
-        assert study.round == 0
-        study.close()
-    study = opened(sqlite_url)
-    study.ask()
-    assert study.round == 1
 
 
 # ---------------------------------------------------------------------- changing
@@ -59,22 +52,38 @@ def test_patience_and_deadline_change_while_the_study_runs(opened, sqlite_url):
     assert again.verify().ok
 
 
-def test_a_deadline_can_be_set_later(opened, sqlite_url, monkeypatch):
+def test_a_deadline_closes_rounds_whenever_it_was_set(opened, url, monkeypatch):
     now = [1e9]
     set_clock(monkeypatch, lambda: now[0])
-    study, other = opened(sqlite_url, **sums()), opened(sqlite_url)
+    study = opened(url, deadline=60.0, **sums())
+    ids = ask_and_tell(study, 20, told=7)
+    now[0] += 59
+    assert counts(study) == (20, 7, 0, 13, 0)
+    study.close()
+    study = opened(url)
+    now[0] += 2
+    assert counts(study) == (20, 7, 5, 8, 1)  # of the second round nothing is overdue: it is not asked to its end
+    with pytest.raises(RoundClosed):
+        study.tell(ids[8], 0.5)
+    now[0] += 1000
+    assert counts(study)[4] == 1
+    study.ask(4)
+    now[0] += 61
+    assert counts(study) == (24, 7, 17, 0, 2)
+    other = opened(url)
+    other.change(deadline=None)
     study.ask(13)
     now[0] += 1000
-    assert other.status().round == 0
+    assert other.status().round == 2
     study.change(deadline=1500)
     assert other.status().waiting.seconds_left == 500
-    assert study.round == 0
+    assert study.round == 2
     study.change(deadline=999)  # it is over already
-    assert study.round == 1
+    assert study.round == 3
     other.ask(11)
     now[0] += 1000
     other.change(deadline=None)
-    assert other.status().round == 1
+    assert other.status().round == 3
 
 
 @every("bad", [-1, 0.5, "soon", "1", float("nan"), [3], 10**30])
@@ -86,6 +95,8 @@ def test_what_is_no_patience_is_refused(bad, opened, sqlite_url):
         opened(sqlite_url, "other", patience=bad, **sums())
     with pytest.raises(ValueError, match="deadline must be"):
         study.change(patience=7, deadline=0)
+    with pytest.raises(ValueError, match="deadline must be"):
+        opened(sqlite_url, "other", deadline=-1.0, **sums())
     assert (study.status().patience, study.status().deadline) == (10_000, None)
 
 
@@ -100,30 +111,15 @@ def test_another_patience_is_refused_on_resuming_with_advice(opened, sqlite_url)
     assert "change(" not in str(refused.value)
 
 
-def test_a_call_does_not_count_against_the_rounds_that_it_asks(opened, sqlite_url):
-    study = opened(sqlite_url, patience=10, **sums())
-    study.ask(12)
-    asked = study.ask(100).ids
-    assert study.round == 0
-    assert [row.full_at for row in Look(sqlite_url).rounds] == [12, *[112] * 8, None]
-    study.ask(9)
-    assert study.round == 1
-    study.tell(asked[:96], losses_of(asked[:96]))  # every other round is still there
-    assert counts(study)[1:3] == (96, 12)
-    assert study.verify().ok
-
-
 # ---------------------------------------------------------------------- looking
 
 
 def test_status_says_which_round_waits_for_what(opened, sqlite_url):
     study = opened(sqlite_url, patience=100, **sums())
     assert study.status().waiting is None
-    ids = study.ask(7).ids
-    study.tell(ids[:3], losses_of(ids[:3]))
+    ask_and_tell(study, 7, told=3)
     assert "waiting  round 0 waits for 4 of 12 losses; 5 of its actions are still to be asked" in str(study.status())
-    more = study.ask(10).ids
-    study.tell(more, losses_of(more))
+    ask_and_tell(study, 10)
     status = study.status()
     words = "round 0 waits for 4 of 12 losses; it closes without them once 100 more events are asked"
     assert f"waiting  {words}. `outstanding` lists them; tell them, or `forget`" in str(status)

@@ -11,14 +11,14 @@ import sqlite3
 
 import numpy as np
 import pytest
-from study_tools import SOAK, Look, believing, losses_of, path_of, raw, sums, watch
+from study_tools import SOAK, Look, ask_and_tell, believing, losses_of, path_of, raw, sums, watch
 
 import sottovoce as sv
 from children import Child
 from sottovoce.errors import StorageError, StudyDamaged
 from sottovoce.rounds.stores.sql import sqlite
 
-TRIES = 100 if SOAK else 24
+TRIES = 100 if SOAK else 16
 
 
 def state(url):
@@ -106,8 +106,7 @@ def _outcome(folder, states, points):
             return _closed_since(now, states)
         if now in points:
             assert np.array_equal(study.point, points[now])
-        fresh = study.ask(3).ids
-        study.tell(fresh, losses_of(fresh))
+        ask_and_tell(study, 3)
         assert study.status().told == now[1] + 3
     return "opened"
 
@@ -183,8 +182,7 @@ def test_nothing_is_lost_by_processes_that_work_while_others_empty_the_log(sqlit
         for _ in range(2):
             with sv.Study.open(sqlite_url, name="study") as study:
                 for _ in range(calls):
-                    ids = study.ask(rng.choice((1, 5, 13))).ids
-                    study.tell(ids, losses_of(ids))
+                    ask_and_tell(study, rng.choice((1, 5, 13)))
         report("done", seed)
 
     def empty(report):

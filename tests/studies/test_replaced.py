@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, losses_of, path_of, sums, watch
+from study_tools import Look, ask_and_tell, ball, losses_of, path_of, sums, watch
 
 import sottovoce as sv
 from sampling import every
@@ -42,8 +42,7 @@ WAYS = {"rm": remove, "mv": move, "copy": put_a_copy}
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_is_acknowledged_once_a_file_is_gone(way, end, opened, sqlite_url):
     study = opened(sqlite_url, **sums())
-    ids = study.ask(9).ids
-    study.tell(ids[:3], losses_of(ids[:3]))
+    ids = ask_and_tell(study, 9, told=3)
     WAYS[way](path_of(sqlite_url) + end)
     calls = (lambda: study.tell(ids[3:], losses_of(ids[3:])), study.ask, study.status, lambda: study.forget(ids[3:]))
     for call in (*calls, study.verify):
@@ -75,8 +74,7 @@ def test_a_file_that_goes_in_the_midst_of_a_call_is_noticed_before_the_answer(
 def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url):
     """The round is closed in the file that was put in its place, under one noise: the other is never seen."""
     study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
-    ids = study.ask(8).ids
-    study.tell(ids[:7], losses_of(ids[:7]))
+    ids = ask_and_tell(study, 8, told=7)
     before, draw, released = study.point, policy.draw_noise, []
     with contextlib.closing(sqlite3.connect(path_of(sqlite_url))) as outsider:
         assert outsider.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0  # all of it is in the file

@@ -10,13 +10,9 @@ from study_tools import ball, sums
 
 import sottovoce as sv
 from children import is_refused_after_a_fork
+from sampling import every
 from sottovoce.domains.design import adopt_design, d_optimal_design
-from sottovoce.errors import (
-    ConfigurationMismatch,
-    StateRefused,
-    StorageError,
-    StudyNotFound,
-)
+from sottovoce.errors import ConfigurationMismatch, StateRefused, StorageError, StudyNotFound
 from sottovoce.rounds.stores.sql.store import SqlStore
 
 
@@ -149,9 +145,9 @@ def test_a_closed_study_says_so(opened, sqlite_url):
         again.tell(action.id, 0.5)
 
 
-@pytest.mark.parametrize("problem", [StorageError("full"), KeyboardInterrupt()], ids=repr)
-def test_a_round_whose_beginning_was_undone_is_not_shown(opened, url, monkeypatch, problem):
-    study = opened(url, **ball(), seed=1)
+@every("problem", [StorageError("full"), KeyboardInterrupt()])
+def test_a_round_whose_beginning_was_undone_is_not_shown(opened, sqlite_url, monkeypatch, problem):
+    study = opened(sqlite_url, repr(problem), **ball(), seed=1)
     actions = study.ask_round()
     study.tell(actions.ids, np.clip(actions.x[:, 0], 0.0, 1.0))
     played, save = study.point, SqlStore._save
@@ -168,7 +164,7 @@ def test_a_round_whose_beginning_was_undone_is_not_shown(opened, url, monkeypatc
     assert np.array_equal(study.status().point, played)
     study.ask()
     assert not np.array_equal(study.point, played)  # or there was nothing to see
-    assert np.array_equal(opened(url).point, study.point)
+    assert np.array_equal(opened(sqlite_url, repr(problem)).point, study.point)
     assert study.verify().ok
 
 

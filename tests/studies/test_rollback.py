@@ -12,22 +12,17 @@ import sqlite3
 import numpy as np
 import pytest
 from players import KINDS
-from study_tools import Backup, Look, believing, curved, losses_of, path_of, place, raw, sums, watch
+from study_tools import Backup, Look, ask_and_tell, believing, curved, losses_of, path_of, place, raw, sums, watch
 
+from sampling import every
 from sottovoce._records import unpack
 from sottovoce.errors import StorageError, StudyBehind, UnknownAction
 from sottovoce.rounds.stores.sql._book_rows import MOST
 
 
-def work(study, events, told=None):
-    ids = study.ask(events).ids
-    study.tell(ids[:told], losses_of(ids[:told]))
-    return ids
-
-
-def segment_of(url, one):
+def segment_of(url, name, one):
     """Return the segment whose round an id is of, as the storage has it."""
-    look, at = Look(url), place(one)[1]
+    look, at = Look(url, name), place(one)[1]
     (stream,) = {row.stream for row in look.rounds if row.first <= at < row.first + row.size}
     return json.loads(look.streams[stream].name)
 
@@ -37,14 +32,14 @@ def empty_log(url):
         assert outsider.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
 
 
-def lives_of(url):
-    return Look(url).counters.incarnation
+def lives_of(url, name="study"):
+    return Look(url, name).counters.incarnation
 
 
-@pytest.mark.parametrize("call", ["ask", "block", "tell", "forget", "look"])
 @pytest.mark.parametrize("kind", KINDS)
+@every("call", ["ask", "block", "tell", "forget", "look"])
 def test_a_process_notices_that_its_storage_went_back_and_others_follow(kind, call, url):
-    with KINDS[kind].first(url) as handle, KINDS[kind](url) as other:
+    with KINDS[kind].first(url, call) as handle, KINDS[kind](url, call) as other:
         before = handle.block(17)
         handle.tell(before)
         backup = Backup(url)
@@ -60,8 +55,8 @@ def test_a_process_notices_that_its_storage_went_back_and_others_follow(kind, ca
         }
         with pytest.raises(StudyBehind, match="older than what this process has seen"):
             calls[call]()
-        assert lives_of(url) > 1
-        assert Look(url).chunks == []  # losses that may have been released since: they are released no more
+        assert lives_of(url, call) > 1
+        assert Look(url, call).chunks == []  # losses that may have been released since: they are released no more
         for one in (handle, other):
             assert one.waiting() == set()
             for old in (before[0], before[-1], ids[0], ids[-1]):
@@ -129,14 +124,14 @@ def test_what_is_restored_drops_what_is_open_and_goes_on(kind, url):
 def test_a_history_that_went_another_way_is_noticed_however_far_it_has_come(opened, url):
     """Another process has moved every counter past what this one had seen."""
     one = opened(url, **sums())
-    work(one, 5)
+    ask_and_tell(one, 5)
     backup = Backup(url)
-    work(one, 9, told=4)
+    ask_and_tell(one, 9, told=4)
     one_has_seen = Look(url).counters.version
     backup.put_back()
     stranger = opened(url)  # opened after the rollback: it cannot know
     for _ in range(8):
-        work(stranger, 6)
+        ask_and_tell(stranger, 6)
     assert Look(url).counters.version > one_has_seen
     with pytest.raises(StudyBehind):
         one.ask()
@@ -146,10 +141,10 @@ def test_a_history_that_went_another_way_is_noticed_however_far_it_has_come(open
 def test_a_file_that_was_copied_over_is_noticed(opened, sqlite_url):
     """The same inode with older bytes in it; nobody may do this to a live file, but it must not go unseen."""
     study = opened(sqlite_url, **sums())
-    work(study, 12)
+    ask_and_tell(study, 12)
     empty_log(sqlite_url)
     shutil.copy(path_of(sqlite_url), path_of(sqlite_url) + ".old")
-    ids = work(study, 24)
+    ids = ask_and_tell(study, 24)
     empty_log(sqlite_url)
     with open(path_of(sqlite_url) + ".old", "rb") as old, open(path_of(sqlite_url), "r+b") as now:
         now.truncate(0)
@@ -181,22 +176,22 @@ def test_a_commit_of_unknown_outcome_is_no_rollback(opened, url, monkeypatch):
     assert lives_of(url) == 1
 
 
-def test_many_processes_that_come_and_go_are_no_rollback(opened, url):
+def test_many_processes_that_come_and_go_are_no_rollback(opened, sqlite_url):
     """Only the latest writers are remembered; one that was silent for long goes on."""
-    silent = opened(url, **sums())
-    ids = work(silent, 3, told=1)
+    silent = opened(sqlite_url, **sums())
+    ids = ask_and_tell(silent, 3, told=1)
     for _ in range(MOST + 3):
-        with opened(url) as brief:
+        with opened(sqlite_url) as brief:
             brief.ask()
     silent.tell(ids[1:], losses_of(ids[1:]))
-    assert lives_of(url) == 1
-    assert len(Look(url).counters.writers) <= 16 * MOST
+    assert lives_of(sqlite_url) == 1
+    assert len(Look(sqlite_url).counters.writers) <= 16 * MOST
 
 
-@pytest.mark.parametrize("call", ["one more", "the same block", "another stretch", "ask"])
+@every("call", ["one more", "the same block", "another stretch", "ask"])
 def test_a_storage_that_lost_nothing_but_tells_is_noticed_by_whoever_told_them(call, opened, url):
     """The counters do not move with a tell: what was told last is looked at by itself."""
-    study = opened(url, **sums(probe_events=40))  # rounds of 160
+    study = opened(url, call, **sums(probe_events=40))  # rounds of 160
     first, second = study.ask(20).ids, study.ask(20).ids
     study.tell(first[0], 0.25)
     backup = Backup(url)
@@ -210,21 +205,19 @@ def test_a_storage_that_lost_nothing_but_tells_is_noticed_by_whoever_told_them(c
     }
     with pytest.raises(StudyBehind):
         calls[call]()
-    assert lives_of(url) > 1
-    assert Look(url).tells == []
+    assert lives_of(url, call) > 1
+    assert Look(url, call).tells == []
 
 
-@pytest.mark.parametrize("noticed", [True, False])
-@pytest.mark.parametrize("size", [None, 6])
+@every(("size", "noticed"), [(None, True), (None, False), (6, True), (6, False)])
 def test_segments_that_the_storage_no_longer_knows_are_opened_anew(size, noticed, opened, url):
     """They get other numbers: what is asked for one must not be of another, in whichever process."""
-    one, other = opened(url, **believing(segments=["a", "b", "c"])), opened(url)
-    ids = one.ask(18, segment=["a"] * 18).ids
-    one.tell(ids, losses_of(ids))
+    name = f"{size} {noticed}"
+    one, other = opened(url, name, **believing(segments=["a", "b", "c"])), opened(url, name)
+    ids = ask_and_tell(one, 18, segment=["a"] * 18)
     backup = Backup(url)
     for study in (one, other):
-        ids = study.ask(18, segment=["a", "b", "c"] * 6).ids
-        study.tell(ids, losses_of(ids))
+        ids = ask_and_tell(study, 18, segment=["a", "b", "c"] * 6)
     backup.put_back()
     with pytest.raises(StudyBehind):
         one.status()
@@ -232,7 +225,7 @@ def test_segments_that_the_storage_no_longer_knows_are_opened_anew(size, noticed
     one.ask(segment="c")  # now the second
     mine = ["b", "c"] * 3
     ids = [study.ask(segment=segment).id for segment in mine] if size is None else study.ask(size, segment=mine).ids
-    assert [segment_of(url, one) for one in ids] == mine
+    assert [segment_of(url, name, one) for one in ids] == mine
     study.tell(ids, losses_of(ids))
     assert study.status().segments == (("a", 18), ("c", 4), ("b", 3))
     assert other.recommend(segment="b").x.shape == one.recommend(segment="b").x.shape
@@ -240,23 +233,23 @@ def test_segments_that_the_storage_no_longer_knows_are_opened_anew(size, noticed
 
 
 @pytest.mark.parametrize("arguments", [sums(), believing(), curved(), believing(horizon=None)])
-@pytest.mark.parametrize("before", [0, 40])
+@every("before", [0, 40])
 def test_what_was_learned_from_releases_that_are_gone_is_forgotten(before, arguments, opened, sqlite_url):
     """A process goes on as one does that opens the study now."""
-    study = opened(sqlite_url, **arguments)
+    study = opened(sqlite_url, f"after {before}", **arguments)
     for _ in range(before // 20):
-        work(study, 20)
+        ask_and_tell(study, 20)
     backup = Backup(sqlite_url)
     for _ in range(6):
-        work(study, 20)
+        ask_and_tell(study, 20)
     backup.put_back()
     with pytest.raises(StudyBehind):
         study.ask()
-    newcomer = opened(sqlite_url)
+    newcomer = opened(sqlite_url, f"after {before}")
     assert np.array_equal(study.status().point, newcomer.status().point)
     assert np.array_equal(study.recommend().x, newcomer.recommend().x)
     for _ in range(3):
-        work(study, 20)
-        work(newcomer, 20)
+        ask_and_tell(study, 20)
+        ask_and_tell(newcomer, 20)
     assert np.array_equal(study.recommend().x, newcomer.recommend().x)
     assert study.verify().ok

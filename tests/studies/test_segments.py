@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from study_tools import Look, believing, execute, losses_of
+from study_tools import Look, ask_and_tell, believing
 
 import sottovoce as sv
 from children import at_once
+from sampling import every
 from sottovoce.errors import StudyNotFound, UnknownSegment
 from sottovoce.studies import list_studies
+from storages import outside
 
 NAMES = ["phone", "desktop", "tablet"]
 
@@ -16,18 +18,13 @@ def segmented(**changes):
     return believing(segments=NAMES) | changes
 
 
-def work(study, segments, told=None):
-    ids = study.ask(segment=segments).ids
-    study.tell(ids[:told], losses_of(ids[:told]))
-    return ids
-
-
 # ---------------------------------------------------------------------- what is asked
 
 
-@pytest.mark.parametrize("horizon", [48, 54, 66])
-def test_what_was_given_back_for_another_segment_is_asked_again_and_once(opened, sqlite_url, horizon):
-    study = opened(sqlite_url, **segmented(horizon=horizon, patience=None))
+@every("horizon", [48, 54, 66])
+def test_what_was_given_back_for_another_segment_is_asked_again_and_once(horizon, opened, sqlite_url):
+    """What a process has in hand for one does not use up the horizon of others."""
+    study = opened(sqlite_url, f"of {horizon}", **segmented(horizon=horizon, patience=None))
     ids = [study.ask(segment="phone").id for _ in range(horizon - 14)]  # reserves some ahead
     ids += study.ask(study.remaining - 1, segment="desktop").ids.tolist()  # for which these are given back
     ids.append(study.ask(segment="phone").id)
@@ -36,23 +33,10 @@ def test_what_was_given_back_for_another_segment_is_asked_again_and_once(opened,
     assert study.verify().ok
 
 
-def test_what_is_in_hand_for_one_segment_does_not_use_up_the_horizon_of_others(opened, sqlite_url):
-    """A process that asks often reserves ahead: for others, it gives that back."""
-    study = opened(sqlite_url, **segmented(horizon=400))
-    for _ in range(190):  # one by one, soon after each other
-        study.ask(segment="phone")
-    reserved = sum(row.reserved for row in Look(sqlite_url).rounds)
-    for count in range(210):
-        study.ask(segment="desktop" if count % 2 else "tablet")
-    assert reserved > 190  # there was something to give back
-    assert study.remaining == 0
-    assert study.sizes == {"phone": 190, "tablet": 105, "desktop": 105}
-
-
 def test_a_deadline_holds_for_segments_that_nobody_asks_for(opened, sqlite_url):
     study = opened(sqlite_url, **segmented(deadline=1e9))
     asked = len(study.ask_round(segment="phone"))
-    execute(sqlite_url, "UPDATE sottovoce_rounds SET full_time = full_time - 2e9")
+    outside(sqlite_url, "UPDATE sottovoce_rounds SET full_time = full_time - 2e9")
     study = opened(sqlite_url)
     assert study.status().forgotten == asked
     study.change(deadline=None)
@@ -111,6 +95,7 @@ def test_all_processes_know_the_same(changes, opened, sqlite_url):
     assert {name: each.events for name, each in everything.segments.items()} == one.sizes
     found = other.verify()
     assert found.ok, str(found)
+    assert any("is not computed again" in note for note in found.notes)  # in what other segments had a say
 
 
 def test_segments_lean_on_what_others_have_released_in_other_processes(opened, sqlite_url):
@@ -130,7 +115,7 @@ def test_segments_lean_on_what_others_have_released_in_other_processes(opened, s
 
 def test_segments_do_not_show_as_studies(opened, sqlite_url):
     study = opened(sqlite_url, **segmented())
-    work(study, NAMES * 5, told=9)
+    ask_and_tell(study, segment=NAMES * 5, told=9)
     (entry,) = list_studies(sqlite_url)
     assert (entry.name, entry.asked, entry.told, entry.waiting) == ("study", 15, 9, 6)
     assert entry.open_rounds == study.status().open_rounds > 3
@@ -142,8 +127,9 @@ def test_segments_do_not_show_as_studies(opened, sqlite_url):
 
 
 def test_an_export_says_whose_rounds_are(opened, sqlite_url):
-    study = opened(sqlite_url, **segmented(segments={"device": ["phone", "desktop"], "country": ["it"]}))
-    work(study, [("phone", "it"), ("desktop", "it")] * 30)
+    factors = {"device": ["phone", "desktop"], "country": ["it"]}
+    study = opened(sqlite_url, **segmented(segments=factors))
+    ask_and_tell(study, segment=[("phone", "it"), ("desktop", "it")] * 30)
     found = study.export()
-    assert found["configuration"]["segments"]["factors"] == {"device": ["phone", "desktop"], "country": ["it"]}
+    assert found["configuration"]["segments"]["factors"] == factors
     assert {tuple(one["segment"]) for one in found["rounds"]} == {("phone", "it"), ("desktop", "it")}

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from study_tools import Look, counts, losses_of, place, probing, set_clock, sums
+from study_tools import Look, counts, losses_of, place, probing, sums
 
-import sottovoce as sv
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StorageError, UnknownAction, WrongReport
 from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.studies import Recorded, Study, TellCall
@@ -55,31 +54,6 @@ def test_ids_that_the_study_did_not_sign_are_refused(opened, sqlite_url):
     with pytest.raises(UnknownAction):
         study.tell([good, theirs], [0.5, 0.5])
     assert counts(study) == (1, 0, 0, 1, 0)
-
-
-def test_a_deadline_closes_rounds(opened, url, monkeypatch):
-    now = [1e9]
-    set_clock(monkeypatch, lambda: now[0])
-    study = opened(url, deadline=60.0, **sums())
-    ids = study.ask(20).ids
-    study.tell(ids[:7], losses_of(ids[:7]))
-    now[0] += 59
-    assert counts(study) == (20, 7, 0, 13, 0)
-    study.close()
-    study = opened(url)
-    now[0] += 2
-    assert counts(study) == (20, 7, 5, 8, 1)  # of the second round nothing is overdue: it is not asked to its end
-    with pytest.raises(RoundClosed):
-        study.tell(ids[8], 0.5)
-    now[0] += 1000
-    assert counts(study)[4] == 1
-    study.ask(4)
-    now[0] += 61
-    assert counts(study) == (24, 7, 17, 0, 2)
-    with pytest.raises(sv.errors.ConfigurationMismatch, match=r"deadline is 60.0, not 5.0"):
-        opened(url, deadline=5.0)
-    with pytest.raises(ValueError, match="deadline must be"):
-        opened(url, "other", deadline=-1.0, **sums())
 
 
 # ---------------------------------------------------------------------- calls that arrive together

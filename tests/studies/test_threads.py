@@ -1,10 +1,9 @@
-"""Threads share one study."""
-
-import threading
+"""Threads share one book."""
 
 import numpy as np
 import pytest
-from study_tools import Look, losses_of, sums, watch
+from players import KINDS, Account
+from study_tools import Look, ask_and_tell, losses_of, sums, watch
 
 from children import at_once
 
@@ -12,25 +11,26 @@ THREADS, CALLS = 8, 12
 
 
 @pytest.mark.timeout(900)
-def test_threads_ask_and_tell_with_exact_totals(opened, url):
-    study = opened(url, deadline=1e6, **sums())
-    handed_out, lock = [], threading.Lock()
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_ask_and_tell_with_exact_totals(kind, url):
+    account = Account(url, kind=kind)
+    with KINDS[kind].first(url) as handle:
 
-    def work(index):
-        rng = np.random.default_rng(index)
-        for _ in range(CALLS):
-            ids = study.ask(int(rng.integers(1, 6))).ids
-            with lock:
-                handed_out.extend(ids.tolist())
-            study.tell(ids, losses_of(ids))
+        def work(index):
+            rng, mine = np.random.default_rng(index), []
+            for _ in range(CALLS):
+                ids = handle.block(int(rng.integers(1, 6)))
+                handle.tell(ids)
+                mine += ids
+            return mine
 
-    at_once(work, THREADS)
-    status = study.status()
-    assert len(handed_out) == len(set(handed_out)) == status.asked == status.told
-    assert (status.outstanding, status.round) == (0, status.asked // 12)
-    assert all(value is not None for value in Look(url).told().values())
-    study.close()
-    assert opened(url).status().told == status.told
+        handed_out = [one for ids in at_once(work, THREADS) for one in ids]
+        assert len(handed_out) == len(set(handed_out))
+        assert handle.waiting() == set()
+        assert handle.counts() in (None, (len(handed_out), 0))
+        assert handle.opened.verify().ok
+    account.hear([(what, handed_out) for what in ("asked", "telling", "told")])
+    account.check()
 
 
 @pytest.mark.timeout(900)
@@ -54,7 +54,6 @@ def test_what_fails_to_commit_fails_for_all_and_is_then_as_if_it_had_not_been(op
     status = study.status()
     assert (status.asked, status.told, status.forgotten, status.outstanding) == (8, 0, 0, 8)
     study.tell(ids, losses_of(ids))
-    more = study.ask(20).ids
-    study.tell(more, losses_of(more))
+    ask_and_tell(study, 20)
     assert study.status().told == 28
     assert len(Look(url).told()) == 28 - 2 * 12

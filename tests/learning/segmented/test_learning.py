@@ -45,9 +45,9 @@ def test_a_segment_with_few_events_takes_over_what_those_like_it_know():
 
 @pytest.mark.long
 def test_many_segments_with_few_events_lose_no_more_than_one_decision_for_all():
-    """Mean of 24 seeds: .96 of it; 1.1 where each has rounds of its own from the start."""
+    """Mean of 12 seeds: .96 of it; 1.1 where each has rounds of its own from the start."""
     lost = np.zeros(2)
-    for seed in range(100, 124):
+    for seed in range(100, 112):
         problem = sv.lab.problems.Editions(segments=21, differ=0.0, seed=seed)
         options = {"horizon": 20_000, "privacy": sv.PureDP(1.0), "seed": seed}
         for way, make in enumerate((problem.optimizer, partial(problem.optimizer, segments=None))):
