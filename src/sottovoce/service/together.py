@@ -11,7 +11,7 @@ from sottovoce.errors import StorageError
 Wanted = TypeVar("Wanted")
 Outcomes = list[Any]
 _QUIET = 4  # turns of the loop in which nobody calls: then a run begins
-_LONGEST = 0.001  # seconds after which it begins, though they go on calling
+_LONGEST = 0.003  # seconds after which it begins, though they go on calling
 _MOST_TOGETHER = 1024  # calls of a run: the first of them shall not wait for thousands
 
 
