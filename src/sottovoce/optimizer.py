@@ -207,7 +207,7 @@ class Optimizer(MayStop, Book):
                 person = None if people is None else people[event]
                 begun = 0 if stream < 0 else self._left_of_begun(stream)
                 left[stream] = begun or self._rest_of_round(self._stream_of(keys[place]), person=person)
-                if policy.own is not own:  # with the event that has begun a round of the pool, some have left it
+                if policy.own != own:  # with the event that has begun a round of the pool, some have left it
                     own, whole = policy.own, event + 1
             left[stream] -= 1
             if not left[stream]:

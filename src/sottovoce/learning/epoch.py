@@ -119,19 +119,17 @@ class Epoch:
         self.grid = loss_grid(problem, plan)
         self.explorer, self.learner, self.placement, self.mechanism = assemble(problem, plan, source, center, like)
         self.counts = 0, 0  # events, and number, of the rounds that have begun
-        self._learned = self.learner.knowledge(), self.explorer.knowledge()
+        self._before: Any = None  # what was known before the round that is being learned from
         self.before = self.earlier = self.after = self.number = 0
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
     def exchange(self, explorer: Explorer, learner: NoisyOCO | PosteriorLearner) -> None:
         """Let others find points and actions, before anything is drawn; how losses are released stays as it is."""
         self.explorer, self.learner = explorer, learner
-        self._learned = learner.knowledge(), explorer.knowledge()
 
     def follow(self, previous: "Epoch") -> None:
         """Begin with what the epoch before this one has learned, as far as it is of use."""
         self.explorer.follow(previous.explorer, previous.plan.horizon)
-        self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
     def take_over(self, previous: "Epoch", number: int = 0) -> None:
         """Go on where an epoch has come to that played another set: its rounds are counted, and learned from, here."""
@@ -139,7 +137,6 @@ class Epoch:
         self.explorer.follow(previous.explorer, 0)
         self.learner.restore(previous.learner.state())
         self.counts = previous.counts
-        self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
     @property
     def end(self) -> int:
@@ -151,7 +148,7 @@ class Epoch:
     @property
     def observed(self) -> int:
         """How many of its rounds it has learned from."""
-        return int(self._learned[0].observed)
+        return self.learner.observed if self._before is None else int(self._before[0])
 
     def begin_round(self, coins: np.random.Generator, passed: int, opened: int) -> tuple[int, Floats, Exploration]:
         """Begin the round after so many events and rounds of this epoch: return its size, its point, its choices."""
@@ -174,15 +171,16 @@ class Epoch:
 
         What an attempt that was cut short has left half learned is undone first.
         """
-        knowledge: Any
-        knowledge, of_explorer = self._learned
-        self.learner.go_back(knowledge)
+        if self._before is None:
+            self._before = self.learner.observed, self.learner.knowledge(), self.explorer.knowledge()
+        _, of_learner, of_explorer = self._before
+        self.learner.go_back(of_learner)
         self.explorer.go_back(of_explorer)
         if released is None:
             self.learner.skip()
         else:
             self.learner.observe(released, point)
-        self._learned = self.learner.knowledge(), self.explorer.knowledge()
+        self._before = None
 
     def state(self) -> Record:
         """Return what the rounds to come depend on: released values and public choices, nothing of an open round."""
@@ -196,8 +194,7 @@ class Epoch:
         if learned := part(state, "explorer"):
             self.explorer.remember(learned)
         self.learner.begin_at(np.array(state["center"]))
-        self.counts = int(state["passed"]), int(state["opened"])
-        self._learned = self.learner.knowledge(), self.explorer.knowledge()
+        self.counts, self._before = (int(state["passed"]), int(state["opened"])), None
 
     def last_point(self) -> Floats:
         """The newest point there is: where a next epoch starts."""

@@ -27,8 +27,7 @@ from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.epoch import Epoch, next_length
 from sottovoce.learning.learners import ReleasedRound
 from sottovoce.learning.recommendation import Recommendation, best_informed, recommended, shown
-from sottovoce.learning.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
-from sottovoce.plans.choosing import make_plan
+from sottovoce.learning.set_changes import SetChange, check_change, grid_for, plan_for, problem_after
 from sottovoce.plans.decisions import Decisions, joined
 from sottovoce.plans.explorer import Exploration
 from sottovoce.plans.plan import Plan
@@ -102,7 +101,7 @@ class BanditPolicy:
     """Names of the streams that are there from the start."""
 
     own: frozenset[Any] = frozenset()
-    """Segments that have left rounds which they shared: another value if there is one more."""
+    """Segments that have left rounds which they shared."""
 
     def __init__(self, configuration: BanditConfiguration, problem: Problem, source: NoiseSource, entropy: int) -> None:
         self.configuration, self.source, self.entropy = configuration, source, entropy
@@ -161,7 +160,7 @@ class BanditPolicy:
     def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
         """Return an epoch that goes on for another one in another set; without a stream, to see whether it can."""
         problem = replace(problem, horizon=at.plan.horizon)
-        epoch = self._new_epoch(problem, self._choose_in(problem, at))
+        epoch = self._new_epoch(problem, self._choose(problem, at.before, at))
         epoch.take_over(at, len(self.problems) - 1)
         return epoch
 
@@ -206,13 +205,9 @@ class BanditPolicy:
         """Return an epoch that knows nothing."""
         return Epoch(replace(problem, horizon=plan.horizon), plan, self.source, center)
 
-    def _choose(self, problem: Problem, before: int) -> Plan:
-        """Choose the plan of the epoch after so many events."""
-        return make_plan(problem, plan=self.configuration.plan, **self.configuration.choices)
-
-    def _choose_in(self, problem: Problem, at: Epoch) -> Plan:
-        """Choose the plan of another set that an epoch goes on in."""
-        return plan_after(problem, self.configuration, at.plan)
+    def _choose(self, problem: Problem, before: int, at: Epoch | None = None) -> Plan:
+        """Choose the plan of the epoch after so many events; of another set, in which the epoch `at` goes on."""
+        return plan_for(problem, self.configuration, None if at is None else at.plan)
 
     def join(self, stream: int, name: str) -> Stream:
         """Begin a stream."""

@@ -6,7 +6,6 @@ each other is computed from released numbers. So the promise is that of one opti
 
 import copy
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -134,7 +133,7 @@ class SegmentPolicy(BanditPolicy):
         """Begin the stream of a segment, by its name as `name_of` writes it."""
         segment = self.segment_named(name)
         hierarchy = self.hierarchy
-        found = self.streams[stream] = Stream(self._epoch(stream, segment, next_length(self.horizon, 0)))
+        found = self.streams[stream] = Stream(self._epoch(stream, next_length(self.horizon, 0)))
         hierarchy.join(self.segments.row(segment), self._member(stream), stream)
         self.names = [*self.names[:stream], segment]
         self.numbers = {one: place for place, one in enumerate(self.names) if one is not None}
@@ -148,36 +147,30 @@ class SegmentPolicy(BanditPolicy):
         """Return a segment as a text."""
         return json.dumps(as_plain(segment))
 
-    def _epoch(
-        self,
-        stream: int,
-        segment: Any,
-        length: int,
-        number: int = 0,
-        after: Callable[[Epoch], None] = lambda epoch: None,
-    ) -> Epoch:
-        """Return an epoch of a segment in one of the sets, `after` which others are asked."""
+    def _epoch(self, stream: int, length: int, number: int = 0) -> Epoch:
+        """Return an epoch of a segment in one of the sets, which knows nothing."""
         like = self._template(length, number)
         problem = replace(self._problem_of(number), horizon=length)
         epoch = Epoch(problem, like.plan, self.source, like=like.explorer)
-        after(epoch)
-        epoch.explorer.ask_others = partial(self._said_of, stream, segment, length)
+        epoch.explorer.ask_others = partial(self._said_of, stream, length)
         return epoch
 
     def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
-        length, number = next_length(self.horizon, previous.end), len(self.problems) - 1
-        epoch = self._epoch(stream, self.names[stream], length, number, lambda one: one.follow(previous))
+        epoch = self._epoch(stream, next_length(self.horizon, previous.end), len(self.problems) - 1)
+        epoch.follow(previous)
         self.hierarchy.replace(stream, epoch.explorer.belief)
         return epoch
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
-        return self._epoch(stream, self.names[stream], next_length(self.horizon, before), number)
+        return self._epoch(stream, next_length(self.horizon, before), number)
 
     def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
         if stream is None:
             return super()._epoch_in(problem, at)
         number = len(self.problems) - 1
-        return self._epoch(stream, self.names[stream], at.plan.horizon, number, lambda one: one.take_over(at, number))
+        epoch = self._epoch(stream, at.plan.horizon, number)
+        epoch.take_over(at, number)
+        return epoch
 
     def _follow_sets(self, stream: int, mine: Stream) -> None:
         super()._follow_sets(stream, mine)
@@ -187,10 +180,9 @@ class SegmentPolicy(BanditPolicy):
 
     def to_record(self, stream: int) -> Record:
         """Return what the rounds to come of a stream depend on, how alike segments are, and what others say of it."""
-        alike = {
-            "variance_shares": list(self.hierarchy.variance_shares.places()),
-            "variance_shares_learned": self.hierarchy.learned,
-        }
+        found = self.hierarchy
+        alike = {"variance_shares": list(found.variance_shares.places()), "apart": list(found.apart)}
+        alike["variance_shares_learned"] = found.learned
         return super().to_record(stream) | alike | headed("prior", self.belief(stream).prior_record())
 
     def adopt(self, stream: int, record: Record) -> None:
@@ -198,9 +190,10 @@ class SegmentPolicy(BanditPolicy):
         super().adopt(stream, record)
         self.belief(stream).restore_prior(part(record, "prior"))
         self.hierarchy.replace(stream, self._member(stream))
-        if record["variance_shares_learned"] >= self.hierarchy.learned:
-            self.hierarchy.variance_shares = VarianceShares.at(tuple(record["variance_shares"]))
-            self.hierarchy.learned = record["variance_shares_learned"]
+        found, learned = self.hierarchy, record["variance_shares_learned"]
+        if learned >= found.learned:
+            found.variance_shares, found.learned = VarianceShares.at(record["variance_shares"]), learned
+            found.apart = tuple(record["apart"])
 
     # ------------------------------------------------------------------ what segments say of each other
 
@@ -223,25 +216,19 @@ class SegmentPolicy(BanditPolicy):
         explorer: Any = self.current(stream).explorer
         return explorer.belief
 
-    def _said_of(self, number: int, segment: Any, length: int) -> tuple[Prior, ModelSettings] | None:
+    def _said_of(self, number: int, length: int) -> tuple[Prior, ModelSettings] | None:
         """Return what other segments say of one, and what holds for it among them."""
         template: Any = self._template(length, len(self.problems) - 1).explorer.belief
-        count, sizes = max(number + 1, len(self.names)), self._passed()
+        count, sizes = len(self.names), self._passed()
         asked = int(sizes.sum())
-        if number == len(self.names):  # it is being opened
-            prior = self.hierarchy.prior(-1, self.segments.row(segment), sizes)
-            mine, variance = 0.0, template.variance
-        else:
-            prior = self.hierarchy.prior(number, sizes=sizes)
-            mine, variance = float(sizes[number]), self.belief(number).variance
-        share = 1.0 if self.horizon is None else (mine + _BEFORE) / (asked + _BEFORE * count)
-        return prior, template.settings.among(count, asked, share, variance)
+        prior = self.hierarchy.prior(number, sizes=sizes)
+        share = 1.0 if self.horizon is None else (float(sizes[number]) + _BEFORE) / (asked + _BEFORE * count)
+        return prior, template.settings.among(count, asked, share, self.belief(number).variance)
 
     def _passed(self) -> Floats:
-        """Events of the rounds that have begun, of each segment that has joined; none of one that is about to."""
-        passed, count = np.zeros(self.hierarchy.count), len(self.names)
-        passed[:count] = np.fromiter(map(_PASSED, map(self.streams.__getitem__, range(count))), np.float64, count)
-        return passed
+        """Events of the rounds that have begun, of each segment that has joined."""
+        count = self.hierarchy.count
+        return np.fromiter(map(_PASSED, map(self.streams.__getitem__, range(count))), np.float64, count)
 
     # ------------------------------------------------------------------ what is known
 
@@ -259,8 +246,7 @@ class SegmentPolicy(BanditPolicy):
         explorer: Any = (self.informed(stream) or self.in_newest_set(self.current(stream), stream)).explorer
         said = explorer.ask_others()  # first: asking settles how the segment's own numbers count
         belief = copy.copy(explorer.belief)
-        if said is not None:
-            belief.use_prior(*said)
+        belief.use_prior(*said)
         return belief
 
     def shared_rounds(self, segment: Segment) -> int:

@@ -36,7 +36,7 @@ from sottovoce.rounds.stores.sql.verify import MALFORMED, CheckedBook
 from sottovoce.studies.verifying._noise_signs import NoiseSigns
 
 _POSITIONS = ("plain", "rounded")
-_OF_SEGMENTS = ("variance_shares", "variance_shares_learned")
+_OF_SEGMENTS = ("variance_shares", "variance_shares_learned", "apart")
 _OF_POOL = ("pooled", "own")
 _OF_RELEASES = ("learner.", "explorer.measurements.", "explorer.scatter")  # and not of what other segments said
 _OF_POINTS = {"center", "learner.solved", "learner.point"}
@@ -70,11 +70,8 @@ class ReplayPolicy(BanditPolicy):
         self.stored = Record()  # of the round that is to begin
         super().__init__(setting.configuration, setting.problem, SimulatedNoise(0), setting.entropy)
 
-    def _choose(self, problem: Problem, before: int) -> Plan:
+    def _choose(self, problem: Problem, before: int, at: Epoch | None = None) -> Plan:
         return self.plans[before, len(self.problems) - 1]
-
-    def _choose_in(self, problem: Problem, at: Epoch) -> Plan:
-        return self._choose(problem, at.before)
 
     def _new_epoch(self, *arguments: Any) -> Epoch:
         epoch = super()._new_epoch(*arguments)
@@ -275,8 +272,8 @@ class StreamReplay:
         names = {name for name in found if not name.startswith("epoch")}
         if self._segmented:
             names |= {*_OF_SEGMENTS}
-        if shares_rounds(self.setting.problem):
-            names |= {"apart", *(_OF_POOL if self.row.stream == POOL else ())}
+        if shares_rounds(self.setting.problem) and self.row.stream == POOL:
+            names |= {*_OF_POOL}
         self._compare_epochs(record, names)
 
     def _learn(self, due: int, words: str) -> None:
@@ -323,7 +320,7 @@ class StreamReplay:
         """
         mirror = epoch.learner.point_map
         if not isinstance(mirror, MirrorStep):
-            return _POINT * max(1.0, float(np.linalg.norm(epoch.learner.iterate)))
+            return _POINT * max(1.0, float(np.linalg.norm(epoch.learner.point())))
         exact = mirror.method == "auto" and mirror.domain.nearest(mirror.center) is not None
         error = 0.0 if exact else max(mirror.gap, mirror.reached_gap)
         inherited = self._inherited.get(epoch.before, 0.0)
