@@ -119,7 +119,7 @@ class Epoch:
         self.grid = loss_grid(problem, plan)
         self.explorer, self.learner, self.placement, self.mechanism = assemble(problem, plan, source, center, like)
         self.counts = 0, 0  # events, and number, of the rounds that have begun
-        self._before: Any = None  # what was known before the round that is being learned from
+        self._undo: Any = None  # what was known before the round that is being learned from
         self.before = self.earlier = self.after = self.number = 0
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
@@ -131,7 +131,7 @@ class Epoch:
         """Begin with what the epoch before this one has learned, as far as it is of use."""
         self.explorer.follow(previous.explorer, previous.plan.horizon)
 
-    def take_over(self, previous: "Epoch", number: int = 0) -> None:
+    def take_over(self, previous: "Epoch", number: int) -> None:
         """Go on where an epoch has come to that played another set: its rounds are counted, and learned from, here."""
         self.before, self.earlier, self.after, self.number = previous.before, previous.earlier, previous.after, number
         self.explorer.follow(previous.explorer, 0)
@@ -143,12 +143,22 @@ class Epoch:
         """Events of the stream up to its end."""
         return self.before + self.plan.horizon
 
+    @property
+    def knows(self) -> float:
+        """How much it has to go by: events, or, where it adds up gradients, how long it was to be; 0 if nothing."""
+        if self.explorer.belief is not None:
+            belief: Any = self.explorer.belief
+            return float(belief.measurements.counts.sum()) or 0.5 * belief.remembers_earlier
+        learner: Any = self.learner
+        learned = learner.observed and bool(learner.released_sum.any())  # rounds may have been passed over
+        return float(self.plan.horizon) if learned else 0.0
+
     # ------------------------------------------------------------------ rounds
 
     @property
     def observed(self) -> int:
         """How many of its rounds it has learned from."""
-        return self.learner.observed if self._before is None else int(self._before[0])
+        return self.learner.observed if self._undo is None else int(self._undo[0])
 
     def begin_round(self, coins: np.random.Generator, passed: int, opened: int) -> tuple[int, Floats, Exploration]:
         """Begin the round after so many events and rounds of this epoch: return its size, its point, its choices."""
@@ -171,30 +181,33 @@ class Epoch:
 
         What an attempt that was cut short has left half learned is undone first.
         """
-        if self._before is None:
-            self._before = self.learner.observed, self.learner.knowledge(), self.explorer.knowledge()
-        _, of_learner, of_explorer = self._before
+        if self._undo is None:
+            self._undo = self.learner.observed, self.learner.knowledge(), self.explorer.knowledge()
+        _, of_learner, of_explorer = self._undo
         self.learner.go_back(of_learner)
         self.explorer.go_back(of_explorer)
         if released is None:
             self.learner.skip()
         else:
             self.learner.observe(released, point)
-        self._before = None
+        self._undo = None
 
     def state(self) -> Record:
         """Return what the rounds to come depend on: released values and public choices, nothing of an open round."""
-        passed, opened = self.counts
-        place = {"passed": passed, "opened": opened, "center": self.learner.center}
+        place: Record = {"before": self.before, "earlier": self.earlier, "after": self.after, "set": self.number}
+        place |= {"passed": self.counts[0], "opened": self.counts[1], "center": self.learner.center}
         return place | headed("learner", self.learner.state()) | headed("explorer", self.explorer.memory())
 
     def restore(self, state: Record) -> None:
         """Take over what `state` returned; a round that was not opened to its end is as good as not begun."""
+        self.before, self.earlier, self.after, self.number = (
+            state[one] for one in ("before", "earlier", "after", "set")
+        )
         self.learner.restore(part(state, "learner"))
         if learned := part(state, "explorer"):
             self.explorer.remember(learned)
         self.learner.begin_at(np.array(state["center"]))
-        self.counts, self._before = (int(state["passed"]), int(state["opened"])), None
+        self.counts, self._undo = (int(state["passed"]), int(state["opened"])), None
 
     def last_point(self) -> Floats:
         """The newest point there is: where a next epoch starts."""

@@ -26,7 +26,7 @@ from sottovoce.learning.actions import Action, speaking
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.epoch import Epoch, next_length
 from sottovoce.learning.learners import ReleasedRound
-from sottovoce.learning.recommendation import Recommendation, best_informed, recommended, shown
+from sottovoce.learning.recommendation import Recommendation, recommended, shown
 from sottovoce.learning.set_changes import SetChange, check_change, grid_for, plan_for, problem_after
 from sottovoce.plans.decisions import Decisions, joined
 from sottovoce.plans.explorer import Exploration
@@ -77,7 +77,8 @@ class Stream:
     @property
     def informed(self) -> Epoch | None:
         """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
-        return best_informed(reversed(self.epochs))
+        best = max(reversed(self.epochs), key=lambda one: one.knows)
+        return best if best.knows else None
 
     def epoch_at(self, before: int) -> Epoch | None:
         """Return the epoch after so many events, if it is kept: it learns from all rounds that began there."""
@@ -307,8 +308,7 @@ class BanditPolicy:
             facts |= {"played": mine.played[0], "point": mine.played[1]}
         facts["planned"] = [[*place, plan.to_dict()] for place, plan in mine.planned.items()]
         for place, one in enumerate(learning):
-            begun = {"before": one.before, "earlier": one.earlier, "after": one.after, "set": one.number}
-            facts |= headed(f"epoch{place}", begun | headed("learned", one.state()))
+            facts |= headed(f"epoch{place}", one.state())
         return facts
 
     def adopt(self, stream: int, record: Record) -> None:
@@ -323,8 +323,7 @@ class BanditPolicy:
             plan, one = mine.planned[before, number], known.get((before, earlier, number))
             if one is None or one.plan != plan:
                 one = self._epoch_of(stream, plan, before, number)
-                one.before, one.earlier, one.after, one.number = before, earlier, found["after"], number
-            one.restore(part(found, "learned"))
+            one.restore(found)
             same = [known[place] for place in sorted(known) if place[:2] == (before, earlier) and place[2] < number]
             epochs += [*same, one]
         mine.epochs, mine.passed, mine.begun, mine.learned = epochs, *(record[one] for one in _COUNTS)

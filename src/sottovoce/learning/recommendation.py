@@ -9,7 +9,7 @@ Of several segments, there is one for all of them, and one for each beside it, w
 Tests: tests/learning/test_recommendation.py.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -259,22 +259,6 @@ def in_short(x: Floats) -> str:
     else:
         shown = ", ".join(f"{x[place]:.4g} at {place}" for place in places[:_SHOWN]) + more
     return f"{shown}, 0 elsewhere ({len(x):,} coordinates)"
-
-
-def best_informed(epochs: Iterable[Epoch]) -> Epoch | None:
-    """Return the epoch that knows most, the newest of equals first; None if none of them knows anything."""
-    best = max(epochs, key=_knows, default=None)
-    return None if best is None or not _knows(best) else best
-
-
-def _knows(epoch: Epoch) -> float:
-    """How much an epoch has to go by: events, or, where it adds up gradients, how long it was to be."""
-    belief = epoch.explorer.belief
-    if belief is not None:
-        return float(belief.measurements.counts.sum()) or 0.5 * belief.remembers_earlier
-    learner: Any = epoch.learner
-    learned = learner.observed and bool(learner.released_sum.any())  # rounds may have been passed over
-    return float(epoch.plan.horizon) if learned else 0.0
 
 
 def shown(found: Recommendation, problem: Problem) -> Recommendation:

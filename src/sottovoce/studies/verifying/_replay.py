@@ -39,6 +39,7 @@ _POSITIONS = ("plain", "rounded")
 _OF_SEGMENTS = ("variance_shares", "variance_shares_learned", "apart")
 _OF_POOL = ("pooled", "own")
 _OF_RELEASES = ("learner.", "explorer.measurements.", "explorer.scatter")  # and not of what other segments said
+_PLACES = ("before", "earlier", "after", "set", "passed", "opened")  # of epochs, and how far they are
 _OF_POINTS = {"center", "learner.solved", "learner.point"}
 _ROUNDING = 1e-9  # relative: sums are added up in the same order, but linear algebra may differ between machines
 _POINT = 1e-7  # the same of points, relative to the diameter
@@ -341,17 +342,15 @@ class StreamReplay:
         self._insist(fits, "what is believed is of epochs that there are not")
         for one in kept:
             epoch, what = self.epochs[one["before"]], f"the epoch of event {one['before']}"
-            self.book.says(what, one, earlier=epoch.earlier, after=epoch.after, set=epoch.number)
-            learned = part(one, "learned")
             if self._segmented:
-                cast(_Listener, epoch.explorer.belief).since = learned["explorer.since"]
+                cast(_Listener, epoch.explorer.belief).since = one["explorer.since"]
             found = epoch.state()
-            self.book.expect(found.keys() == learned.keys(), f"what {what} has learned is incomplete")
-            self.book.says(what, learned, **dict(zip(("passed", "opened"), epoch.counts, strict=True)))
-            self._compare_learned(what, epoch, found, learned)
+            self.book.expect(found.keys() == one.keys(), f"what {what} has learned is incomplete")
+            self.book.says(what, one, **{name: found[name] for name in _PLACES})
+            self._compare_learned(what, epoch, found, one)
 
     def _compare_learned(self, what: str, epoch: Epoch, found: Record, learned: Record) -> None:
-        for name in found.keys() - {"passed", "opened"} - _OF_POINTS:
+        for name in found.keys() - _PLACES - _OF_POINTS:
             if self._segmented and not name.startswith(_OF_RELEASES):
                 continue
             same = name in learned and is_close(found[name], learned[name])
