@@ -27,7 +27,7 @@ from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.privacy.promise import spent_words, warn_of
 from sottovoce.rounds.book import Recorded, computing, locked
 from sottovoce.rounds.round import TextIds
-from sottovoce.rounds.stored import OpenedBook, as_stored, book_name
+from sottovoce.rounds.stored import OpenedBook, Wanted, as_stored
 from sottovoce.rounds.stores.sql.books import counts_of
 from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.studies.exporting import exported
@@ -148,13 +148,12 @@ class Study(Closing, Optimizer):
             Say so when the storage was restored from a backup, or copied: losses that are not released are dropped,
             and ids that were handed out before are refused. Otherwise losses could be released twice.
         """
-        book_name(name)
         choice("repeat", repeat, ("error", "ignore"))
         needed = {"domain": domain, "horizon": horizon, "loss_range": loss_range, "privacy": privacy}
         arguments, choices = separate(options)
         given = passed({**needed, "choices": choices or NOT_PASSED, **arguments})
         waiting = passed({"patience": patience, "deadline": deadline})
-        opened, configuration, source = open_study(url, name, given, waiting, seed, noise, ledger)
+        opened, configuration, source = open_study(Wanted(url, name, seed, noise, ledger), given, waiting)
         try:
             study = cls(opened, name, configuration, source, repeat, restored)
             study._tend()
