@@ -302,18 +302,9 @@ def from_belief(belief: Belief) -> Recommendation:
     draws = max(10, min(_CURVED_DRAWS if curved else _DRAWS, _NUMBERS // belief.dimension))
     sure, fit_check, rounds = belief.certainty(x, draws), belief.fit_check(), belief.measurements.rounds
     why = _WHYS.get(belief.model, f"the best decision for the posterior mean of a {belief.model} model of the losses")
-    return Recommendation(
-        x,
-        _OF_PRIOR if belief.remembers_earlier and not rounds else why,
-        rounds,
-        sure.loss,
-        sure.deviation,
-        sure.share,
-        sure.shortfall,
-        fit_check,
-        fit_check.caution,
-        items=_of_items(belief, x) if belief.model == "items" else None,
-    )
+    why = _OF_PRIOR if belief.remembers_earlier and not rounds else why
+    items = _of_items(belief, x) if belief.model == "items" else None
+    return Recommendation(x, why, rounds, fit_check=fit_check, caution=fit_check.caution, items=items, **vars(sure))
 
 
 def _of_items(belief: Any, x: Floats) -> dict[int, tuple[float, float]]:

@@ -93,7 +93,7 @@ class Study(Closing, Optimizer):
         self._opened, self._base = opened, opened.base
         self._base.what = "the study"
         self._texts = TextIds(opened.stored.secret)
-        self._closed, self._releases = False, not isinstance(source, WithheldNoise)
+        self._releases = not isinstance(source, WithheldNoise)
         made = opened.stored.made
         store = partial(opened.store, restored=restored)
         super().__init__(configuration, source, made["seed"], made["entropy"], store)
@@ -428,11 +428,10 @@ class Study(Closing, Optimizer):
         with suppress(ForkRefused), self._lock: self._end()  # noqa: E701  # fmt: skip
 
     def _end(self) -> None:
-        if not self._closed:
+        if not self._base.closed:
             with suppress(StorageError, StudyNotFound):
                 self._store.close()
             self._base.close()
-            self._closed = True
 
     def __repr__(self) -> str:
         return f"Study({self.name!r} at {self._base.name!r})"
