@@ -120,10 +120,6 @@ class Epoch:
             return build(gradient=FreshGradient(self.grid))
         return build(gradient=_as_it_is, total=RunningTotal(self.mechanism, self.grid, self.explorer.gradient))
 
-    def exchange(self, explorer: Explorer, learner: NoisyOCO | PosteriorLearner) -> None:
-        """Let others find points and actions, before anything is drawn; how losses are released stays as it is."""
-        self.explorer, self.learner = explorer, learner
-
     def follow(self, previous: "Epoch") -> None:
         """Begin with what the epoch before this one has learned, as far as it is of use."""
         self.explorer.follow(previous.explorer, previous.plan.horizon)
@@ -205,7 +201,3 @@ class Epoch:
             self.explorer.remember(learned)
         self.learner.begin_at(np.array(state["center"]))
         self.counts, self._undo = (int(state["passed"]), int(state["opened"])), None
-
-    def last_point(self) -> Floats:
-        """The newest point there is: where a next epoch starts."""
-        return self.learner.point(self.counts[1])

@@ -191,7 +191,7 @@ class BanditPolicy:
         """Plan an epoch that begins where another one has come to, if both work in the same position."""
         start, center = None, None
         if previous is not None and previous.plan.options.steps:
-            start = previous.last_point()
+            start = previous.learner.point(previous.counts[1])  # the newest point there is
             far = float(np.linalg.norm(start - previous.placement.working.center))
             problem = replace(problem, moved=(previous.plan.position, far))
         plan = self._choose(problem, 0 if previous is None else previous.end)

@@ -77,8 +77,8 @@ class ReplayPolicy(BanditPolicy):
     def _new_epoch(self, *arguments: Any) -> Epoch:
         epoch = super()._new_epoch(*arguments)
         if self.problem.segments is not None:
-            explorer, learner = _AsStored(epoch.explorer, self), cast(PosteriorLearner, epoch.learner)
-            epoch.exchange(explorer, PosteriorLearner(explorer, learner.gradient))
+            epoch.explorer = _AsStored(epoch.explorer, self)
+            epoch.learner = PosteriorLearner(epoch.explorer, cast(PosteriorLearner, epoch.learner).gradient)
         return epoch
 
 
