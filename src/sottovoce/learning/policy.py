@@ -113,7 +113,7 @@ class BanditPolicy:
         self.refresh: Callable[[], None] = lambda: None  # reads what other processes have begun
         self.read_changes: Callable[[], None] = lambda: None  # reads what sets others have changed to
         self.seen_changes = b""  # as of which that was read last
-        self.first = self._planned(None)
+        self.first = self._planned(replace(problem, horizon=next_length(self.horizon, 0)))
         self._grids = self.problems, self.first.grid  # of the losses of these sets
         self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
 
@@ -160,8 +160,7 @@ class BanditPolicy:
 
     def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
         """Return an epoch that goes on for another one in another set; without a stream, to see whether it can."""
-        problem = replace(problem, horizon=at.plan.horizon)
-        epoch = self._new_epoch(problem, self._choose(problem, at.before, at))
+        epoch = self._planned(replace(problem, horizon=at.plan.horizon), at)
         epoch.take_over(at, len(self.problems) - 1)
         return epoch
 
@@ -181,26 +180,26 @@ class BanditPolicy:
 
     # ------------------------------------------------------------------ epochs
 
-    def _planned(self, previous: Epoch | None) -> Epoch:
-        """Plan the epoch after another one."""
-        problem = replace(self.problem, horizon=next_length(self.horizon, 0 if previous is None else previous.end))
-        with watched_calls(f"setting up for {problem.domain!r}"):
-            return self._epoch_after(previous, problem)
-
-    def _epoch_after(self, previous: Epoch | None, problem: Problem) -> Epoch:
+    def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
         """Plan an epoch that begins where another one has come to, if both work in the same position."""
+        problem = replace(self.problem, horizon=next_length(self.horizon, previous.end))
         start, center = None, None
-        if previous is not None and previous.plan.options.steps:
+        if previous.plan.options.steps:
             start = previous.learner.point(previous.counts[1])  # the newest point there is
             far = float(np.linalg.norm(start - previous.placement.working.center))
             problem = replace(problem, moved=(previous.plan.position, far))
-        plan = self._choose(problem, 0 if previous is None else previous.end)
-        if previous is not None and plan.options.steps and previous.plan.position == plan.position:
-            center = start
-        epoch = self._new_epoch(problem, plan, center)
-        if previous is not None:
-            epoch.follow(previous)
+        with watched_calls(f"setting up for {problem.domain!r}"):
+            plan = self._choose(problem, previous.end)
+            if plan.options.steps and previous.plan.position == plan.position:
+                center = start
+            epoch = self._new_epoch(problem, plan, center)
+        epoch.follow(previous)
         return epoch
+
+    def _planned(self, problem: Problem, at: Epoch | None = None) -> Epoch:
+        """Plan an epoch that knows nothing; of another set, as one that is to take the place of `at`."""
+        with watched_calls(f"setting up for {problem.domain!r}"):
+            return self._new_epoch(problem, self._choose(problem, 0 if at is None else at.before, at))
 
     def _new_epoch(self, problem: Problem, plan: Plan, center: Floats | None = None) -> Epoch:
         """Return an epoch that knows nothing."""
@@ -362,9 +361,6 @@ class BanditPolicy:
         kept = [one for one in mine.epochs if one is mine.informed or mine.learned < one.earlier + one.counts[1]]
         mine.planned = {**mine.planned, (previous.end, newest): epoch.plan}
         mine.epochs = [*kept, epoch]
-
-    def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
-        return self._planned(previous)
 
     def _play(self, one: Round) -> RoundPlay:
         """Return what a round plays: as it was begun here, or as its record says."""

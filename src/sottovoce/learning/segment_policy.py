@@ -16,7 +16,6 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._records import Record, headed, part
 from sottovoce.domains.naming import as_name, as_plain
-from sottovoce.domains.oracles import watched_calls
 from sottovoce.errors import UnknownSegment
 from sottovoce.learning.epoch import Epoch, next_length
 from sottovoce.learning.policy import BanditPolicy, Stream
@@ -66,10 +65,8 @@ class SegmentPolicy(BanditPolicy):
         """Return an epoch of so many events in a set, which knows nothing."""
         found = self._templates.get((number, length))
         if found is None:
-            problem = replace(self._problem_of(number), horizon=length)
-            like = self._template(length, 0) if number else self.first
-            with watched_calls(f"setting up for {problem.domain!r}"):
-                found = super()._epoch_in(problem, like) if number else self._epoch_after(like, problem)
+            like = self._template(length, 0) if number else None
+            found = self._planned(replace(self._problem_of(number), horizon=length), like)
             self._templates = {**self._templates, (number, length): found}
         return found
 
