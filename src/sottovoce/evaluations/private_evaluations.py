@@ -94,7 +94,7 @@ class _EvaluationPolicy:
 
     def __init__(self, setting: EvaluationSetting, store: Store) -> None:
         self._setting, self.grid, self._store = setting, setting.grid, store
-        self._sampler = setting.sampler()
+        self._mechanism = setting.mechanism()
 
     def begin(self, stream: int, number: int, position: int) -> Draft:
         """Refuse: an evaluation has one round, which is full."""
@@ -110,7 +110,7 @@ class _EvaluationPolicy:
         taken = np.where(taken == MISSING, self.grid.missing, taken)
         squares = [squares_of(taken, self.grid.steps).sum()] if self._setting.variance else []
         sums = np.array([taken.sum(), *squares], dtype=np.int64)
-        noised = self._setting.stream(self._sampler).release(sums)
+        noised = self._mechanism.release(sums)
         taken[:] = sums[:] = 0  # the store overwrites its own
         return np.array([sum(self._store.closed().values()), *noised], dtype=np.int64)
 

@@ -302,9 +302,8 @@ class BanditPolicy:
         mine = self.stream(stream)
         learning = [one for one in mine.epochs if one is mine.epoch_at(one.before)]
         facts: Record = {name: getattr(mine, name) for name in _COUNTS}
-        facts["epochs"] = len(learning)
-        if mine.played is not None:
-            facts |= {"played": mine.played[0], "point": mine.played[1]}
+        assert mine.played is not None, "what is stored of a stream is stored as one of its rounds begins, or later"
+        facts |= {"epochs": len(learning), "played": mine.played[0], "point": mine.played[1]}
         facts["planned"] = [[*place, plan.to_dict()] for place, plan in mine.planned.items()]
         for place, one in enumerate(learning):
             facts |= headed(f"epoch{place}", one.state())
@@ -326,7 +325,7 @@ class BanditPolicy:
             same = [known[place] for place in sorted(known) if place[:2] == (before, earlier) and place[2] < number]
             epochs += [*same, one]
         mine.epochs, mine.passed, mine.begun, mine.learned = epochs, *(record[one] for one in _COUNTS)
-        mine.played = (record["played"], record["point"]) if "point" in record else None
+        mine.played = record["played"], record["point"]
         mine.rounds = {number: one for number, one in mine.rounds.items() if one.epoch in epochs}
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
