@@ -75,10 +75,9 @@ class Stream:
         return self.epochs[-1]
 
     @property
-    def informed(self) -> Epoch | None:
+    def informed(self) -> Epoch:
         """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
-        best = max(reversed(self.epochs), key=lambda one: one.knows)
-        return best if best.knows else None
+        return max(reversed(self.epochs), key=lambda one: one.knows)
 
     def epoch_at(self, before: int) -> Epoch | None:
         """Return the epoch after so many events, if it is kept: it learns from all rounds that began there."""
@@ -267,10 +266,9 @@ class BanditPolicy:
 
     # ------------------------------------------------------------------ what is known
 
-    def informed(self, stream: int = 0) -> Epoch | None:
+    def informed(self, stream: int = 0) -> Epoch:
         """The epoch that has learned most, said of the newest set."""
-        found = self.stream(stream).informed
-        return None if found is None else self.in_newest_set(found, stream)
+        return self.in_newest_set(self.stream(stream).informed, stream)
 
     def in_newest_set(self, epoch: Epoch, stream: int = 0) -> Epoch:
         """Return what an epoch knows, said of the newest set: that may not be played before the next round."""
@@ -279,7 +277,7 @@ class BanditPolicy:
 
     def belief_of(self, segment: Any) -> Any:
         """Return what is believed of a segment; None if the plan believes nothing."""
-        return (self.informed() or self.in_newest_set(self.current())).explorer.belief
+        return self.informed().explorer.belief
 
     def recommended(self, segment: Any, sizes: dict[Any, int]) -> Recommendation:
         """Return the decision to take home for a segment, or for all, who have so many events."""
@@ -357,7 +355,8 @@ class BanditPolicy:
         previous, newest = mine.current, len(self.problems) - 1
         epoch = self._next_epoch(stream, previous)
         epoch.before, epoch.earlier, epoch.after, epoch.number = previous.end, number, previous.observed, newest
-        kept = [one for one in mine.epochs if one is mine.informed or mine.learned < one.earlier + one.counts[1]]
+        best = mine.informed if mine.informed.knows else None
+        kept = [one for one in mine.epochs if one is best or mine.learned < one.earlier + one.counts[1]]
         mine.planned = {**mine.planned, (previous.end, newest): epoch.plan}
         mine.epochs = [*kept, epoch]
 

@@ -276,10 +276,9 @@ def shown(found: Recommendation, problem: Problem) -> Recommendation:
     )
 
 
-def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
-    """Return the decision that an epoch would take home, before it is `shown`; None has learned nothing."""
-    vertices = problem.integral or problem.losses == "linear"
-    if epoch is None:
+def recommended(epoch: Epoch, problem: Problem) -> Recommendation:
+    """Return the decision that an epoch would take home, before it is `shown`."""
+    if not epoch.knows:
         domain = problem.domain
         x = np.asarray(domain.extreme_point(np.zeros(domain.dimension)) if problem.integral else domain.middle)
         return Recommendation(x, "nothing is known: no round has released anything yet", 0)
@@ -287,7 +286,7 @@ def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
         return from_belief(epoch.explorer.belief)
     learner: Any = epoch.learner
     placement = epoch.placement
-    if not vertices:
+    if not problem.linear:
         x = placement.original(learner.newest_point())
         return Recommendation(np.array(x), "the newest point, where the released gradients lead", learner.observed)
     # Where the epoch began is what earlier ones have learned, as a displacement: it counts as a sum of gradients.

@@ -240,7 +240,7 @@ class SegmentPolicy(BanditPolicy):
             belief = self.template.fresh_copy()
             belief.use_prior(self.hierarchy.prior(-1, self.segments.row(segment), self._passed()), belief.settings)
             return belief
-        explorer: Any = (self.informed(stream) or self.in_newest_set(self.current(stream), stream)).explorer
+        explorer: Any = self.informed(stream).explorer
         said = explorer.ask_others()  # first: asking settles how the segment's own numbers count
         belief = copy.copy(explorer.belief)
         belief.use_prior(*said)
