@@ -141,7 +141,9 @@ class BanditPolicy:
         """Refuse a set that cannot take the place of the present one."""
         at = self.newest
         check_change(self.problem, change, at, self.grid)
-        self._epoch_in(problem_after(self.problem, change), at)
+        self._planned(replace(problem_after(self.problem, change), horizon=at.plan.horizon), at).take_over(
+            at, at.number
+        )
 
     def _problem_of(self, number: int) -> Problem:
         if number >= len(self.problems):
@@ -157,10 +159,11 @@ class BanditPolicy:
         """Whether every decision of every set has an item for each integer of a slot."""
         return all(one.domain.least_chosen == self.grid.width for one in self.problems)
 
-    def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
-        """Return an epoch that goes on for another one in another set; without a stream, to see whether it can."""
-        epoch = self._planned(replace(problem, horizon=at.plan.horizon), at)
-        epoch.take_over(at, len(self.problems) - 1)
+    def _epoch_after(self, at: Epoch, stream: int) -> Epoch:
+        """Return an epoch that goes on for another one in the newest set."""
+        number = len(self.problems) - 1
+        epoch = self._epoch(stream, at.plan.horizon, number, at)
+        epoch.take_over(at, number)
         return epoch
 
     def _follow_sets(self, stream: int, mine: Stream) -> None:
@@ -168,7 +171,7 @@ class BanditPolicy:
         at, number = mine.current, len(self.problems) - 1
         if at.number == number:
             return
-        epoch = self._epoch_in(self.problem, at, stream)
+        epoch = self._epoch_after(at, stream)
         mine.planned = {**mine.planned, (at.before, number): epoch.plan}
         mine.epochs = [*mine.epochs, epoch]
 
@@ -194,6 +197,10 @@ class BanditPolicy:
             epoch = self._new_epoch(problem, plan, center)
         epoch.follow(previous)
         return epoch
+
+    def _epoch(self, stream: int, length: int, number: int = 0, at: Epoch | None = None) -> Epoch:
+        """Return an epoch of so many events in a set, which knows nothing; in place of `at`, if that played another."""
+        return self._planned(replace(self._problem_of(number), horizon=length), at)
 
     def _planned(self, problem: Problem, at: Epoch | None = None) -> Epoch:
         """Plan an epoch that knows nothing; of another set, as one that is to take the place of `at`."""
@@ -273,7 +280,7 @@ class BanditPolicy:
     def in_newest_set(self, epoch: Epoch, stream: int = 0) -> Epoch:
         """Return what an epoch knows, said of the newest set: that may not be played before the next round."""
         newest = epoch.number == len(self.problems) - 1  # the same set may have been there before
-        return epoch if newest else self._epoch_in(self.problem, epoch, stream)
+        return epoch if newest else self._epoch_after(epoch, stream)
 
     def belief_of(self, segment: Any) -> Any:
         """Return what is believed of a segment; None if the plan believes nothing."""

@@ -31,7 +31,6 @@ from sottovoce.models import (
     VarianceShares,
 )
 from sottovoce.plans.plan import Plan
-from sottovoce.plans.problem import Problem
 from sottovoce.rounds.round import Draft
 
 __all__ = ["SegmentPolicy"]
@@ -66,7 +65,7 @@ class SegmentPolicy(BanditPolicy):
         found = self._templates.get((number, length))
         if found is None:
             like = self._template(length, 0) if number else None
-            found = self._planned(replace(self._problem_of(number), horizon=length), like)
+            found = super()._epoch(0, length, number, like)
             self._templates = {**self._templates, (number, length): found}
         return found
 
@@ -144,7 +143,7 @@ class SegmentPolicy(BanditPolicy):
         """Return a segment as a text."""
         return json.dumps(as_plain(segment))
 
-    def _epoch(self, stream: int, length: int, number: int = 0) -> Epoch:
+    def _epoch(self, stream: int, length: int, number: int = 0, at: Epoch | None = None) -> Epoch:
         """Return an epoch of a segment in one of the sets, which knows nothing."""
         like = self._template(length, number)
         problem = replace(self._problem_of(number), horizon=length)
@@ -160,14 +159,6 @@ class SegmentPolicy(BanditPolicy):
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
         return self._epoch(stream, next_length(self.horizon, before), number)
-
-    def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
-        if stream is None:
-            return super()._epoch_in(problem, at)
-        number = len(self.problems) - 1
-        epoch = self._epoch(stream, at.plan.horizon, number)
-        epoch.take_over(at, number)
-        return epoch
 
     def _follow_sets(self, stream: int, mine: Stream) -> None:
         super()._follow_sets(stream, mine)
