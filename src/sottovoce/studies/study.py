@@ -279,14 +279,6 @@ class Study(Closing, Optimizer):
         if self._policy.seen_changes != self._store.changes:
             self._read_changes()
 
-    @locked
-    def _tend(self) -> None:
-        """Close rounds that are complete, or past their deadline; whoever opened the study only to look closes none."""
-        self._store.check()
-        if self._releases:
-            self._store.close_overdue(None, self.deadline)  # patience counts events: asking sees to it
-            self._release_complete(set(self._policy.streams))
-
     @property
     def patience(self) -> int | None:  # type: ignore[override]
         """How many later positions, of all segments, a full round waits for its losses; None for ever."""
