@@ -53,7 +53,7 @@ class SetChange:
     @classmethod
     def from_record(cls, record: Record) -> Self:
         """Return what `to_record` returned."""
-        return cls(build(record["domain"]), None if record["features"] is None else Features(record["features"]))
+        return cls(build(record["domain"]), record["features"])
 
     def is_in(self, problem: Problem) -> bool:
         """Whether the set of a problem is this one, under the same names and with the same features."""

@@ -420,10 +420,9 @@ class Study(Closing, Optimizer):
         with suppress(ForkRefused), self._lock: self._end()  # noqa: E701  # fmt: skip
 
     def _end(self) -> None:
-        if not self._base.closed:
-            with suppress(StorageError, StudyNotFound):
-                self._store.close()
-            self._base.close()
+        with suppress(StorageError, StudyNotFound):  # it is closed already, say
+            self._store.close()
+        self._base.close()
 
     def __repr__(self) -> str:
         return f"Study({self.name!r} at {self._base.name!r})"
