@@ -70,12 +70,12 @@ class Optimizer(MayStop, Book):
         store: Callable[[Shape], Store],
     ) -> None:
         self._configuration, self._source, self.seed = configuration, source, seed
+        policy = policy_for(configuration, configuration.problem(), source, entropy)
+        policy.refresh, policy.read_changes = self._refresh, self._read_changes
         self._local = isinstance(configuration.privacy, LocalDP)
         self._most_losses = configuration.privacy.contributions
         self._itemised = configuration.feedback == "items"
         self._attentive = self._local or self._itemised
-        policy = policy_for(configuration, configuration.problem(), source, entropy)
-        policy.refresh, policy.read_changes = self._refresh, self._read_changes
         super().__init__(store(policy.shape), policy, horizon=policy.horizon)
         self._alone = configuration.segments is None and not self._store.shared
         self._plain = not self._attentive and not self._store.shared  # whether a loss is a number, and so is its id

@@ -141,9 +141,8 @@ class BanditPolicy:
         """Refuse a set that cannot take the place of the present one."""
         at = self.newest
         check_change(self.problem, change, at, self.grid)
-        self._planned(replace(problem_after(self.problem, change), horizon=at.plan.horizon), at).take_over(
-            at, at.number
-        )
+        later = replace(problem_after(self.problem, change), horizon=at.plan.horizon)
+        self._planned(later, at).take_over(at, at.number)
 
     def _problem_of(self, number: int) -> Problem:
         if number >= len(self.problems):
