@@ -73,7 +73,7 @@ def policy_for(configuration: BanditConfiguration, problem: Problem, source: Noi
 class PooledPolicy(SegmentPolicy):
     """See `SegmentPolicy`; stream 0 is the pool, whose segment is None."""
 
-    first_streams = ("null",)
+    first_streams, pool = ("null",), POOL
 
     def start_over(self) -> None:
         """Forget all segments."""
@@ -98,10 +98,6 @@ class PooledPolicy(SegmentPolicy):
     def segment_named(self, name: str) -> Any:
         """Return the segment that `name_of` has written; None for the pool."""
         return None if name == self.name_of(None) else super().segment_named(name)
-
-    def check_room(self, segments: list[Any]) -> None:
-        """Refuse segments that were not named, beyond the limit; the pool has its room."""
-        super().check_room([one for one in segments if one is not None])
 
     # ------------------------------------------------------------------ how many events each has
 
@@ -150,9 +146,6 @@ class PooledPolicy(SegmentPolicy):
             self._pooled, self._since = self._pooled + self._since, np.zeros_like(self._since)
             self._separate()
         return super().begin(stream, number, position)
-
-    def _learn_alike(self) -> None:
-        self.hierarchy.learn(given=POOL)
 
     def _separate(self) -> None:
         """Let segments have rounds of their own whose events to come would tell by how much they differ."""

@@ -43,6 +43,9 @@ class SegmentPolicy(BanditPolicy):
     """See `BanditPolicy`; streams are numbered in the order in which segments were first asked for."""
 
     first_streams: tuple[str, ...] = ()
+    pool: int | None = None
+    """The stream of rounds that segments share, if they do."""
+
     _templates: dict[tuple[int, int], Epoch]  # by set and by length, epochs that know nothing
 
     def __init__(self, *arguments: Any) -> None:
@@ -82,10 +85,10 @@ class SegmentPolicy(BanditPolicy):
         self.check_room([self.segment_named(name)])
 
     def check_room(self, segments: list[Segment]) -> None:
-        """Refuse segments that were not named, beyond the limit; those that were have their room."""
+        """Refuse segments that were not named, beyond the limit; those that were have their room, and so has a pool."""
         named = set(self.segments.names)
         room = self.segments.most - len(named) - sum(one not in named for one in self.numbers)
-        unnamed = [one for one in segments if one not in named and one not in self.numbers]
+        unnamed = [one for one in segments if one is not None and one not in named and one not in self.numbers]
         if len(unnamed) > room:
             raise UnknownSegment(
                 f"segment {unnamed[room]!r} would be one more than the {self.segments.most} that there may be: raise "
@@ -193,11 +196,8 @@ class SegmentPolicy(BanditPolicy):
         stream, number, position
             As for `Policy.begin`.
         """
-        self._learn_alike()
+        self.hierarchy.learn(self.pool)
         return super().begin(stream, number, position)
-
-    def _learn_alike(self) -> None:
-        self.hierarchy.learn()
 
     def belief(self, stream: int) -> Any:
         """What is believed of a segment by now, which tells others what was released of it."""
