@@ -59,7 +59,7 @@ class PrivateCUCB(PrivateBandit):
         made: ItemProbes = epoch.explorer
         belief = _Optimism(made.belief.oracle, made.belief.settings, radius)
         explorer = ItemProbes(made.placement, belief, made.grid, made.family, made.unit)
-        epoch.exchange(explorer, PosteriorLearner(explorer, epoch.learner.gradient))
+        epoch.explorer, epoch.learner = explorer, PosteriorLearner(explorer, epoch.learner.gradient)
 
 
 class _Optimism(ItemBelief):

@@ -69,17 +69,14 @@ class Optimizer(MayStop, Book):
         entropy: int,
         store: Callable[[Shape], Store],
     ) -> None:
-        self._configuration, self._source = configuration, source
-        problem = configuration.problem()
-        self.seed, self._entropy = seed, entropy
+        self._configuration, self._source, self.seed = configuration, source, seed
+        policy = policy_for(configuration, configuration.problem(), source, entropy)
+        policy.refresh, policy.read_changes = self._refresh, self._read_changes
         self._local = isinstance(configuration.privacy, LocalDP)
         self._most_losses = configuration.privacy.contributions
         self._itemised = configuration.feedback == "items"
         self._attentive = self._local or self._itemised
-        policy = policy_for(configuration, problem, source, entropy)
-        policy.refresh, policy.read_changes = self._refresh, self._read_changes
-        horizon = None if configuration.horizon is None else problem.horizon
-        super().__init__(store(policy.shape), policy, horizon=horizon)
+        super().__init__(store(policy.shape), policy, horizon=policy.horizon)
         self._alone = configuration.segments is None and not self._store.shared
         self._plain = not self._attentive and not self._store.shared  # whether a loss is a number, and so is its id
         for name in policy.first_streams:
@@ -207,7 +204,7 @@ class Optimizer(MayStop, Book):
                 person = None if people is None else people[event]
                 begun = 0 if stream < 0 else self._left_of_begun(stream)
                 left[stream] = begun or self._rest_of_round(self._stream_of(keys[place]), person=person)
-                if policy.own is not own:  # with the event that has begun a round of the pool, some have left it
+                if policy.own != own:  # with the event that has begun a round of the pool, some have left it
                     own, whole = policy.own, event + 1
             left[stream] -= 1
             if not left[stream]:
@@ -588,10 +585,13 @@ class Optimizer(MayStop, Book):
         worst = min(each, key=lambda one: one.probability, default=None)
         return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
 
+    @locked
     def _tend(self) -> None:
-        """Release what is complete."""
+        """Close rounds that are complete, or past their deadline; whoever opened a study only to look closes none."""
         self._store.check()
-        self._release(set(self._policy.streams))
+        if self._releases:
+            self._store.close_overdue(None, self.deadline)  # patience counts events: asking sees to it
+            self._release_complete(set(self._policy.streams))
 
     def _learn(self) -> None:
         """Release what is complete, and learn from all that was released."""

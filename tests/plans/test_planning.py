@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.learning.epoch import assemble
+from sottovoce.learning.epoch import Epoch
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
@@ -166,7 +166,7 @@ def test_a_plan_that_was_made_for_another_problem_is_refused_and_its_own_is_take
             build(plan, sv.PureDP(1.0))
     tree = dataclasses.replace(make_plan(pure, "auto", mechanism="tree"), batch_size=1)
     with pytest.raises(ValueError, match="made for another problem"):
-        assemble(pure, tree, sv.SimulatedNoise(0))
+        Epoch(pure, tree, sv.SimulatedNoise(0))
     with pytest.raises(ValueError, match=r"plan.horizon is 1000, but horizon is 1000000"):
         build(make_plan(problem(horizon=1000), "auto"), sv.NoPrivacy())
     own = make_plan(pure, "auto")

@@ -57,7 +57,7 @@ INVISIBLE = {
     PLAN + r" noise scale raised": "more noise than enough",
     r"counters\.made\[design\.(calls|worst_leverage)\] .*": "words",
     # Points that are the same after one round more or less.
-    r"streams\.believed\[epoch.*\.learned\.learner\.(solved|observed)\] .*": "equal points",
+    r"streams\.believed\[epoch\d+\.learner\.(solved|observed)\] .*": "equal points",
     r"rounds\.public\[learned\] .*": "equal points",
 }
 OF_PROBES = {  # what is invisible of posterior probes alone
@@ -68,10 +68,10 @@ OF_PROBES = {  # what is invisible of posterior probes alone
 OF_SEGMENTS = {  # what other segments had a say in is not computed again
     r"counters\.made\[configuration\.segments\.(factors|limit)\] .*": "segments that are all named",
     PLAN + r" options (model|probes|least_events) .*": "lengths of rounds",
-    r"streams\.believed\[variance_shares(_learned)?\] .*": "how alike they are taken to be",
+    r"streams\.believed\[(variance_shares(_learned)?|apart)\] .*": "how alike they are taken to be",
     r"streams\.believed\[prior\..*\] .*": "what other segments said, which follows from theirs",
-    r"streams\.believed\[epoch.*\.learned\.explorer\.(alarm|resets|since)\] .*": "when all was forgotten",
-    r"streams\.believed\[epoch.*\.learned\.explorer\.(place|scores|squares|prior_evidence|weight)\] "
+    r"streams\.believed\[epoch\d+\.explorer\.(alarm|resets|since)\] .*": "when all was forgotten",
+    r"streams\.believed\[epoch\d+\.explorer\.(place|scores|squares|prior_evidence|weight)\] "
     r"(raised|lowered|changed|shortened)": "how numbers were judged",
 }
 OF_SUMS = {PLAN + r" options rate raised": "every event explores already"}  # what is invisible where all losses count

@@ -3,12 +3,11 @@
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sottovoce._records import Record
+from sottovoce._records import Record, headed, part
 from sottovoce.errors import StudyNotFound
 from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.learning.policy import entropy_of
-from sottovoce.privacy import Guarantee, Ledger, NoiseSource
-from sottovoce.privacy.guarantees import guarantee_from_dict
+from sottovoce.privacy import Ledger, NoiseSource, guarantee_from_dict
 from sottovoce.rounds.store import Store
 from sottovoce.rounds.stores.memory import MemoryStore
 
@@ -52,25 +51,24 @@ def open_stored(
     restored: bool,
 ) -> OpenedEvaluations:
     """Return evaluations in a storage, created or resumed; arguments are those of `PrivateEvaluations`."""
-    from sottovoce.rounds.stored import book_name, check_made, open_book
+    from sottovoce.rounds.stored import Wanted, open_book
 
     def make(base: "Database") -> tuple[Record, None]:
         if missing := _missing(given):
             advice = f"to create them, pass {', '.join(missing)}"
             raise StudyNotFound(f"name={name!r}: no such evaluations at {base.name}", advice)
         setting = EvaluationSetting(**given, noise=noise)
-        made = {"simulated": bool(setting.source.simulated), "shape": list(setting.shape), "seed": seed}
+        made = {"entropy": entropy_of(seed), "shape": list(setting.shape)}
         ends = {"loss_range": list(setting.scale.loss_range), "privacy": setting.privacy.to_dict()}
-        return {**made, "entropy": entropy_of(seed), **setting.arguments, **ends}, None
+        return made | headed("configuration", {**setting.arguments, **ends}), None
 
-    def check(made: Record, base: "Database") -> None:
+    def differences(made: Record, base: "Database") -> list[str]:
         stored = _made_with(made)
         wished = EvaluationSetting(**{**stored, **given}).arguments  # which refuses what can be passed to none
-        different = [f"{one} is {stored[one]!r}, not {wished[one]!r}" for one in given if wished[one] != stored[one]]
-        check_made(made, f"{name!r}", base, different, seed, noise)
+        return [f"{one} is {stored[one]!r}, not {wished[one]!r}" for one in given if wished[one] != stored[one]]
 
-    options: dict[str, Any] = {"guarantee": _guarantee, "ledger": ledger, "create": bool(given)}
-    opened = open_book(url, book_name(name), "evaluations", make=make, check=check, **options)
+    wanted = Wanted(url, name, seed, noise, ledger)
+    opened = open_book(wanted, "evaluations", make, differences, create=bool(given))
     try:
         made = opened.stored.made
         setting = EvaluationSetting(**_made_with(made), noise=noise)
@@ -85,11 +83,7 @@ def _missing(given: dict[str, Any]) -> list[str]:
     return [one for one in ("loss_range", "privacy") if one not in given]
 
 
-def _guarantee(made: Record) -> Guarantee:
-    return guarantee_from_dict(made["privacy"])
-
-
 def _made_with(made: Record) -> dict[str, Any]:
     """Return the arguments that evaluations were made with."""
-    plain = {one: made[one] for one in ("patience", "variance")}
-    return {"loss_range": tuple(made["loss_range"]), "privacy": _guarantee(made), **plain}
+    plain = part(made, "configuration")
+    return plain | {"loss_range": tuple(plain["loss_range"]), "privacy": guarantee_from_dict(plain["privacy"])}

@@ -8,7 +8,7 @@ from sottovoce.learning.describe import spent_words, state_noise
 from sottovoce.learning.patience import check_patience, patience_for
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.privacy import Guarantee, LocalDP, LossGrid, NoiseSource, PrivacyStatement, local
-from sottovoce.privacy.noise import LARGEST_SUM, Sampler, noise_source
+from sottovoce.privacy.noise import LARGEST_SUM, noise_source
 from sottovoce.rounds.round import Shape
 from sottovoce.stats.scale import mechanism_of, scale_for, sensitivity_of
 
@@ -46,12 +46,9 @@ class EvaluationSetting:
         """Whether anybody's privacy rests on there being one of these only."""
         return self.privacy.private and not self.source.simulated
 
-    def sampler(self) -> Sampler | None:
-        """Return what draws the noise of all evaluations; None if there is none."""
-        return None if self.scale.noise is None else self.source.sampler(self.scale.noise)
-
-    def stream(self, sampler: Sampler | None) -> Any:
-        """Return what releases the number of one evaluation."""
+    def mechanism(self) -> Any:
+        """Return what releases the numbers of all evaluations, each with noise of its own, if there is any."""
+        sampler = None if self.scale.noise is None else self.source.sampler(self.scale.noise)
         return mechanism_of(self.privacy).start(self._sensitivity, sampler)
 
     def patience_of(self, events: int) -> int | None:

@@ -94,7 +94,7 @@ class _EvaluationPolicy:
 
     def __init__(self, setting: EvaluationSetting, store: Store) -> None:
         self._setting, self.grid, self._store = setting, setting.grid, store
-        self._sampler = setting.sampler()
+        self._mechanism = setting.mechanism()
 
     def begin(self, stream: int, number: int, position: int) -> Draft:
         """Refuse: an evaluation has one round, which is full."""
@@ -110,7 +110,7 @@ class _EvaluationPolicy:
         taken = np.where(taken == MISSING, self.grid.missing, taken)
         squares = [squares_of(taken, self.grid.steps).sum()] if self._setting.variance else []
         sums = np.array([taken.sum(), *squares], dtype=np.int64)
-        noised = self._setting.stream(self._sampler).release(sums)
+        noised = self._mechanism.release(sums)
         taken[:] = sums[:] = 0  # the store overwrites its own
         return np.array([sum(self._store.closed().values()), *noised], dtype=np.int64)
 
@@ -213,7 +213,6 @@ class PrivateEvaluations(Closing, Book):
         policy: Any = _EvaluationPolicy(self._setting, found.store)  # asked neither for actions nor for beliefs
         super().__init__(found.store, policy)
         self._over: dict[int, State] = {}
-        self._sizes: dict[int, int] = {}
         self._handles: dict[int, Evaluation] = {}
         self._closed, self._most_losses = False, self._setting.privacy.contributions
         if self.created:
@@ -238,6 +237,7 @@ class PrivateEvaluations(Closing, Book):
         """Return an evaluation: always the same object."""
         return self._handles.setdefault(number, Evaluation(self, number))
 
+    @locked
     def evaluation(self, number: int) -> Evaluation:
         """Return an evaluation by its number, whichever process has opened it, and whether it is closed or not.
 
@@ -246,7 +246,9 @@ class PrivateEvaluations(Closing, Book):
         number
             What `Evaluation.number` says.
         """
-        self._state(whole("number", number, least=0))
+        self._check_usable()
+        if whole("number", number, least=0) >= len(self._store.closed()):
+            raise UnknownAction(f"there is no evaluation {number}")
         return self._handle(number)
 
     @overload
@@ -335,7 +337,7 @@ class PrivateEvaluations(Closing, Book):
         if room is None or size > room:
             ended = self._ended(number)
             closed = "" if ended is None else "was abandoned" if ended.mean is None else "is closed"
-            left = closed or f"has {room} of {self._events(number)} places left"
+            left = closed or f"has {room} of {self._state(number).events} places left"
             raise HorizonReached(
                 f"evaluation {number} {left}, and {size} more {'were' if size > 1 else 'was'} wanted; {UNRECORDED}. "
                 "Losses of people who were assigned before are told by their id: tell(loss, ids=id)"
@@ -389,7 +391,7 @@ class PrivateEvaluations(Closing, Book):
         places = as_ids(ids).ravel() if self._texts is None else self._texts.numbers(ids)
         if number is not None:
             one = self._store.round_of(number)
-            if ((places < one.first) | (places >= one.first + self._events(number))).any():
+            if ((places < one.first) | (places >= one.first + one.public["events"])).any():
                 raise UnknownAction(f"an id was not handed out for evaluation {number}", UNRECORDED)
         return places
 
@@ -448,20 +450,12 @@ class PrivateEvaluations(Closing, Book):
 
     @locked
     def _state(self, number: int) -> State:
-        """Return where an evaluation stands; refuse one that there is not."""
-        if number not in self._over:
-            self._check_usable()
-        events = self._events(number)
-        room = self._store.room().get(number, 0) if (found := self._ended(number)) is None else 0
-        return State(events, events - room, room) if found is None else found
-
-    def _events(self, number: int) -> int:
-        """How many places an evaluation was opened with."""
-        if number not in self._sizes:
-            if number >= len(self._store.closed()):
-                raise UnknownAction(f"there is no evaluation {number}")
-            self._sizes[number] = self._store.round_of(number).public["events"]
-        return self._sizes[number]
+        """Return where an evaluation stands."""
+        ended = self._ended(number)
+        if ended is not None:
+            return ended
+        events, room = self._store.round_of(number).public["events"], self._store.room().get(number, 0)
+        return State(events, events - room, room)
 
     @locked
     def _waiting(self, number: int) -> NDArray[Any]:

@@ -46,13 +46,13 @@ class Action(_Fields):
         return list(self.indices.tolist()) if domain is None else domain.names_at(domain.in_order(self.indices))
 
     def __repr__(self) -> str:
-        if self._domain is None or self._domain.labels is None:
+        if type(self) is Action or (self._domain is not None and self._domain.labels is None):
             return super().__repr__()
         return f"Action(id={self.id!r}, chosen={self.chosen!r}, wants_loss={self.wants_loss!r})"
 
     def __reduce__(self) -> Any:
         # The set may hold functions, which cannot be pickled; what it says of the decision can be.
-        return (Action, tuple(self)) if self._domain is None else (named_action, (*self, self.chosen))
+        return (Action, tuple(self)) if type(self) is Action else (named_action, (*self, self.chosen))
 
 
 def speaking(domain: Domain) -> type[Action]:
@@ -85,12 +85,6 @@ class _Carried(Action):
     @property
     def chosen(self) -> Any:
         return own_copy(self._chosen)
-
-    def __repr__(self) -> str:
-        return f"Action(id={self.id!r}, chosen={self.chosen!r}, wants_loss={self.wants_loss!r})"
-
-    def __reduce__(self) -> Any:
-        return named_action, (*self, self._chosen)
 
 
 _Carried.__name__ = _Carried.__qualname__ = Action.__name__

@@ -6,7 +6,7 @@ exploration turns them into a gradient. Nothing here has ever seen a private num
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -86,12 +86,6 @@ class RunningTotal:
         return self._gradient(self._grid.step * released.numbers + self._grid.low * self.value, self.value)
 
 
-class RoundsLearned(NamedTuple):
-    """How many rounds were learned from, or passed over: a value of its own, as other learners have."""
-
-    observed: int
-
-
 class PosteriorLearner:
     """Hands released numbers to an explorer that believes; its point is the best decision as far as is known.
 
@@ -104,7 +98,6 @@ class PosteriorLearner:
     """
 
     point_map = None
-    delay = 0
     center: Floats = np.empty(0)
 
     def __init__(self, explorer: Explorer, gradient: FreshGradient) -> None:
@@ -116,11 +109,6 @@ class PosteriorLearner:
         """Return the best decision that is known, whatever the round."""
         assert self.explorer.belief is not None
         return self.explorer.belief.leader
-
-    @property
-    def iterate(self) -> Floats:
-        """What the point after all that was observed follows from: itself."""
-        return self.point()
 
     def observe(self, released: ReleasedRound, point: Floats | None = None) -> None:
         """Take in what a round has released."""
@@ -134,13 +122,13 @@ class PosteriorLearner:
         """Pass over a round whose losses are lost."""
         self.observed += 1
 
-    def knowledge(self) -> RoundsLearned:
+    def knowledge(self) -> int:
         """Return how much was learned from; the belief keeps its own."""
-        return RoundsLearned(self.observed)
+        return self.observed
 
-    def go_back(self, knowledge: Any) -> None:
+    def go_back(self, knowledge: int) -> None:
         """Know no more than what `knowledge` returned."""
-        self.observed = knowledge.observed
+        self.observed = knowledge
 
     def state(self) -> Record:
         """Return how much was learned from."""

@@ -26,9 +26,8 @@ from sottovoce.learning.actions import Action, speaking
 from sottovoce.learning.configuration import BanditConfiguration
 from sottovoce.learning.epoch import Epoch, next_length
 from sottovoce.learning.learners import ReleasedRound
-from sottovoce.learning.recommendation import Recommendation, best_informed, recommended, shown
-from sottovoce.learning.set_changes import SetChange, check_change, grid_for, plan_after, problem_after
-from sottovoce.plans.choosing import make_plan
+from sottovoce.learning.recommendation import Recommendation, recommended, shown
+from sottovoce.learning.set_changes import SetChange, check_change, grid_for, plan_for, problem_after
 from sottovoce.plans.decisions import Decisions, joined
 from sottovoce.plans.explorer import Exploration
 from sottovoce.plans.plan import Plan
@@ -76,9 +75,9 @@ class Stream:
         return self.epochs[-1]
 
     @property
-    def informed(self) -> Epoch | None:
+    def informed(self) -> Epoch:
         """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
-        return best_informed(reversed(self.epochs))
+        return max(reversed(self.epochs), key=lambda one: one.knows)
 
     def epoch_at(self, before: int) -> Epoch | None:
         """Return the epoch after so many events, if it is kept: it learns from all rounds that began there."""
@@ -102,7 +101,7 @@ class BanditPolicy:
     """Names of the streams that are there from the start."""
 
     own: frozenset[Any] = frozenset()
-    """Segments that have left rounds which they shared: another value if there is one more."""
+    """Segments that have left rounds which they shared."""
 
     def __init__(self, configuration: BanditConfiguration, problem: Problem, source: NoiseSource, entropy: int) -> None:
         self.configuration, self.source, self.entropy = configuration, source, entropy
@@ -113,7 +112,7 @@ class BanditPolicy:
         self.refresh: Callable[[], None] = lambda: None  # reads what other processes have begun
         self.read_changes: Callable[[], None] = lambda: None  # reads what sets others have changed to
         self.seen_changes = b""  # as of which that was read last
-        self.first = self._planned(None)
+        self.first = self._planned(replace(problem, horizon=next_length(self.horizon, 0)))
         self._grids = self.problems, self.first.grid  # of the losses of these sets
         self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
 
@@ -142,7 +141,8 @@ class BanditPolicy:
         """Refuse a set that cannot take the place of the present one."""
         at = self.newest
         check_change(self.problem, change, at, self.grid)
-        self._epoch_in(problem_after(self.problem, change), at)
+        later = replace(problem_after(self.problem, change), horizon=at.plan.horizon)
+        self._planned(later, at).take_over(at, at.number)
 
     def _problem_of(self, number: int) -> Problem:
         if number >= len(self.problems):
@@ -158,11 +158,11 @@ class BanditPolicy:
         """Whether every decision of every set has an item for each integer of a slot."""
         return all(one.domain.least_chosen == self.grid.width for one in self.problems)
 
-    def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
-        """Return an epoch that goes on for another one in another set; without a stream, to see whether it can."""
-        problem = replace(problem, horizon=at.plan.horizon)
-        epoch = self._new_epoch(problem, self._choose_in(problem, at))
-        epoch.take_over(at, len(self.problems) - 1)
+    def _epoch_after(self, at: Epoch, stream: int) -> Epoch:
+        """Return an epoch that goes on for another one in the newest set."""
+        number = len(self.problems) - 1
+        epoch = self._epoch(stream, at.plan.horizon, number, at)
+        epoch.take_over(at, number)
         return epoch
 
     def _follow_sets(self, stream: int, mine: Stream) -> None:
@@ -170,7 +170,7 @@ class BanditPolicy:
         at, number = mine.current, len(self.problems) - 1
         if at.number == number:
             return
-        epoch = self._epoch_in(self.problem, at, stream)
+        epoch = self._epoch_after(at, stream)
         mine.planned = {**mine.planned, (at.before, number): epoch.plan}
         mine.epochs = [*mine.epochs, epoch]
 
@@ -181,38 +181,38 @@ class BanditPolicy:
 
     # ------------------------------------------------------------------ epochs
 
-    def _planned(self, previous: Epoch | None) -> Epoch:
-        """Plan the epoch after another one."""
-        problem = replace(self.problem, horizon=next_length(self.horizon, 0 if previous is None else previous.end))
-        with watched_calls(f"setting up for {problem.domain!r}"):
-            return self._epoch_after(previous, problem)
-
-    def _epoch_after(self, previous: Epoch | None, problem: Problem) -> Epoch:
+    def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
         """Plan an epoch that begins where another one has come to, if both work in the same position."""
+        problem = replace(self.problem, horizon=next_length(self.horizon, previous.end))
         start, center = None, None
-        if previous is not None and previous.plan.options.steps:
-            start = previous.last_point()
+        if previous.plan.options.steps:
+            start = previous.learner.point(previous.counts[1])  # the newest point there is
             far = float(np.linalg.norm(start - previous.placement.working.center))
             problem = replace(problem, moved=(previous.plan.position, far))
-        plan = self._choose(problem, 0 if previous is None else previous.end)
-        if previous is not None and plan.options.steps and previous.plan.position == plan.position:
-            center = start
-        epoch = self._new_epoch(problem, plan, center)
-        if previous is not None:
-            epoch.follow(previous)
+        with watched_calls(f"setting up for {problem.domain!r}"):
+            plan = self._choose(problem, previous.end)
+            if plan.options.steps and previous.plan.position == plan.position:
+                center = start
+            epoch = self._new_epoch(problem, plan, center)
+        epoch.follow(previous)
         return epoch
+
+    def _epoch(self, stream: int, length: int, number: int = 0, at: Epoch | None = None) -> Epoch:
+        """Return an epoch of so many events in a set, which knows nothing; in place of `at`, if that played another."""
+        return self._planned(replace(self._problem_of(number), horizon=length), at)
+
+    def _planned(self, problem: Problem, at: Epoch | None = None) -> Epoch:
+        """Plan an epoch that knows nothing; of another set, as one that is to take the place of `at`."""
+        with watched_calls(f"setting up for {problem.domain!r}"):
+            return self._new_epoch(problem, self._choose(problem, 0 if at is None else at.before, at))
 
     def _new_epoch(self, problem: Problem, plan: Plan, center: Floats | None = None) -> Epoch:
         """Return an epoch that knows nothing."""
         return Epoch(replace(problem, horizon=plan.horizon), plan, self.source, center)
 
-    def _choose(self, problem: Problem, before: int) -> Plan:
-        """Choose the plan of the epoch after so many events."""
-        return make_plan(problem, plan=self.configuration.plan, **self.configuration.choices)
-
-    def _choose_in(self, problem: Problem, at: Epoch) -> Plan:
-        """Choose the plan of another set that an epoch goes on in."""
-        return plan_after(problem, self.configuration, at.plan)
+    def _choose(self, problem: Problem, before: int, at: Epoch | None = None) -> Plan:
+        """Choose the plan of the epoch after so many events; of another set, in which the epoch `at` goes on."""
+        return plan_for(problem, self.configuration, None if at is None else at.plan)
 
     def join(self, stream: int, name: str) -> Stream:
         """Begin a stream."""
@@ -272,19 +272,18 @@ class BanditPolicy:
 
     # ------------------------------------------------------------------ what is known
 
-    def informed(self, stream: int = 0) -> Epoch | None:
+    def informed(self, stream: int = 0) -> Epoch:
         """The epoch that has learned most, said of the newest set."""
-        found = self.stream(stream).informed
-        return None if found is None else self.in_newest_set(found, stream)
+        return self.in_newest_set(self.stream(stream).informed, stream)
 
     def in_newest_set(self, epoch: Epoch, stream: int = 0) -> Epoch:
         """Return what an epoch knows, said of the newest set: that may not be played before the next round."""
         newest = epoch.number == len(self.problems) - 1  # the same set may have been there before
-        return epoch if newest else self._epoch_in(self.problem, epoch, stream)
+        return epoch if newest else self._epoch_after(epoch, stream)
 
     def belief_of(self, segment: Any) -> Any:
         """Return what is believed of a segment; None if the plan believes nothing."""
-        return (self.informed() or self.in_newest_set(self.current())).explorer.belief
+        return self.informed().explorer.belief
 
     def recommended(self, segment: Any, sizes: dict[Any, int]) -> Recommendation:
         """Return the decision to take home for a segment, or for all, who have so many events."""
@@ -307,13 +306,11 @@ class BanditPolicy:
         mine = self.stream(stream)
         learning = [one for one in mine.epochs if one is mine.epoch_at(one.before)]
         facts: Record = {name: getattr(mine, name) for name in _COUNTS}
-        facts["epochs"] = len(learning)
-        if mine.played is not None:
-            facts |= {"played": mine.played[0], "point": mine.played[1]}
+        assert mine.played is not None, "what is stored of a stream is stored as one of its rounds begins, or later"
+        facts |= {"epochs": len(learning), "played": mine.played[0], "point": mine.played[1]}
         facts["planned"] = [[*place, plan.to_dict()] for place, plan in mine.planned.items()]
         for place, one in enumerate(learning):
-            begun = {"before": one.before, "earlier": one.earlier, "after": one.after, "set": one.number}
-            facts |= headed(f"epoch{place}", begun | headed("learned", one.state()))
+            facts |= headed(f"epoch{place}", one.state())
         return facts
 
     def adopt(self, stream: int, record: Record) -> None:
@@ -328,12 +325,11 @@ class BanditPolicy:
             plan, one = mine.planned[before, number], known.get((before, earlier, number))
             if one is None or one.plan != plan:
                 one = self._epoch_of(stream, plan, before, number)
-                one.before, one.earlier, one.after, one.number = before, earlier, found["after"], number
-            one.restore(part(found, "learned"))
+            one.restore(found)
             same = [known[place] for place in sorted(known) if place[:2] == (before, earlier) and place[2] < number]
             epochs += [*same, one]
         mine.epochs, mine.passed, mine.begun, mine.learned = epochs, *(record[one] for one in _COUNTS)
-        mine.played = (record["played"], record["point"]) if "point" in record else None
+        mine.played = record["played"], record["point"]
         mine.rounds = {number: one for number, one in mine.rounds.items() if one.epoch in epochs}
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
@@ -365,12 +361,10 @@ class BanditPolicy:
         previous, newest = mine.current, len(self.problems) - 1
         epoch = self._next_epoch(stream, previous)
         epoch.before, epoch.earlier, epoch.after, epoch.number = previous.end, number, previous.observed, newest
-        kept = [one for one in mine.epochs if one is mine.informed or mine.learned < one.earlier + one.counts[1]]
+        best = mine.informed if mine.informed.knows else None
+        kept = [one for one in mine.epochs if one is best or mine.learned < one.earlier + one.counts[1]]
         mine.planned = {**mine.planned, (previous.end, newest): epoch.plan}
         mine.epochs = [*kept, epoch]
-
-    def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
-        return self._planned(previous)
 
     def _play(self, one: Round) -> RoundPlay:
         """Return what a round plays: as it was begun here, or as its record says."""

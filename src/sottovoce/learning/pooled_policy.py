@@ -23,7 +23,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 from sottovoce.learning.configuration import BanditConfiguration
-from sottovoce.learning.epoch import Epoch, next_length
+from sottovoce.learning.epoch import Epoch
 from sottovoce.learning.policy import BanditPolicy, Stream
 from sottovoce.learning.segment_policy import SegmentPolicy
 from sottovoce.models import ModelSettings, Prior, Segment
@@ -73,12 +73,11 @@ def policy_for(configuration: BanditConfiguration, problem: Problem, source: Noi
 class PooledPolicy(SegmentPolicy):
     """See `SegmentPolicy`; stream 0 is the pool, whose segment is None."""
 
-    first_streams = ("null",)
+    first_streams, pool = ("null",), POOL
 
     def start_over(self) -> None:
         """Forget all segments."""
         super().start_over()
-        self.own = frozenset()
         # By the stream that each segment has: the stream that it is asked for in; its events in the pool, when the
         # newest round of that began, and by this process since.
         none = np.zeros(0, dtype=np.int64)
@@ -86,31 +85,19 @@ class PooledPolicy(SegmentPolicy):
 
     def join(self, stream: int, name: str) -> Stream:
         """Begin the stream of a segment, or the pool."""
-        self.routes, self._pooled, self._since = (_room(one, stream) for one in self._by_stream())
-        if stream != POOL:
-            return super().join(stream, name)
-        found = self.streams[POOL] = Stream(self._epoch(POOL, None, next_length(self.horizon, 0)))
-        everybody = np.eye(1, sum(size for _, size in self.segments.groups))[0]
-        self.hierarchy.join(everybody, self._member(POOL), POOL)
-        self.names = [None]
-        return found
+        self.routes, self._pooled, self._since = (
+            _room(one, stream) for one in (self.routes, self._pooled, self._since)
+        )
+        return super().join(stream, name)
 
-    def _by_stream(self) -> tuple[Integers, Integers, Integers]:
-        return self.routes, self._pooled, self._since
-
-    def _route(self) -> None:
-        own = [stream for segment, stream in self.numbers.items() if segment in self.own]
-        routes = np.zeros(len(self.routes), dtype=np.int64)
-        routes[own] = own
-        self.routes = routes
+    @property
+    def own(self) -> frozenset[Any]:  # type: ignore[override]
+        """Segments that have left rounds which they shared."""
+        return frozenset(self.names[stream] for stream in np.flatnonzero(self.routes).tolist())
 
     def segment_named(self, name: str) -> Any:
         """Return the segment that `name_of` has written; None for the pool."""
         return None if name == self.name_of(None) else super().segment_named(name)
-
-    def check_room(self, segments: list[Any]) -> None:
-        """Refuse segments that were not named, beyond the limit; the pool has its room."""
-        super().check_room([one for one in segments if one is not None])
 
     # ------------------------------------------------------------------ how many events each has
 
@@ -148,7 +135,8 @@ class PooledPolicy(SegmentPolicy):
 
     def shared_rounds(self, segment: Segment) -> int:
         """Rounds that were learned from which a segment shares with others."""
-        return int(self.belief(POOL).measurements.rounds) if segment in self.numbers and segment not in self.own else 0
+        shares = segment in self.numbers and self.routes[self.numbers[segment]] == POOL
+        return int(self.belief(POOL).measurements.rounds) if shares else 0
 
     # ------------------------------------------------------------------ who shares rounds
 
@@ -158,9 +146,6 @@ class PooledPolicy(SegmentPolicy):
             self._pooled, self._since = self._pooled + self._since, np.zeros_like(self._since)
             self._separate()
         return super().begin(stream, number, position)
-
-    def _learn_alike(self) -> None:
-        self.hierarchy.learn(given=POOL)
 
     def _separate(self) -> None:
         """Let segments have rounds of their own whose events to come would tell by how much they differ."""
@@ -180,9 +165,7 @@ class PooledPolicy(SegmentPolicy):
         enough = np.full(len(events), _EVENTS_OF_OTHERS)
         enough[scouts] = _EVENTS
         leaves = (events >= enough) & (worth >= 1)
-        if leaving := {self.names[stream] for stream in np.flatnonzero(leaves).tolist()} - self.own:
-            self.own |= leaving
-        self._route()
+        self.routes = np.where(leaves, np.arange(len(leaves)), self.routes)
 
     def _mix(self) -> None:
         """Let the pool stand for the mean of those whose events it has."""
@@ -196,9 +179,9 @@ class PooledPolicy(SegmentPolicy):
             belief.settings = replace(belief.settings, segments=0)  # it plays as one that has none
         return epoch
 
-    def _said_of(self, number: int, segment: Any, length: int) -> tuple[Prior, ModelSettings] | None:
+    def _said_of(self, number: int, length: int) -> tuple[Prior, ModelSettings] | None:
         """Return what others say of a segment or of the pool, and what holds for it; None for a pool of all."""
-        if number == POOL and not self.own:
+        if number == POOL and not self.routes.any():
             return None
         explorer: Any = self._template(length, len(self.problems) - 1).explorer
         settings, passed = explorer.belief.settings, self._passed()
@@ -225,23 +208,15 @@ class PooledPolicy(SegmentPolicy):
 
     def to_record(self, stream: int) -> Record:
         """Return what the rounds to come of a stream depend on; of the pool, also who shares it."""
-        record = {**super().to_record(stream), "apart": list(self.hierarchy.apart)}
-        if stream == POOL:
-            record["pooled"], record["own"] = self._pooled, self.routes
-        return record
+        shared: Record = {"pooled": self._pooled, "own": self.routes} if stream == POOL else {}
+        return super().to_record(stream) | shared
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on where `to_record` was called."""
-        newer = record["variance_shares_learned"] >= self.hierarchy.learned
         super().adopt(stream, record)
-        if newer:
-            least, most = record["apart"]
-            self.hierarchy.apart = least, most
         if stream == POOL:
-            self._pooled = _room(np.asarray(record["pooled"]), len(self.names) - 1)
-            self.own = frozenset(self.names[stream] for stream in np.asarray(record["own"]).tolist() if stream)
+            self._pooled, self.routes = (_room(record[one], len(self.names) - 1) for one in ("pooled", "own"))
             self._mix()
-            self._route()
 
 
 def _room(counts: Integers, place: int) -> Integers:

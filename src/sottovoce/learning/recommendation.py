@@ -9,7 +9,7 @@ Of several segments, there is one for all of them, and one for each beside it, w
 Tests: tests/learning/test_recommendation.py.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -261,22 +261,6 @@ def in_short(x: Floats) -> str:
     return f"{shown}, 0 elsewhere ({len(x):,} coordinates)"
 
 
-def best_informed(epochs: Iterable[Epoch]) -> Epoch | None:
-    """Return the epoch that knows most, the newest of equals first; None if none of them knows anything."""
-    best = max(epochs, key=_knows, default=None)
-    return None if best is None or not _knows(best) else best
-
-
-def _knows(epoch: Epoch) -> float:
-    """How much an epoch has to go by: events, or, where it adds up gradients, how long it was to be."""
-    belief = epoch.explorer.belief
-    if belief is not None:
-        return float(belief.measurements.counts.sum()) or 0.5 * belief.remembers_earlier
-    learner: Any = epoch.learner
-    learned = learner.observed and bool(learner.released_sum.any())  # rounds may have been passed over
-    return float(epoch.plan.horizon) if learned else 0.0
-
-
 def shown(found: Recommendation, problem: Problem) -> Recommendation:
     """Return a recommendation as people see it: in names, and in the sign of what they tell."""
     domain, sign, names = problem.domain, problem.sign, problem.domain.coordinate_names
@@ -292,10 +276,9 @@ def shown(found: Recommendation, problem: Problem) -> Recommendation:
     )
 
 
-def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
-    """Return the decision that an epoch would take home, before it is `shown`; None has learned nothing."""
-    vertices = problem.integral or problem.losses == "linear"
-    if epoch is None:
+def recommended(epoch: Epoch, problem: Problem) -> Recommendation:
+    """Return the decision that an epoch would take home, before it is `shown`."""
+    if not epoch.knows:
         domain = problem.domain
         x = np.asarray(domain.extreme_point(np.zeros(domain.dimension)) if problem.integral else domain.middle)
         return Recommendation(x, "nothing is known: no round has released anything yet", 0)
@@ -303,7 +286,7 @@ def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
         return from_belief(epoch.explorer.belief)
     learner: Any = epoch.learner
     placement = epoch.placement
-    if not vertices:
+    if not problem.linear:
         x = placement.original(learner.newest_point())
         return Recommendation(np.array(x), "the newest point, where the released gradients lead", learner.observed)
     # Where the epoch began is what earlier ones have learned, as a displacement: it counts as a sum of gradients.
@@ -318,18 +301,9 @@ def from_belief(belief: Belief) -> Recommendation:
     draws = max(10, min(_CURVED_DRAWS if curved else _DRAWS, _NUMBERS // belief.dimension))
     sure, fit_check, rounds = belief.certainty(x, draws), belief.fit_check(), belief.measurements.rounds
     why = _WHYS.get(belief.model, f"the best decision for the posterior mean of a {belief.model} model of the losses")
-    return Recommendation(
-        x,
-        _OF_PRIOR if belief.remembers_earlier and not rounds else why,
-        rounds,
-        sure.loss,
-        sure.deviation,
-        sure.share,
-        sure.shortfall,
-        fit_check,
-        fit_check.caution,
-        items=_of_items(belief, x) if belief.model == "items" else None,
-    )
+    why = _OF_PRIOR if belief.remembers_earlier and not rounds else why
+    items = _of_items(belief, x) if belief.model == "items" else None
+    return Recommendation(x, why, rounds, fit_check=fit_check, caution=fit_check.caution, items=items, **vars(sure))
 
 
 def _of_items(belief: Any, x: Floats) -> dict[int, tuple[float, float]]:

@@ -25,12 +25,12 @@ class SeenWorld:
     contrast, deviation
         How much better the best decision is than never learning, and how far off that may be.
     scatter
-        Standard deviation of losses at one decision; None where that is not estimated.
+        Standard deviation of losses at one decision.
     """
 
     contrast: float
     deviation: float
-    scatter: float | None
+    scatter: float
 
     @property
     def told_apart(self) -> bool:
@@ -59,10 +59,9 @@ def seen_in(beliefs: Mapping[Any, Any], sizes: Mapping[Any, int], problem: Probl
         share, best = sizes[name] / total, np.array(belief.leader)
         contrast += share * (belief.expected_loss(middle) - belief.expected_loss(best))
         variance += (share * float(np.std(belief.gaps(middle, best, _DRAWS)))) ** 2
-        scatter += share * getattr(belief, "variance", math.nan)
+        scatter += share * belief.variance
     whole = problem.width
     if problem.feedback == "items":
         items = float(problem.domain.most_chosen)
         whole *= items if problem.most is None else min(items, problem.most / problem.width)
-    spread = None if math.isnan(scatter) else math.sqrt(scatter) / whole
-    return SeenWorld(contrast / whole, math.sqrt(variance) / whole, spread)
+    return SeenWorld(contrast / whole, math.sqrt(variance) / whole, math.sqrt(scatter) / whole)

@@ -6,7 +6,6 @@ each other is computed from released numbers. So the promise is that of one opti
 
 import copy
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -17,7 +16,6 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._records import Record, headed, part
 from sottovoce.domains.naming import as_name, as_plain
-from sottovoce.domains.oracles import watched_calls
 from sottovoce.errors import UnknownSegment
 from sottovoce.learning.epoch import Epoch, next_length
 from sottovoce.learning.policy import BanditPolicy, Stream
@@ -33,7 +31,6 @@ from sottovoce.models import (
     VarianceShares,
 )
 from sottovoce.plans.plan import Plan
-from sottovoce.plans.problem import Problem
 from sottovoce.rounds.round import Draft
 
 __all__ = ["SegmentPolicy"]
@@ -46,6 +43,9 @@ class SegmentPolicy(BanditPolicy):
     """See `BanditPolicy`; streams are numbered in the order in which segments were first asked for."""
 
     first_streams: tuple[str, ...] = ()
+    pool: int | None = None
+    """The stream of rounds that segments share, if they do."""
+
     _templates: dict[tuple[int, int], Epoch]  # by set and by length, epochs that know nothing
 
     def __init__(self, *arguments: Any) -> None:
@@ -67,10 +67,8 @@ class SegmentPolicy(BanditPolicy):
         """Return an epoch of so many events in a set, which knows nothing."""
         found = self._templates.get((number, length))
         if found is None:
-            problem = replace(self._problem_of(number), horizon=length)
-            like = self._template(length, 0) if number else self.first
-            with watched_calls(f"setting up for {problem.domain!r}"):
-                found = super()._epoch_in(problem, like) if number else self._epoch_after(like, problem)
+            like = self._template(length, 0) if number else None
+            found = super()._epoch(0, length, number, like)
             self._templates = {**self._templates, (number, length): found}
         return found
 
@@ -87,10 +85,10 @@ class SegmentPolicy(BanditPolicy):
         self.check_room([self.segment_named(name)])
 
     def check_room(self, segments: list[Segment]) -> None:
-        """Refuse segments that were not named, beyond the limit; those that were have their room."""
+        """Refuse segments that were not named, beyond the limit; those that were have their room, and so has a pool."""
         named = set(self.segments.names)
         room = self.segments.most - len(named) - sum(one not in named for one in self.numbers)
-        unnamed = [one for one in segments if one not in named and one not in self.numbers]
+        unnamed = [one for one in segments if one is not None and one not in named and one not in self.numbers]
         if len(unnamed) > room:
             raise UnknownSegment(
                 f"segment {unnamed[room]!r} would be one more than the {self.segments.most} that there may be: raise "
@@ -134,7 +132,7 @@ class SegmentPolicy(BanditPolicy):
         """Begin the stream of a segment, by its name as `name_of` writes it."""
         segment = self.segment_named(name)
         hierarchy = self.hierarchy
-        found = self.streams[stream] = Stream(self._epoch(stream, segment, next_length(self.horizon, 0)))
+        found = self.streams[stream] = Stream(self._epoch(stream, next_length(self.horizon, 0)))
         hierarchy.join(self.segments.row(segment), self._member(stream), stream)
         self.names = [*self.names[:stream], segment]
         self.numbers = {one: place for place, one in enumerate(self.names) if one is not None}
@@ -148,36 +146,22 @@ class SegmentPolicy(BanditPolicy):
         """Return a segment as a text."""
         return json.dumps(as_plain(segment))
 
-    def _epoch(
-        self,
-        stream: int,
-        segment: Any,
-        length: int,
-        number: int = 0,
-        after: Callable[[Epoch], None] = lambda epoch: None,
-    ) -> Epoch:
-        """Return an epoch of a segment in one of the sets, `after` which others are asked."""
+    def _epoch(self, stream: int, length: int, number: int = 0, at: Epoch | None = None) -> Epoch:
+        """Return an epoch of a segment in one of the sets, which knows nothing."""
         like = self._template(length, number)
         problem = replace(self._problem_of(number), horizon=length)
         epoch = Epoch(problem, like.plan, self.source, like=like.explorer)
-        after(epoch)
-        epoch.explorer.ask_others = partial(self._said_of, stream, segment, length)
+        epoch.explorer.ask_others = partial(self._said_of, stream, length)
         return epoch
 
     def _next_epoch(self, stream: int, previous: Epoch) -> Epoch:
-        length, number = next_length(self.horizon, previous.end), len(self.problems) - 1
-        epoch = self._epoch(stream, self.names[stream], length, number, lambda one: one.follow(previous))
+        epoch = self._epoch(stream, next_length(self.horizon, previous.end), len(self.problems) - 1)
+        epoch.follow(previous)
         self.hierarchy.replace(stream, epoch.explorer.belief)
         return epoch
 
     def _epoch_of(self, stream: int, plan: Plan, before: int, number: int) -> Epoch:
-        return self._epoch(stream, self.names[stream], next_length(self.horizon, before), number)
-
-    def _epoch_in(self, problem: Problem, at: Epoch, stream: int | None = None) -> Epoch:
-        if stream is None:
-            return super()._epoch_in(problem, at)
-        number = len(self.problems) - 1
-        return self._epoch(stream, self.names[stream], at.plan.horizon, number, lambda one: one.take_over(at, number))
+        return self._epoch(stream, next_length(self.horizon, before), number)
 
     def _follow_sets(self, stream: int, mine: Stream) -> None:
         super()._follow_sets(stream, mine)
@@ -187,10 +171,9 @@ class SegmentPolicy(BanditPolicy):
 
     def to_record(self, stream: int) -> Record:
         """Return what the rounds to come of a stream depend on, how alike segments are, and what others say of it."""
-        alike = {
-            "variance_shares": list(self.hierarchy.variance_shares.places()),
-            "variance_shares_learned": self.hierarchy.learned,
-        }
+        found = self.hierarchy
+        alike = {"variance_shares": list(found.variance_shares.places()), "apart": list(found.apart)}
+        alike["variance_shares_learned"] = found.learned
         return super().to_record(stream) | alike | headed("prior", self.belief(stream).prior_record())
 
     def adopt(self, stream: int, record: Record) -> None:
@@ -198,9 +181,10 @@ class SegmentPolicy(BanditPolicy):
         super().adopt(stream, record)
         self.belief(stream).restore_prior(part(record, "prior"))
         self.hierarchy.replace(stream, self._member(stream))
-        if record["variance_shares_learned"] >= self.hierarchy.learned:
-            self.hierarchy.variance_shares = VarianceShares.at(tuple(record["variance_shares"]))
-            self.hierarchy.learned = record["variance_shares_learned"]
+        found, learned = self.hierarchy, record["variance_shares_learned"]
+        if learned >= found.learned:
+            found.variance_shares, found.learned = VarianceShares.at(record["variance_shares"]), learned
+            found.apart = tuple(record["apart"])
 
     # ------------------------------------------------------------------ what segments say of each other
 
@@ -212,36 +196,27 @@ class SegmentPolicy(BanditPolicy):
         stream, number, position
             As for `Policy.begin`.
         """
-        self._learn_alike()
+        self.hierarchy.learn(self.pool)
         return super().begin(stream, number, position)
-
-    def _learn_alike(self) -> None:
-        self.hierarchy.learn()
 
     def belief(self, stream: int) -> Any:
         """What is believed of a segment by now, which tells others what was released of it."""
         explorer: Any = self.current(stream).explorer
         return explorer.belief
 
-    def _said_of(self, number: int, segment: Any, length: int) -> tuple[Prior, ModelSettings] | None:
+    def _said_of(self, number: int, length: int) -> tuple[Prior, ModelSettings] | None:
         """Return what other segments say of one, and what holds for it among them."""
         template: Any = self._template(length, len(self.problems) - 1).explorer.belief
-        count, sizes = max(number + 1, len(self.names)), self._passed()
+        count, sizes = len(self.names), self._passed()
         asked = int(sizes.sum())
-        if number == len(self.names):  # it is being opened
-            prior = self.hierarchy.prior(-1, self.segments.row(segment), sizes)
-            mine, variance = 0.0, template.variance
-        else:
-            prior = self.hierarchy.prior(number, sizes=sizes)
-            mine, variance = float(sizes[number]), self.belief(number).variance
-        share = 1.0 if self.horizon is None else (mine + _BEFORE) / (asked + _BEFORE * count)
-        return prior, template.settings.among(count, asked, share, variance)
+        prior = self.hierarchy.prior(number, sizes=sizes)
+        share = 1.0 if self.horizon is None else (float(sizes[number]) + _BEFORE) / (asked + _BEFORE * count)
+        return prior, template.settings.among(count, asked, share, self.belief(number).variance)
 
     def _passed(self) -> Floats:
-        """Events of the rounds that have begun, of each segment that has joined; none of one that is about to."""
-        passed, count = np.zeros(self.hierarchy.count), len(self.names)
-        passed[:count] = np.fromiter(map(_PASSED, map(self.streams.__getitem__, range(count))), np.float64, count)
-        return passed
+        """Events of the rounds that have begun, of each segment that has joined."""
+        count = self.hierarchy.count
+        return np.fromiter(map(_PASSED, map(self.streams.__getitem__, range(count))), np.float64, count)
 
     # ------------------------------------------------------------------ what is known
 
@@ -256,11 +231,10 @@ class SegmentPolicy(BanditPolicy):
             belief = self.template.fresh_copy()
             belief.use_prior(self.hierarchy.prior(-1, self.segments.row(segment), self._passed()), belief.settings)
             return belief
-        explorer: Any = (self.informed(stream) or self.in_newest_set(self.current(stream), stream)).explorer
+        explorer: Any = self.informed(stream).explorer
         said = explorer.ask_others()  # first: asking settles how the segment's own numbers count
         belief = copy.copy(explorer.belief)
-        if said is not None:
-            belief.use_prior(*said)
+        belief.use_prior(*said)
         return belief
 
     def shared_rounds(self, segment: Segment) -> int:

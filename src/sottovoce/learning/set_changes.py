@@ -53,7 +53,7 @@ class SetChange:
     @classmethod
     def from_record(cls, record: Record) -> Self:
         """Return what `to_record` returned."""
-        return cls(build(record["domain"]), None if record["features"] is None else Features(record["features"]))
+        return cls(build(record["domain"]), record["features"])
 
     def is_in(self, problem: Problem) -> bool:
         """Whether the set of a problem is this one, under the same names and with the same features."""
@@ -170,15 +170,15 @@ def grid_for(grid: Any, problems: Sequence[Problem]) -> Any:
     return grid.widened(max(one.domain.most_chosen for one in problems))
 
 
-def plan_after(problem: Problem, configuration: BanditConfiguration, previous: Plan) -> Plan:
-    """Return the plan of a set that takes the place of another one in the middle of an epoch."""
-    if isinstance(configuration.plan, Plan):
+def plan_for(problem: Problem, configuration: BanditConfiguration, previous: Plan | None = None) -> Plan:
+    """Return the plan of a problem; of a set, that of the `previous` one, whose place it takes within an epoch."""
+    if previous is not None and isinstance(configuration.plan, Plan):
         kind = exploration_named(previous.exploration)
         chosen = {name: getattr(previous.options, name) for name in kind.choices}
         plan = make_plan(problem, exploration=previous.exploration, **chosen)
     else:
         plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
-    if (plan.exploration, plan.bits) != (previous.exploration, previous.bits):
+    if previous is not None and (plan.exploration, plan.bits) != (previous.exploration, previous.bits):
         raise ValueError(
             f"domain: {problem.domain!r} would be explored by {plan.exploration} with {plan.bits} bits, and the set "
             f"before it by {previous.exploration} with {previous.bits}: begin a new run, with posterior() as its prior"

@@ -112,11 +112,11 @@ def forecast_under_way(
     note = _UNKNOWN
     if seen is not None and seen.told_apart:
         contrast = min(_MOST, max(_LEAST, seen.contrast))
-        scatter = None if seen.scatter is None else min(_MOST_SCATTER, max(_LEAST, seen.scatter))
+        scatter = min(_MOST_SCATTER, max(_LEAST, seen.scatter))
         low, high = (max(0.0, seen.contrast + sign * 1.96 * seen.deviation) for sign in (-1, 1))
         note = (
-            f"by what was released, the best decision gains {contrast:.2g} ({low:.2g} to {high:.2g}) of the loss range"
+            f"by what was released, the best decision gains {contrast:.2g} ({low:.2g} to {high:.2g}) of the loss "
+            f"range, and losses scatter by {scatter:.2g}"
         )
-        note += "" if scatter is None else f", and losses scatter by {scatter:.2g}"
     found = rehearsed(problem, wanted, choices, contrast, scatter, endless=horizon is None, times=times)
     return replace(found, notes=(*found.notes, note))

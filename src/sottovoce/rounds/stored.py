@@ -15,12 +15,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from sottovoce._records import Record
-from sottovoce.errors import (
-    ConfigurationMismatch,
-    LedgerConflict,
-    StateRefused,
-)
-from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
+from sottovoce.errors import ConfigurationMismatch, LedgerConflict, StateRefused
+from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement, guarantee_from_dict
 from sottovoce.privacy.ledger import check_ledger, new_token
 from sottovoce.privacy.noise import WithheldNoise, noise_source
 from sottovoce.rounds.round import Shape
@@ -108,54 +104,59 @@ class OpenedBook(NamedTuple):
         return store
 
 
+class Wanted(NamedTuple):
+    """What whoever opens a book has passed, whatever it is kept for."""
+
+    url: str
+    name: str
+    seed: int | None
+    noise: NoiseSource | None
+    ledger: Ledger | None
+
+
 def open_book(
-    url: str,
-    name: str,
+    wanted: Wanted,
     kind: str,
-    *,
     make: Callable[[Database], tuple[Record, int | None]],
-    check: Callable[[Record, Database], None],
-    guarantee: Callable[[Record], Guarantee],
+    differences: Callable[[Record, Database], list[str]],
+    *,
     waiting: Mapping[str, Any] | None = None,
-    ledger: Ledger | None = None,
     create: bool = True,
 ) -> OpenedBook:
     """Find a book by its name, or make it; charge it to a ledger, or present its token there.
 
     Parameters
     ----------
-    url, name
-        Where it is, and what it is called.
+    wanted
+        Where it is, what it is called, and more.
     kind
         What it is: one of `KINDS`.
     make
-        Returns what it is made with ("simulated" among that), and its horizon; raises if it cannot be made.
-    check
-        Refuses what was passed otherwise than it is stored.
-    guarantee
-        Returns the guarantee, from what it was made with.
+        Returns what it is made with, its guarantee as "configuration.privacy", and its horizon; raises if it cannot be
+        made.
+    differences
+        Says what was passed otherwise than it is stored.
     waiting
         Its patience and deadline, if it is made.
-    ledger
-        If one was passed.
     create
         Whether the storage may be created.
     """
-    base = open_database(url, create=create)
+    name, base = book_name(wanted.name), open_database(wanted.url, create=create)
     try:
         prepare(base)
         while True:
             found = find_book(base, name)
             if found is not None:
                 refuse_kind(found.kind, kind, name)
-                check(found.made, base)
-                ledger_token = _ledger_token(ledger, name, found.made, guarantee, kind)
+                _check_made(found.made, f"{kind} {name!r}", base, differences(found.made, base), wanted)
+                ledger_token = _ledger_token(wanted, kind, found.made)
                 if ledger_token is not None:
                     ledger_token.present(base, found.book)
                 return OpenedBook(base, found, ledger_token, created=False)
             made, horizon = make(base)
-            made = {**made, "identity": secrets.token_hex(16)}
-            ledger_token = _ledger_token(ledger, name, made, guarantee, kind)
+            made["simulated"], made["seed"] = bool(noise_source(wanted.noise).simulated), wanted.seed
+            made["identity"] = secrets.token_hex(16)
+            ledger_token = _ledger_token(wanted, kind, made)
             # Charged with it, and not any earlier, or several that make it at the same moment would each be.
             charge = None if ledger_token is None else ledger_token.charge
             new = create_book(base, name, kind, made, horizon, waiting, charge)
@@ -181,15 +182,13 @@ sv.PrivateEvaluations, or choose another name
         raise ConfigurationMismatch(f"name={name!r} is taken by {KINDS[found]}, or choose another name")
 
 
-def check_made(
-    made: Record, what: str, base: Database, different: list[str], seed: int | None, noise: NoiseSource | None
-) -> None:
+def _check_made(made: Record, what: str, base: Database, different: list[str], wanted: Wanted) -> None:
     """Refuse to resume a book that was made with something else than is passed; `different` says what else differs."""
-    simulated = noise_source(noise).simulated
-    if seed is not None and seed != made["seed"]:
-        different = [*different, f"seed is {made['seed']!r}, not {seed!r}"]
-    if simulated and not made["simulated"] and not isinstance(noise, WithheldNoise):
-        different = [*different, f"noise is real, not {noise!r}"]
+    simulated = noise_source(wanted.noise).simulated
+    if wanted.seed is not None and wanted.seed != made["seed"]:
+        different = [*different, f"seed is {made['seed']!r}, not {wanted.seed!r}"]
+    if simulated and not made["simulated"] and not isinstance(wanted.noise, WithheldNoise):
+        different = [*different, f"noise is real, not {wanted.noise!r}"]
     if different:
         raise ConfigurationMismatch(
             f"{what} at {base.name} was created otherwise: {'; '.join(different)}. Leave these out to resume it, or "
@@ -205,13 +204,12 @@ def check_made(
 # ---------------------------------------------------------------------- ledgers
 
 
-def _ledger_token(
-    ledger: Ledger | None, name: str, made: Record, guarantee: Callable[[Record], Guarantee], kind: str
-) -> "LedgerToken | None":
-    check_ledger(ledger)
-    if ledger is None:
+def _ledger_token(wanted: Wanted, kind: str, made: Record) -> "LedgerToken | None":
+    check_ledger(wanted.ledger)
+    if wanted.ledger is None:
         return None
-    return LedgerToken(ledger, f"{kind} {name} {made['identity']}", guarantee(made), made["simulated"])
+    entry, guarantee = f"{kind} {wanted.name} {made['identity']}", guarantee_from_dict(made["configuration.privacy"])
+    return LedgerToken(wanted.ledger, entry, guarantee, made["simulated"])
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from sottovoce.learning.patience import check_patience
 from sottovoce.learning.policy import BanditPolicy, entropy_of
 from sottovoce.learning.set_changes import SetChange, problems_of
 from sottovoce.plans.problem import forget_rounded
-from sottovoce.privacy import Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
+from sottovoce.privacy import NoiseSource, SimulatedNoise
 from sottovoce.privacy.noise import WithheldNoise, noise_source
-from sottovoce.rounds.stored import OpenedBook, check_made, open_book, refuse_kind
+from sottovoce.rounds.stored import OpenedBook, Wanted, open_book, refuse_kind
 from sottovoce.rounds.stores.sql._book_rows import read_counters
 from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
 from sottovoce.rounds.stores.sql.database import Database
@@ -54,39 +54,26 @@ def in_words(stored: Any) -> Any:
 
 
 def open_study(
-    url: str,
-    name: str,
-    given: dict[str, Any],
-    waiting: dict[str, Any],
-    seed: int | None,
-    noise: NoiseSource | None,
-    ledger: Ledger | None,
+    wanted: Wanted, given: dict[str, Any], waiting: dict[str, Any]
 ) -> tuple[OpenedBook, BanditConfiguration, NoiseSource]:
     """Find a study, or make it: return it with what it was made with, and where its noise comes from.
 
     Arguments are those of `Study.open`; in `given`, and in `waiting` (patience and deadline), only what was passed.
     """
-    domain = given.get("domain")
+    domain, name, noise = given.get("domain"), wanted.name, wanted.noise
 
     def make(base: Database) -> tuple[Record, int | None]:
         missing = [one for one in _NEEDED if one not in given]
         if missing:
             raise not_found(base, name, f"to create it, pass {', '.join(missing)}")
-        configuration, source = BanditConfiguration(**given), noise_source(noise)
-        configuration.check_prior(source)
+        configuration = BanditConfiguration(**given)
+        configuration.check_prior(noise_source(noise))
         trial = BanditPolicy(configuration, configuration.problem(), SimulatedNoise(0), 0)
         _refuse_secrets(trial.first)  # before anything is written
-        made = {
-            "simulated": bool(source.simulated),
-            "seed": seed,
-            "entropy": entropy_of(seed),
-            "shape": list(trial.shape),
-            **_design_of(trial.first),
-            **headed("configuration", configuration.to_record()),
-        }
-        return made, configuration.horizon
+        made = {"entropy": entropy_of(wanted.seed), "shape": list(trial.shape), **_design_of(trial.first)}
+        return made | headed("configuration", configuration.to_record()), configuration.horizon
 
-    def check(made: Record, base: Database) -> None:
+    def differences(made: Record, base: Database) -> list[str]:
         if domain is not None and not isinstance(domain, Domain):
             raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
         stored, passed = stored_configuration(made, domain), given
@@ -95,25 +82,14 @@ def open_study(
             newest = problems_of(stored.problem(), unpacked(common, "what all streams have in common"))[-1]
             if SetChange(domain, newest.features).is_in(newest):  # the one that it has changed to last
                 passed = {one: value for one, value in given.items() if one not in ("domain", "features")}
-        different = replace(stored, **passed).differences(stored)
-        different += [
+        return replace(stored, **passed).differences(stored) + [
             f"{one} is {in_words(was)!r}, not {in_words(value)!r} (of a study that exists: study.change(...))"
             for one, value in checked_waiting(waiting).items()
             if (was := getattr(present, one)) != value
         ]
-        check_made(made, f"study {name!r}", base, different, seed, noise)
 
-    opened = open_book(
-        url,
-        name,
-        "study",
-        make=make,
-        check=check,
-        guarantee=lambda made: guarantee_from_dict(made["configuration.privacy"]),
-        waiting={"patience": AUTO, **checked_waiting(waiting)},
-        ledger=ledger,
-        create=bool(given),
-    )
+    patient = {"patience": AUTO, **checked_waiting(waiting)}
+    opened = open_book(wanted, "study", make, differences, waiting=patient, create=bool(given))
     made = opened.stored.made
     configuration = stored_configuration(made, domain)
     adopt_coordinates(configuration.domain, made)

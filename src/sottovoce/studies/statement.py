@@ -11,8 +11,7 @@ from typing import Any
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import label_text
 from sottovoce.learning.describe import describe
-from sottovoce.learning.set_changes import problems_of
-from sottovoce.plans.choosing import make_plan
+from sottovoce.learning.set_changes import plan_for, problems_of
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import PrivacyStatement
 from sottovoce.rounds.stored import as_stored, book_name
@@ -112,7 +111,7 @@ def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) 
         *_, number, plain = unpacked(believed, "what is believed")["planned"][-1]
         problem, plan = problems[number], Plan.from_dict(plain)
     else:
-        plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
+        plan = plan_for(problem, configuration)
     doubling, simulated = configuration.horizon is None, bool(stored.made["simulated"])
     privacy = describe(problem, plan, simulated=simulated, doubling=doubling, counted=bool(counted))
     return StudyStatement(

@@ -27,7 +27,7 @@ from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.privacy.promise import spent_words, warn_of
 from sottovoce.rounds.book import Recorded, computing, locked
 from sottovoce.rounds.round import TextIds
-from sottovoce.rounds.stored import OpenedBook, as_stored, book_name
+from sottovoce.rounds.stored import OpenedBook, Wanted, as_stored
 from sottovoce.rounds.stores.sql.books import counts_of
 from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.studies.exporting import exported
@@ -93,7 +93,7 @@ class Study(Closing, Optimizer):
         self._opened, self._base = opened, opened.base
         self._base.what = "the study"
         self._texts = TextIds(opened.stored.secret)
-        self._closed, self._releases = False, not isinstance(source, WithheldNoise)
+        self._releases = not isinstance(source, WithheldNoise)
         made = opened.stored.made
         store = partial(opened.store, restored=restored)
         super().__init__(configuration, source, made["seed"], made["entropy"], store)
@@ -148,13 +148,12 @@ class Study(Closing, Optimizer):
             Say so when the storage was restored from a backup, or copied: losses that are not released are dropped,
             and ids that were handed out before are refused. Otherwise losses could be released twice.
         """
-        book_name(name)
         choice("repeat", repeat, ("error", "ignore"))
         needed = {"domain": domain, "horizon": horizon, "loss_range": loss_range, "privacy": privacy}
         arguments, choices = separate(options)
         given = passed({**needed, "choices": choices or NOT_PASSED, **arguments})
         waiting = passed({"patience": patience, "deadline": deadline})
-        opened, configuration, source = open_study(url, name, given, waiting, seed, noise, ledger)
+        opened, configuration, source = open_study(Wanted(url, name, seed, noise, ledger), given, waiting)
         try:
             study = cls(opened, name, configuration, source, repeat, restored)
             study._tend()
@@ -273,14 +272,6 @@ class Study(Closing, Optimizer):
         super()._refresh()
         if self._policy.seen_changes != self._store.changes:
             self._read_changes()
-
-    @locked
-    def _tend(self) -> None:
-        """Close rounds that are complete, or past their deadline; whoever opened the study only to look closes none."""
-        self._store.check()
-        if self._releases:
-            self._store.close_overdue(None, self.deadline)  # patience counts events: asking sees to it
-            self._release_complete(set(self._policy.streams))
 
     @property
     def patience(self) -> int | None:  # type: ignore[override]
@@ -423,11 +414,9 @@ class Study(Closing, Optimizer):
         with suppress(ForkRefused), self._lock: self._end()  # noqa: E701  # fmt: skip
 
     def _end(self) -> None:
-        if not self._closed:
-            with suppress(StorageError, StudyNotFound):
-                self._store.close()
-            self._base.close()
-            self._closed = True
+        with suppress(StorageError, StudyNotFound):  # it is closed already, say
+            self._store.close()
+        self._base.close()
 
     def __repr__(self) -> str:
         return f"Study({self.name!r} at {self._base.name!r})"

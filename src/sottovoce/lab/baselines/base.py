@@ -276,7 +276,8 @@ class Baseline(PrivateBandit):
             epoch: Any = self._policy.first
             self._made.grid_steps = epoch.grid.steps if self._made.squares else 0
             gradient = epoch.learner.gradient
-            epoch.exchange(self._made, NoisyOCO(self.domain, gradient=gradient, step=1.0, point_map=self._made.leader))
+            epoch.explorer = self._made
+            epoch.learner = NoisyOCO(self.domain, gradient=gradient, step=1.0, point_map=self._made.leader)
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -36,9 +36,10 @@ from sottovoce.rounds.stores.sql.verify import MALFORMED, CheckedBook
 from sottovoce.studies.verifying._noise_signs import NoiseSigns
 
 _POSITIONS = ("plain", "rounded")
-_OF_SEGMENTS = ("variance_shares", "variance_shares_learned")
+_OF_SEGMENTS = ("variance_shares", "variance_shares_learned", "apart")
 _OF_POOL = ("pooled", "own")
 _OF_RELEASES = ("learner.", "explorer.measurements.", "explorer.scatter")  # and not of what other segments said
+_PLACES = ("before", "earlier", "after", "set", "passed", "opened")  # of epochs, and how far they are
 _OF_POINTS = {"center", "learner.solved", "learner.point"}
 _ROUNDING = 1e-9  # relative: sums are added up in the same order, but linear algebra may differ between machines
 _POINT = 1e-7  # the same of points, relative to the diameter
@@ -70,17 +71,14 @@ class ReplayPolicy(BanditPolicy):
         self.stored = Record()  # of the round that is to begin
         super().__init__(setting.configuration, setting.problem, SimulatedNoise(0), setting.entropy)
 
-    def _choose(self, problem: Problem, before: int) -> Plan:
+    def _choose(self, problem: Problem, before: int, at: Epoch | None = None) -> Plan:
         return self.plans[before, len(self.problems) - 1]
-
-    def _choose_in(self, problem: Problem, at: Epoch) -> Plan:
-        return self._choose(problem, at.before)
 
     def _new_epoch(self, *arguments: Any) -> Epoch:
         epoch = super()._new_epoch(*arguments)
         if self.problem.segments is not None:
-            explorer, learner = _AsStored(epoch.explorer, self), cast(PosteriorLearner, epoch.learner)
-            epoch.exchange(explorer, PosteriorLearner(explorer, learner.gradient))
+            epoch.explorer = _AsStored(epoch.explorer, self)
+            epoch.learner = PosteriorLearner(epoch.explorer, cast(PosteriorLearner, epoch.learner).gradient)
         return epoch
 
 
@@ -275,8 +273,8 @@ class StreamReplay:
         names = {name for name in found if not name.startswith("epoch")}
         if self._segmented:
             names |= {*_OF_SEGMENTS}
-        if shares_rounds(self.setting.problem):
-            names |= {"apart", *(_OF_POOL if self.row.stream == POOL else ())}
+        if shares_rounds(self.setting.problem) and self.row.stream == POOL:
+            names |= {*_OF_POOL}
         self._compare_epochs(record, names)
 
     def _learn(self, due: int, words: str) -> None:
@@ -323,7 +321,7 @@ class StreamReplay:
         """
         mirror = epoch.learner.point_map
         if not isinstance(mirror, MirrorStep):
-            return _POINT * max(1.0, float(np.linalg.norm(epoch.learner.iterate)))
+            return _POINT * max(1.0, float(np.linalg.norm(epoch.learner.point())))
         exact = mirror.method == "auto" and mirror.domain.nearest(mirror.center) is not None
         error = 0.0 if exact else max(mirror.gap, mirror.reached_gap)
         inherited = self._inherited.get(epoch.before, 0.0)
@@ -344,17 +342,15 @@ class StreamReplay:
         self._insist(fits, "what is believed is of epochs that there are not")
         for one in kept:
             epoch, what = self.epochs[one["before"]], f"the epoch of event {one['before']}"
-            self.book.says(what, one, earlier=epoch.earlier, after=epoch.after, set=epoch.number)
-            learned = part(one, "learned")
             if self._segmented:
-                cast(_Listener, epoch.explorer.belief).since = learned["explorer.since"]
+                cast(_Listener, epoch.explorer.belief).since = one["explorer.since"]
             found = epoch.state()
-            self.book.expect(found.keys() == learned.keys(), f"what {what} has learned is incomplete")
-            self.book.says(what, learned, **dict(zip(("passed", "opened"), epoch.counts, strict=True)))
-            self._compare_learned(what, epoch, found, learned)
+            self.book.expect(found.keys() == one.keys(), f"what {what} has learned is incomplete")
+            self.book.says(what, one, **{name: found[name] for name in _PLACES})
+            self._compare_learned(what, epoch, found, one)
 
     def _compare_learned(self, what: str, epoch: Epoch, found: Record, learned: Record) -> None:
-        for name in found.keys() - {"passed", "opened"} - _OF_POINTS:
+        for name in found.keys() - _PLACES - _OF_POINTS:
             if self._segmented and not name.startswith(_OF_RELEASES):
                 continue
             same = name in learned and is_close(found[name], learned[name])

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sottovoce._printed import Part, Printed
 from sottovoce._records import DamagedRecord, Record, checksum, unpack
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
@@ -32,7 +33,7 @@ _NOT_COMPUTED = (
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Printed):
     """What `verify` has found.
 
     Attributes
@@ -76,21 +77,20 @@ class Verification:
         """Return plain data that JSON can hold."""
         return {"ok": self.ok, **asdict(self), "faults": list(self.faults), "notes": list(self.notes)}
 
-    def __str__(self) -> str:
+    def _parts(self) -> list[Part]:
         checked = (
             f"{_several(self.rounds, 'round')} ({self.released:,} released), {_several(self.epochs, 'epoch')}, "
             f"{_several(self.chunks, 'chunk')} of losses"
         )
         verdict = "ok" if self.ok else f"{_several(len(self.faults), 'fault')} found"
-        lines = [f"Study {self.name!r}: {verdict}", f"  checked  {checked}"]
+        rows = [("checked", checked)]
         if self.ok:
             distance = f"distance {self.point_distance:.3g}, at most {self.point_tolerance:.3g}"
-            lines.append(f"  points   follow from the released rounds ({distance})")
-        lines += [f"  fault    {one}" for one in self.faults[:_SHOWN]]
+            rows.append(("points", f"follow from the released rounds ({distance})"))
+        rows += [("fault", one) for one in self.faults[:_SHOWN]]
         if len(self.faults) > _SHOWN:
-            lines.append(f"  fault    ... and {len(self.faults) - _SHOWN} more")
-        lines += [f"  note     {one}" for one in self.notes]
-        return "\n".join(lines)
+            rows.append(("fault", f"... and {len(self.faults) - _SHOWN} more"))
+        return [(f"Study {self.name!r}: {verdict}", [*rows, *(("note", one) for one in self.notes)])]
 
 
 def verify_stored(url: str, name: str, *, domain: Domain | None = None) -> Verification:

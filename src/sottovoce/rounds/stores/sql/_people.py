@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sottovoce._disk import sync_folder
+from sottovoce._disk import write_atomically
 from sottovoce.errors import StorageError
 from sottovoce.rounds.people import check_of_key, people_erased, people_uncounted
 from sottovoce.rounds.stores.sql._book_rows import BookCounters, BookRows, Steps
@@ -97,8 +97,7 @@ def keys_of(base: Database, book: int) -> list[Path]:
 def forget_keys(files: list[Path]) -> None:
     """Remove files with keys that are of no use any more."""
     for file in files:
-        with suppress(FileNotFoundError):
-            os.unlink(file)
+        file.unlink(missing_ok=True)
 
 
 def carried(base: Database, target: Database, row: Row) -> Row:
@@ -131,16 +130,11 @@ def _keep(base: Database, key: bytes) -> bytes | None:
     """Put a key into its file, durably, for the owner alone; return what is stored of it in the database."""
     if base.path is None:
         return key
-    file = _file_of(base.path, check_of_key(key))
-    partial = f"{file}.new"
-    with suppress(FileNotFoundError):
-        os.unlink(partial)
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        os.write(descriptor, key)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    os.replace(partial, file)
-    sync_folder(file.parent)
+
+    def write(partial: Path) -> None:
+        partial.unlink(missing_ok=True)
+        partial.touch(0o600, exist_ok=False)  # before anything is in it
+        partial.write_bytes(key)
+
+    write_atomically(_file_of(base.path, check_of_key(key)), write)
     return None
