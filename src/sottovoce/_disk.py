@@ -4,6 +4,7 @@ import ctypes
 import os
 import struct
 from collections.abc import Callable
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -35,27 +36,28 @@ def write_atomically(path: str | PathLike[str], content: bytes | Callable[[Path]
     return path
 
 
-_statx = getattr(ctypes.CDLL(None, use_errno=True), "statx", None) if os.name == "posix" else None
-_HERE, _INODE, _SIZE = -100, 0x100, 256  # of Linux: names are of this folder; what is asked for; of the answer
-_ANSWER = struct.Struct("@32xQ96xII")  # the inode, and both numbers of the device
+_statx = getattr(ctypes.CDLL(None), "statx", None) if os.name == "posix" else None
+look_at_inode: Callable[..., int] = partial(_statx, -100) if _statx else lambda *given: -1
+"""Linux's statx, which puts what is asked for of a file into a buffer: called with its name, `INODE`, and that."""
+INODE = 0, 0x100  # links are followed; nothing else is asked for
+ANSWER = struct.Struct("@32xQ96xII112x")  # the inode, and both numbers of the device
 
 
-def inode_of(path: str) -> tuple[int, int]:
-    """Return device and inode of a file, without a look at its times where that can be done.
+def inode_of(path: str) -> tuple[int, int, int]:
+    """Return the inode of a file, and both numbers of its device; without a look at its times where that can be done.
 
-    Whoever looks at the time of a file makes Linux (6.13 and later) write down a finer one with the next write, and
-    that write takes a third longer to reach the disk.
+    Whoever looks at the times of a file makes Linux (6.13 and later) write down finer ones with the next write, and
+    that takes a third longer to reach the disk.
 
     Examples
     --------
     >>> found = os.stat(__file__)
-    >>> inode_of(__file__) == (found.st_dev, found.st_ino)
+    >>> inode_of(__file__) == (found.st_ino, os.major(found.st_dev), os.minor(found.st_dev))
     True
     """
-    if _statx is not None:
-        answer = ctypes.create_string_buffer(_SIZE)
-        if _statx(_HERE, os.fsencode(path), 0, _INODE, answer) == 0:
-            inode, major, minor = _ANSWER.unpack_from(answer)
-            return os.makedev(major, minor), inode
+    answer = ctypes.create_string_buffer(ANSWER.size)
+    if look_at_inode(os.fsencode(path), *INODE, answer) == 0:
+        inode, *device = ANSWER.unpack_from(answer)
+        return (inode, *device)
     found = os.stat(path)  # which raises what is wrong, if something is
-    return found.st_dev, found.st_ino
+    return found.st_ino, os.major(found.st_dev), os.minor(found.st_dev)

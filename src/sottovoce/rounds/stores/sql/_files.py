@@ -5,12 +5,13 @@ process can find; so the names are looked at before every transaction, and again
 acknowledged.
 """
 
+import ctypes
 import os
 import time
 from pathlib import Path
 
 from sottovoce import _fork
-from sottovoce._disk import inode_of, sync_folder
+from sottovoce._disk import ANSWER, INODE, inode_of, look_at_inode, sync_folder
 from sottovoce.errors import StorageError
 
 _COMPANIONS = ("-wal", "-shm")
@@ -37,7 +38,8 @@ class DatabaseFile:
         self._name = str(self.path)
         self._real = os.path.realpath(self.path)  # SQLite puts the log beside the file that a link leads to
         self._identity: _fork.Identity | None = None
-        self._companions: dict[str, _fork.Identity] = {}
+        self._companions: dict[bytes, tuple[int, int, int]] = {}
+        self._answer = ctypes.create_string_buffer(ANSWER.size)
         self._seen = time.time()
         self._written: tuple[int, int] | None = None
         self.changed = False  # by somebody else, since the last look: pages that were read may be out of date
@@ -75,7 +77,7 @@ class DatabaseFile:
         self._companions = {}
         for end in _COMPANIONS:
             try:
-                self._companions[self._real + end] = inode_of(self._real + end)
+                self._companions[os.fsencode(self._real + end)] = inode_of(self._real + end)
             except OSError:
                 raise self._gone(self._real + end, committed=False) from None
         self.check(committed=False)
@@ -92,8 +94,9 @@ class DatabaseFile:
             found = os.stat(self._name)
             if (found.st_dev, found.st_ino) != self._identity:
                 raise self._gone(self._name, committed=committed)
-            for path, before in self._companions.items():
-                if inode_of(path) != before:
+            for name, before in self._companions.items():
+                same = look_at_inode(name, *INODE, self._answer) == 0 and ANSWER.unpack_from(self._answer) == before
+                if not same and inode_of(path := os.fsdecode(name)) != before:
                     raise self._gone(path, committed=committed)
         except FileNotFoundError as problem:
             raise self._gone(problem.filename, committed=committed) from None
