@@ -1,5 +1,7 @@
 """`sottovoce abtest`: releasing once, and never a loss in what is said."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -10,8 +12,9 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from children import at_once
+from children import forked_at_once
 from sampling import every
+from sottovoce.cli import main
 from sottovoce.cli.abtest_release import read_losses
 from sottovoce.privacy import read_ledger
 
@@ -109,13 +112,15 @@ def test_a_ledger_is_charged_once_and_not_for_rows_of_which_one_is_bad(command, 
 
 def test_many_runs_at_once_release_once(events, tmp_path):
     """With real noise: numbers that were drawn twice would differ."""
-    script = "from sottovoce.cli import main; main(['abtest','events.csv','--arms','A,B','--json'])"
 
-    def run(_):
-        ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, check=False)
-        return json.loads(ended.stdout)["arms"] if ended.returncode == 0 else None
+    def run(_, report):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), pytest.raises(SystemExit) as ended:
+            main([*RUN, "--json"])
+        if not ended.value.code:
+            report("arms", json.loads(said.getvalue())["arms"])
 
-    shown = [one for one in at_once(run) if one is not None]
+    shown = [arms for reported in forked_at_once(run) for _, arms in reported]
     assert shown
     assert all(one == shown[0] for one in shown)
     assert not (tmp_path / "events.csv.released.json.partial").exists()

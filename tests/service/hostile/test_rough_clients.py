@@ -126,6 +126,14 @@ def test_studies_that_do_not_exist_leave_nothing_behind(service):
     assert after[2] <= before[2] + 3
 
 
+def test_a_proxy_that_was_not_named_is_not_believed(service):
+    """Whoever says that it speaks for an encrypted connection; tests/service/test_deployment.py has one that does."""
+    said = {"Host": "decide.example", "X-Forwarded-Proto": "https"}
+    with service.client() as client:
+        answer = client.get("/", headers=said)
+    assert (answer.status_code, "www-authenticate" in answer.headers) == (403, False)
+
+
 def test_old_and_hasty_clients_are_answered(service):
     """HTTP/1.0, several requests in one piece, a wish for another protocol, one that waits to be told to go on."""
     close = "Connection: close"
