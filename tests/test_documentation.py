@@ -82,8 +82,7 @@ STRETCHES = [
 
 
 @pytest.mark.parametrize(
-    ("page", "stretch"),
-    sampled(STRETCHES, 9, [f"{name_of(page)}:{stretch[0][0]}" for page, stretch in STRETCHES]),
+    ("page", "stretch"), sampled(STRETCHES, 9, [f"{name_of(page)}:{stretch[0][0]}" for page, stretch in STRETCHES])
 )
 def test_python_blocks_run_and_print_what_is_shown(page, stretch, capsys, monkeypatch, tmp_path):
     """Each that is complete begins anew, with nothing of what stands before it on the page, nor its files."""

@@ -29,10 +29,10 @@ ELSEWHERE = {  # public names that a form does not have, and why
     RemoteStudy: {"seed": "known to who created it", "keyed_hash": "the key is the service's"},
 }
 ADDED = {  # arguments that a form takes besides
-    **{(form, "change"): {"patience", "deadline"} for form in (sv.Study, RemoteStudy)},
+    **{(form, "change"): {"patience", "deadline"} for form in (sv.Study, RemoteStudy)}
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
-    *("open", "created", "verify", "statement", "history", "tell_each"),
+    *("open", "created", "verify", "statement", "history", "tell_each")
 }
 
 

@@ -28,10 +28,7 @@ QUICK = [
 ]
 
 
-SOME = {
-    "frames, patience of 1, probe-sums",
-    "sphere, tree, 2 events a person",
-}
+SOME = {"frames, patience of 1, probe-sums", "sphere, tree, 2 events a person"}
 
 
 @pytest.mark.parametrize("configuration", sampled(QUICK, SOME, ids(QUICK)))

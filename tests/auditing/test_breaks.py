@@ -69,14 +69,7 @@ def caught(request):
     return refuted
 
 
-INTACT = [
-    BELIEVING,
-    CONVEX,
-    TWO_NUMBERS,
-    SEVERAL,
-    DESIGNS,
-    *(sphere(name, sv.ZCDP(0.5)) for name in ("tree", "fresh")),
-]
+INTACT = [BELIEVING, CONVEX, TWO_NUMBERS, SEVERAL, DESIGNS, *(sphere(name, sv.ZCDP(0.5)) for name in ("tree", "fresh"))]
 
 
 @pytest.mark.parametrize("subject", sampled(INTACT, 3))

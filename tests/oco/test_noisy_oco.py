@@ -82,10 +82,7 @@ def test_entropy_is_exponentiated_gradient_on_the_simplex():
 def test_entropy_starts_at_its_centre_and_learns():
     domain = sv.domains.Simplex(4)
     learner = NoisyOCO(
-        domain,
-        gradient=lambda f, x: f,
-        step=0.5,
-        point_map=MirrorStep(domain, sv.NegativeEntropy(), gap=1e-4),
+        domain, gradient=lambda f, x: f, step=0.5, point_map=MirrorStep(domain, sv.NegativeEntropy(), gap=1e-4)
     )
     played = learner.run([np.array([0.0, 1.0, 1.0, 1.0])] * 12)
     assert np.allclose(played[0], 0.25)
