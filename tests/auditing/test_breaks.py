@@ -125,15 +125,6 @@ def test_numbers_without_noise_of_their_own(monkeypatch, broken, caught):
     assert misaligned(BELIEVING)
 
 
-@pytest.mark.parametrize("subject", sampled([BELIEVING, CONVEX], 1))
-def test_squares_without_noise(monkeypatch, subject):
-    """The second number of a decision is as private as the first."""
-    monkeypatch.setattr(
-        probe_sums, "add", lambda sums, drawn: sums + np.where(np.arange(len(sums)) < len(sums) // 2, drawn, 0)
-    )
-    assert misaligned(subject)
-
-
 def test_squares_that_are_not_paid_for(monkeypatch):
     """Thrice the squares around the middle: from an end to the middle, both numbers move by more than the range."""
     monkeypatch.setattr(_sums, "squares_of", lambda losses, steps: 3 * (losses - steps // 2) ** 2 // steps)
@@ -298,18 +289,6 @@ def test_a_root_that_is_released_and_not_paid_for(monkeypatch):
     monkeypatch.setitem(MECHANISMS, "tree", replace(tree.TREE, open=with_root))
     monkeypatch.setattr(BanditPolicy, "compute", compute)
     assert misaligned(replace(sphere("tree", sv.ZCDP(0.5)), horizon=8))
-
-
-def test_a_grid_with_twice_the_steps_that_it_states(monkeypatch):
-    monkeypatch.setattr(LossGrid, "steps", property(lambda self: 2 ** (self.bits - 1)))
-    monkeypatch.setattr(LossGrid, "quantise", lambda self, losses: _finely(self, losses))
-    monkeypatch.setattr(LossGrid, "quantiser", lambda self: lambda loss: int(_finely(self, loss)))
-    assert misaligned(fresh(TWO_NUMBERS))
-
-
-def _finely(self, losses):
-    clipped = np.clip(np.asarray(losses, dtype=np.float64), self.low, self.high)
-    return np.rint((clipped - self.low) / self.width * 2**self.bits).astype(np.int64)
 
 
 @pytest.mark.parametrize("subject", [TWO_NUMBERS, EvaluationConfiguration(sv.PureDP(1.0))])
