@@ -249,7 +249,6 @@ def test_an_answer_of_the_service_that_says_how_many_items_were_clicked(monkeypa
         return rows
 
     monkeypatch.setattr(sv.Study, "_by_item", by_item)
-    assert not found(BY_ITEM, most=1, schedules=["block"])
     said = _route.counted
     monkeypatch.setattr(
         _route, "counted", lambda context, told: said(context, told._replace(recorded=told.recorded + clicked[-1]))

@@ -92,7 +92,7 @@ def test_segments_that_share_rounds_align(crowd):
         actions = made.ask(segment=["segment 0", "segment 1"] * 6)
         made.tell(actions.ids, [1.0] * 12)
     assert made._policy.own, "what is aligned below has rounds of both kinds"
-    assert not misaligned(crowd, 6)
+    assert not misaligned(crowd, 3)
 
 
 def test_a_pool_without_noise_is_caught(crowd, monkeypatch):
