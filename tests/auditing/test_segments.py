@@ -79,6 +79,7 @@ def crowd(monkeypatch):
     return Configuration(sv.domains.Hypersimplex(3, 1), sv.PureDP(1.0), 42, choices, **settings)
 
 
+@pytest.mark.long
 def test_segments_that_share_rounds_align(crowd):
     made = crowd.optimizer(0, sv.SimulatedNoise(0))
     assert isinstance(made._policy, pooled_policy.PooledPolicy)
