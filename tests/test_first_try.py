@@ -78,13 +78,7 @@ def test_mistaken_arguments_are_pointed_to_by_whatever_takes_them(maker, tmp_pat
 
 @every(
     "url",
-    [
-        "mysql://me:hush@host/db",
-        "oracle+cx://u:hush@h?password=hush",
-        "mysql:u:hush",
-        "hush@host/db",
-        "password=hush",
-    ],
+    ["mysql://me:hush@host/db", "oracle+cx://u:hush@h?password=hush", "mysql:u:hush", "hush@host/db", "password=hush"],
 )
 def test_a_storage_of_another_kind_is_named_without_its_password(url):
     with pytest.raises(ValueError, match="url must be like") as caught:

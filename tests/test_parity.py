@@ -29,10 +29,10 @@ ELSEWHERE = {  # public names that a form does not have, and why
     RemoteStudy: {"seed": "known to who created it", "keyed_hash": "the key is the service's"},
 }
 ADDED = {  # arguments that a form takes besides
-    **{(form, "change"): {"patience", "deadline"} for form in (sv.Study, RemoteStudy)},
+    **{(form, "change"): {"patience", "deadline"} for form in (sv.Study, RemoteStudy)}
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
-    *("open", "created", "verify", "statement", "history", "tell_each"),
+    *("open", "created", "verify", "statement", "history", "tell_each")
 }
 
 
@@ -256,11 +256,6 @@ def plain(found):
 
 
 @contextlib.contextmanager
-def memory(segments, url):
-    yield in_memory(segments)
-
-
-@contextlib.contextmanager
 def stored(segments, url):
     made = options(segments)
     with sv.Study.open(url, name="spring", domain=domain(), noise=sv.SimulatedNoise(7), **made) as study:
@@ -276,13 +271,20 @@ def served(segments, url):
         yield remote
 
 
+FORMS = [(stored, "sqlite_url"), (stored, "postgres_url"), (served, "sqlite_url")]  # a client sees no storage
+
+
+@pytest.fixture(params=FORMS, ids=["study-sqlite", "study-postgresql", "client"])
+def opens(request):
+    """`with opens(segments)` is an optimizer of one of the forms."""
+    form, url = request.param
+    return lambda segments: form(segments, request.getfixturevalue(url))
+
+
 @pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["one for all", "segments"])
-@pytest.mark.parametrize("form", [stored, served], ids=["study", "client"])
-def test_one_history_is_answered_alike_everywhere(form, segments, url):
-    with memory(segments, url) as optimizer:
-        expected = Play(optimizer, segments).all()
-    with form(segments, url) as optimizer:
-        compare(expected, Play(optimizer, segments).all())
+def test_one_history_is_answered_alike_everywhere(opens, segments):
+    with opens(segments) as optimizer:
+        compare(Play(in_memory(segments), segments).all(), Play(optimizer, segments).all())
 
 
 def compare(expected, found):
@@ -315,9 +317,6 @@ def counted(optimizer):
     return play.seen
 
 
-@pytest.mark.parametrize("form", [stored, served], ids=["study", "client"])
-def test_people_are_counted_alike_everywhere(form, url):
-    with memory(None, url) as optimizer:
-        expected = counted(optimizer)
-    with form(None, url) as optimizer:
-        compare(expected, counted(optimizer))
+def test_people_are_counted_alike_everywhere(opens):
+    with opens(None) as optimizer:
+        compare(counted(in_memory()), counted(optimizer))

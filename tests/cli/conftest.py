@@ -1,5 +1,7 @@
 """A wide terminal without colours, in a folder of its own, and `sottovoce` called there."""
 
+import json
+
 import pytest
 
 from sottovoce.cli import main
@@ -21,5 +23,30 @@ def command(request, capsys):
             main([*getattr(request.module, "COMMAND", ()), *words])
         printed = capsys.readouterr()
         return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def found(command):
+    """Call a command that succeeds, and return the JSON that it prints."""
+
+    def call(*words):
+        code, out, err = command(*words)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return call
+
+
+@pytest.fixture
+def refused(command):
+    """Call a command that is an error of use: there is one line, which is returned, and no result."""
+
+    def call(*words):
+        code, out, err = command(*words)
+        assert (code, err.count("\n"), err.startswith("error: ")) == (2, 1, True)
+        assert all("starting" in line for line in out.splitlines())  # a bar may have begun
+        return err
 
     return call

@@ -1,5 +1,7 @@
 """`sottovoce abtest`: releasing once, and never a loss in what is said."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -10,8 +12,9 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from children import at_once
+from children import forked_at_once
 from sampling import every
+from sottovoce.cli import main
 from sottovoce.cli.abtest_release import read_losses
 from sottovoce.privacy import read_ledger
 
@@ -34,14 +37,8 @@ def events(tmp_path):
     return tmp_path / "events.csv"
 
 
-def found(command, *arguments):
-    code, out, err = command(*arguments, "--json")
-    assert (code, err) == (0, "")
-    return json.loads(out)
-
-
-def test_it_says_what_ab_test_says_of_the_same_losses(command, events):
-    plain = found(command, *RUN, "--no-privacy")
+def test_it_says_what_ab_test_says_of_the_same_losses(found, events):
+    plain = found(*RUN, "--no-privacy")
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy())
     arms = {}
     for name in "AB":
@@ -60,8 +57,8 @@ def test_the_text_has_means_words_levels_and_the_promise(command, events, tmp_pa
     assert (tmp_path / "events.csv.released.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_squares_are_released_and_kept_if_that_is_said(command, events, tmp_path):
-    assert found(command, *RUN, "--variance") == found(command, *RUN, "--variance")
+def test_squares_are_released_and_kept_if_that_is_said(found, command, events, tmp_path):
+    assert found(*RUN, "--variance") == found(*RUN, "--variance")
     kept = json.loads((tmp_path / "events.csv.released.json").read_text())["released"]
     assert set(kept["A"]) == {"events", "total", "squares"}
     assert "another variance" in command(*RUN)[2]
@@ -70,24 +67,22 @@ def test_squares_are_released_and_kept_if_that_is_said(command, events, tmp_path
 # ---------------------------------------------------------------------- once
 
 
-def test_a_second_run_releases_nothing_and_says_the_same(command, events, tmp_path):
+def test_a_second_run_releases_nothing_and_says_the_same(found, refused, events, tmp_path):
     """With real noise: drawn again it would differ. Neither settings nor rows that were added make a difference."""
     real = (*RUN, "--epsilon", "0.1")
-    first = found(command, *real)
-    assert found(command, *real) == first
+    first = found(*real)
+    assert found(*real) == first
     for change in (("--epsilon", "2"), ("--loss-range", "0,2")):
-        code, out, err = command(*real, *change)
-        assert (code, out) == (2, "")
-        assert "costs the guarantee again" in err
+        assert "costs the guarantee again" in refused(*real, *change)
     write(events, people(500) + [("A", 1)] * 7)
-    again = found(command, *real)
+    again = found(*real)
     assert again["arms"] == first["arms"]
     assert again["notes"] == ["The file has 1,007 rows by now: 1,000 are in what was released."]
     (tmp_path / "events.csv.released.json").unlink()
-    assert found(command, *real)["arms"] != first["arms"]
+    assert found(*real)["arms"] != first["arms"]
 
 
-def test_a_ledger_is_charged_once_and_not_for_rows_of_which_one_is_bad(command, events, tmp_path):
+def test_a_ledger_is_charged_once_and_not_for_rows_of_which_one_is_bad(refused, found, command, events, tmp_path):
     real = (*RUN, "--epsilon", "0.4")
     sv.Ledger(sv.PureDP(0.5), tmp_path / "ledger.db")
     write(events, [*people(50), ("A", "nan")])
@@ -97,31 +92,31 @@ def test_a_ledger_is_charged_once_and_not_for_rows_of_which_one_is_bad(command, 
     assert not list(tmp_path.glob("*.json*"))
     write(events, people(500))
     for _ in range(2):
-        found(command, *real, "--ledger", "ledger.db", "--name", "spring")
+        found(*real, "--ledger", "ledger.db", "--name", "spring")
     (entry,) = read_ledger(tmp_path / "ledger.db").entries
     assert (entry.name, entry.guarantee) == ("spring", sv.PureDP(0.4))
     (tmp_path / "events.csv.released.json").unlink()
-    code, out, err = command(*real, "--ledger", "ledger.db", "--name", "other")
-    assert (code, out) == (2, "")
-    assert "only 0.1 is left" in err
+    assert "only 0.1 is left" in refused(*real, "--ledger", "ledger.db", "--name", "other")
     assert not list(tmp_path.glob("*.json*"))
 
 
 def test_many_runs_at_once_release_once(events, tmp_path):
     """With real noise: numbers that were drawn twice would differ."""
-    script = "from sottovoce.cli import main; main(['abtest','events.csv','--arms','A,B','--json'])"
 
-    def run(_):
-        ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, check=False)
-        return json.loads(ended.stdout)["arms"] if ended.returncode == 0 else None
+    def run(_, report):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), pytest.raises(SystemExit) as ended:
+            main([*RUN, "--json"])
+        if not ended.value.code:
+            report("arms", json.loads(said.getvalue())["arms"])
 
-    shown = [one for one in at_once(run) if one is not None]
+    shown = [arms for reported in forked_at_once(run) for _, arms in reported]
     assert shown
     assert all(one == shown[0] for one in shown)
     assert not (tmp_path / "events.csv.released.json.partial").exists()
 
 
-def test_killed_while_it_releases_it_leaves_nothing_half(command, events, tmp_path):
+def test_killed_while_it_releases_it_leaves_nothing_half(found, command, events, tmp_path):
     """Killed after the numbers are drawn, before they are kept: nothing is there, and the next run is told why."""
     script = (
         "import os, signal\n"
@@ -140,19 +135,17 @@ def test_killed_while_it_releases_it_leaves_nothing_half(command, events, tmp_pa
     assert "another run is releasing these rows" in said
     assert "remove it" in said
     (tmp_path / "events.csv.released.json.partial").unlink()
-    found(command, *RUN)
+    found(*RUN)
 
 
-def test_a_damaged_record_is_refused(command, events, tmp_path):
+def test_a_damaged_record_is_refused(refused, events, tmp_path):
     for text in (
         "",
         "[]",
         '{"settings": {"arms": ["A", "B"]}, "released": {"A": {"events": 1, "total": "x"}, "B": {}}}',
     ):
         (tmp_path / "events.csv.released.json").write_text(text)
-        code, _, err = command(*RUN)
-        assert code == 2
-        assert "or is damaged" in err
+        assert "or is damaged" in refused(*RUN)
 
 
 # ---------------------------------------------------------------------- what is refused
@@ -175,10 +168,9 @@ SECRET = "0.7351946"
         ("arm,loss\nA,1\n", "arm B has no rows"),
     ],
 )
-def test_bad_rows_are_refused_without_what_they_hold(command, tmp_path, text, where):
+def test_bad_rows_are_refused_without_what_they_hold(refused, tmp_path, text, where):
     (tmp_path / "events.csv").write_text(text, encoding="utf-8")
-    code, out, err = command(*RUN)
-    assert (code, out) == (2, "")
+    err = refused(*RUN)
     assert where in err
     assert "7351946" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["events.csv"]
@@ -198,11 +190,11 @@ def test_losses_are_nowhere_in_what_is_written(command, events, tmp_path):
         assert "2468357" not in text
 
 
-def test_reports_of_local_privacy_are_told_as_such(command, events, tmp_path):
+def test_reports_of_local_privacy_are_told_as_such(found, command, events, tmp_path):
     channel = sv.local.OneBitChannel((0.0, 1.0), 1.0)
     reports = sv.local.simulate_reports(np.full(400, 0.5), channel, np.random.default_rng(0))
     write(events, [("AB"[i % 2], int(one)) for i, one in enumerate(reports)], head="arm,report")
-    plain = found(command, *RUN, "--local")
+    plain = found(*RUN, "--local")
     assert plain["privacy"].startswith("epsilon = 1, local")
     assert [one["noise_error"] for one in plain["arms"]] == [0.0, 0.0]
     write(events, [("A", 0.5)], head="arm,report")
@@ -221,8 +213,6 @@ def test_reports_of_local_privacy_are_told_as_such(command, events, tmp_path):
         (("--rho", "1", "--epsilon", "1"), "exclude each other"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_before_anything_is_released(command, events, tmp_path, change, message):
-    code, out, err = command(*RUN, *change)
-    assert (code, out) == (2, "")
-    assert message in err
+def test_options_that_make_no_sense_are_refused_before_anything_is_released(refused, events, tmp_path, change, message):
+    assert message in refused(*RUN, *change)
     assert not (tmp_path / "events.csv.released.json").exists()

@@ -17,22 +17,16 @@ def narrow(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
 
 
-@pytest.fixture
-def inline(monkeypatch):
-    """Run cells in this process: starting others is most of the time, and has its own tests."""
-    monkeypatch.setattr(
-        sweeping, "_over_processes", lambda cells, task, jobs: (sweeping.attempt(task, cell) for cell in cells)
-    )
-
-
 COMMAND = ("compare",)
 
 
 GRID = ("ball:dimension=2", "--epsilon", "1,10", "--horizon", "300,1e3", "--seeds", "2", "--out", "here")
 
 
-@pytest.mark.usefixtures("inline")
-def test_the_table_holds_the_results_and_the_folder_holds_everything(command, tmp_path):
+def test_the_table_holds_the_results_and_the_folder_holds_everything(refused, command, tmp_path, monkeypatch):
+    """Cells run in this process: starting others is most of the time, and has its own tests."""
+    here = lambda cells, task, jobs: (sweeping.attempt(task, cell) for cell in cells)  # noqa: E731
+    monkeypatch.setattr(sweeping, "_over_processes", here)
     assert command("ball", "--algorithms", "phased-elimination", "--horizon", "100", "--seeds", "1")[0] == 1
     code, out, err = command(*GRID, "--algorithms", "default,garber-kretzu,phased-elimination")
     assert (code, err) == (0, "")
@@ -62,9 +56,7 @@ def test_the_table_holds_the_results_and_the_folder_holds_everything(command, tm
     code, _, _ = command(*again[2:])
     assert code == 0
     assert {result.cell: result.seconds for result in Sweep.load("here").results if result.status == "done"} == times
-    code, _, err = command(*again[2:-2], "--horizon", "300", "--out", "here")
-    assert code == 2
-    assert "holds another sweep" in err
+    assert "holds another sweep" in refused(*again[2:-2], "--horizon", "300", "--out", "here")
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path):

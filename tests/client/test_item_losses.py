@@ -86,7 +86,7 @@ def test_a_service_learns_what_a_study_in_process_would(serving, tmp_path, domai
 
 def played(study, domain):
     """Tell by name and in order, one by one and in blocks; return what is recommended."""
-    for turn in range(40):
+    for turn in range(16):
         actions = study.ask(10) if turn % 2 else [study.ask() for _ in range(10)]
         ids, told = [str(one.id) for one in actions], []
         for one in actions:

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from sampling import every
-from sottovoce.domains import Custom, Flows
+from sottovoce.domains import Flows
 from sottovoce.errors import DomainError
 
 
@@ -57,10 +57,9 @@ CASES = [
     {"seed": 9, "nodes": 40, "edges": 200},
     {"seed": 10, "nodes": 40, "edges": 200, "integral": False},
 ]
-every_case = every("case", CASES)
 
 
-@every_case
+@every("case", CASES)
 def test_answers_are_optimal_vertices_and_integral_where_the_data_are(case):
     """Against HiGHS. A flow is a vertex exactly if the edges strictly between their bounds close no cycle."""
     pairs, capacities, value = random_network(**case)
@@ -77,25 +76,6 @@ def test_answers_are_optimal_vertices_and_integral_where_the_data_are(case):
             np.testing.assert_array_equal(found, found.round())
         between = nx.MultiGraph(pairs[(found > 1e-9) & (found < capacities - 1e-9)].tolist())
         assert len(between) == 0 or nx.is_forest(between)
-
-
-@every_case
-def test_the_affine_hull_is_that_of_the_oracle_and_the_inner_ball_the_largest(case):
-    domain = domain_of(*random_network(**case))
-    if domain.dimension <= 40:
-        default = Custom(domain.extreme_point, domain.dimension)
-        assert domain.affine_dimension == default.affine_dimension
-        vectors = np.random.default_rng(0).standard_normal((5, domain.dimension))
-        np.testing.assert_allclose(domain.tangent(vectors), default.tangent(vectors), atol=1e-9)
-        assert domain.affine_dimension == 0 or domain.inner_radius >= default.inner_radius * (1 - 1e-9) > 0
-    if domain.affine_dimension == 0:
-        assert domain.inner_radius == 0.0
-        return
-    axes = domain.tangent(np.vstack((np.eye(domain.dimension), -np.eye(domain.dimension))))
-    lengths = np.linalg.norm(axes, axis=1)
-    axes = axes[lengths > 1e-6] / lengths[lengths > 1e-6, None]
-    room = [axis @ (domain.extreme_point(-axis) - domain.center) for axis in axes]
-    assert domain.inner_radius == pytest.approx(min(room), rel=1e-8)
 
 
 def largest_flow(pairs, capacities):

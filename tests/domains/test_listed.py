@@ -10,15 +10,7 @@ from scipy.linalg import qr
 from scipy.optimize import linprog
 
 from sampling import every
-from sottovoce.domains import (
-    Birkhoff,
-    Hypersimplex,
-    Matchings,
-    MatroidBases,
-    Paths,
-    Permutahedron,
-    SpanningTrees,
-)
+from sottovoce.domains import Birkhoff, Hypersimplex, Matchings, MatroidBases, Paths, Permutahedron, SpanningTrees
 from sottovoce.domains.matroids import Graphic, Laminar, Partition
 
 

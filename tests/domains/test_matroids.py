@@ -152,9 +152,6 @@ def test_groups_are_drawn_independently_of_each_other():
 
 def test_partition_reads_labels_groups_and_capacities_in_all_their_forms():
     wanted = Partition([0, 0, 1, 0, 1], [2, 1])
-    for same in (
-        Partition(["a", "a", "b", "a", "b"], {"b": 1, "a": 2}),
-        Partition(np.array([3, 3, 7, 3, 7]), [2, 1]),
-    ):
+    for same in (Partition(["a", "a", "b", "a", "b"], {"b": 1, "a": 2}), Partition(np.array([3, 3, 7, 3, 7]), [2, 1])):
         for chosen in subsets(5):
             assert same.independent(list(chosen)) == wanted.independent(list(chosen))

@@ -183,10 +183,7 @@ def test_parallel_edges_matchings_rankings_slates_and_products_speak_in_their_ow
     offer = sv.domains.Product(
         {"drinks": sv.domains.Hypersimplex(DRINKS, 2), "prices": sv.domains.Box(0, 5, ["hot", "cold"])}
     )
-    assert offer.chosen([1, 0, 0, 0, 0, 1, 2.5, 0]) == {
-        "drinks": ["tea", "water"],
-        "prices": {"hot": 2.5, "cold": 0.0},
-    }
+    assert offer.chosen([1, 0, 0, 0, 0, 1, 2.5, 0]) == {"drinks": ["tea", "water"], "prices": {"hot": 2.5, "cold": 0.0}}
     assert offer.labels[-1] == ("prices", "cold")
     groups = sv.domains.matroids.Partition(
         {"hot": ["tea", "coffee"], "cold": ["juice", "water"]}, {"hot": 1, "cold": 1}

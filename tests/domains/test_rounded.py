@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from optimizers import bandit
 from sampling import every
@@ -89,22 +88,6 @@ def test_the_ratio_of_the_radii_is_at_most_the_dimension(domain, ratio):
     assert rounded.likely_outer_radius <= (1 + 1e-3) * np.sqrt(d)
     assert rounded.likely_outer_radius / rounded.inner_radius == pytest.approx(ratio, rel=2e-3)
     assert rounded.outer_radius >= rounded.likely_outer_radius * (1 - 1e-9)
-
-
-def test_the_inner_ball_of_the_paths_is_inside_by_linear_programming():
-    """Each point of the ball's surface must be a mean of paths."""
-    domain = grid_paths(4)
-    rounded, paths = Rounded(domain), domain.points
-    rng = np.random.default_rng(0)
-    far = rounded.from_original(paths)
-    directions = np.vstack((rng.standard_normal((10, rounded.dimension)), -far[:10]))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    for z in rounded.inner_radius * directions:
-        x = rounded.to_original(z)
-        assert linprog(
-            np.zeros(len(paths)), A_eq=np.vstack((paths.T, np.ones(len(paths)))), b_eq=np.append(x, 1)
-        ).success
-    assert np.linalg.norm(far, axis=1).max() <= rounded.outer_radius
 
 
 @every("domain", [NEEDLE, grid_paths(3), Box([0, 2, -1], [1, 2, 3])])

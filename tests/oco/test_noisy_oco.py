@@ -17,15 +17,6 @@ def distance_gradient(target, x):
     return away / norm if norm else away
 
 
-def test_it_descends():
-    """The sign of the paper's line 14 would climb."""
-    cost = np.array([1.0, 0.0, 0.0])
-    learner = NoisyOCO(BALL, gradient=lambda f, x: f, step=0.5)
-    played = learner.run([cost] * 10)
-    assert (np.diff(played @ cost) <= 1e-9).all()
-    assert played[-1] @ cost == pytest.approx(-1.0, abs=1e-3)
-
-
 @every("noise", [0.0, 1.0])
 def test_regret_is_within_lemma_4_1(noise):
     """Regret <= sqrt(2) D kappa sqrt(T) + T kappa gamma, D^2 = max 1/2||x||^2, for exact and for noisy gradients."""
@@ -82,10 +73,7 @@ def test_entropy_is_exponentiated_gradient_on_the_simplex():
 def test_entropy_starts_at_its_centre_and_learns():
     domain = sv.domains.Simplex(4)
     learner = NoisyOCO(
-        domain,
-        gradient=lambda f, x: f,
-        step=0.5,
-        point_map=MirrorStep(domain, sv.NegativeEntropy(), gap=1e-4),
+        domain, gradient=lambda f, x: f, step=0.5, point_map=MirrorStep(domain, sv.NegativeEntropy(), gap=1e-4)
     )
     played = learner.run([np.array([0.0, 1.0, 1.0, 1.0])] * 12)
     assert np.allclose(played[0], 0.25)

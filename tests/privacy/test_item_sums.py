@@ -36,11 +36,7 @@ def one_decision(width, multipliers):
 # ---------------------------------------------------------------------------------------------- weighted sensitivity
 
 
-@given(
-    st.lists(st.integers(1, 200), min_size=1, max_size=6),
-    st.integers(0, 2),
-    st.floats(0.1, 7.0) | st.none(),
-)
+@given(st.lists(st.integers(1, 200), min_size=1, max_size=6), st.integers(0, 2), st.floats(0.1, 7.0) | st.none())
 def test_weighted_sensitivity_is_what_a_linear_program_finds(multipliers, fewer, most):
     """Maximise sum m_i d_i over d_i <= U and sum d_i <= 2C: of decisions with fewer items than the widest, too."""
     grid = grid_of(len(multipliers) + fewer, most=most)

@@ -141,7 +141,7 @@ def test_a_charge_is_there_in_full_or_not_at_all_after_a_kill(tmp_path):
     """Killed at random moments: all that was acknowledged is on record, and at most one charge beyond it."""
     path, delays = tmp_path / "ledger", random.Random(1)
     acknowledged = set()
-    for attempt in range(25):
+    for attempt in range(12):
 
         def work(report, attempt=attempt):
             ledger = Ledger(PureDP(1e3), path)
@@ -161,7 +161,7 @@ def test_a_charge_is_there_in_full_or_not_at_all_after_a_kill(tmp_path):
         assert all(entry.guarantee == PureDP(0.5) for entry in entries)
         assert ledger.spent == 0.5 * len(entries)
         acknowledged = names
-    assert len(acknowledged) > 5  # the test did charge
+    assert len(acknowledged) > 3  # the test did charge
 
 
 def test_nobody_decides_on_a_remainder_that_another_is_about_to_take(tmp_path, monkeypatch):

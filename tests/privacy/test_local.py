@@ -16,12 +16,7 @@ from scipy import stats
 from sampling import every
 from sottovoce.errors import InvalidLoss
 from sottovoce.privacy import LocalDP
-from sottovoce.privacy.local import (
-    OneBitChannel,
-    one_bit,
-    privatise,
-    simulate_reports,
-)
+from sottovoce.privacy.local import OneBitChannel, one_bit, privatise, simulate_reports
 
 FALSE_ALARM = 1e-6  # of each statistical test below: real entropy cannot be seeded
 WORDS = 2**64

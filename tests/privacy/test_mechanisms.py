@@ -102,14 +102,6 @@ def test_without_noise_the_sums_are_the_sums(mechanism, make, length):
     assert stream.round == length
 
 
-def test_running_sum_errors_match_the_literature():
-    """Root mean square over the sums, for sensitivity 1 and rho = 1/2."""
-    for length, expected in {100: 4.73, 1000: 7.03, 10000: 9.51}.items():
-        noise = noise_of("tree", ZCDP(0.5), l1=10**9, l2=1e9, length=length, dimension=1)
-        rms = noise.standard_deviation * math.sqrt(MECHANISMS["tree"].mean_variance(length))
-        assert rms / 1e9 == pytest.approx(expected, rel=0.02)
-
-
 @every("length", [1, 2, 60, 127, 300])
 def test_stated_errors_are_those_of_the_noise_that_is_drawn(mechanism, length):
     """Variances over 4000 independent coordinates: within 14% with probability above 1 - 1e-6 each."""

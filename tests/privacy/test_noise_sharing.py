@@ -66,7 +66,7 @@ def before_every_step(act):
     return tracing
 
 
-def hammer(draw, *, threads=8, each=20):
+def hammer(draw, *, threads=8, each=10):
     """Draw in many threads at once, each losing its turn as often as can be; return all that was drawn."""
 
     def work(number):
@@ -92,7 +92,7 @@ def test_discovery_finds_the_sources_that_there_are():
 @every("way", WAYS)
 @every("example", [one for _, one in EXAMPLES])
 def test_no_two_threads_share_their_noise(example, way):
-    values = hammer(drawing(example)[way], each=5 if way == "fresh" else 20)
+    values = hammer(drawing(example)[way], each=5 if way == "fresh" else 10)
     assert repeated(values) == 0
 
 

@@ -7,13 +7,7 @@ import pytest
 
 from sampling import every
 from sottovoce.auditing._sources import Silence
-from sottovoce.privacy import (
-    ApproxDP,
-    Sensitivity,
-    TreeAggregator,
-    levels,
-    tree_noise,
-)
+from sottovoce.privacy import ApproxDP, Sensitivity, TreeAggregator, levels, tree_noise
 
 LENGTHS = range(1, 71)
 

@@ -7,7 +7,6 @@ import statistics
 
 import pytest
 
-from sottovoce import lab
 from sottovoce.lab import Cell
 from sottovoce.report import sweep_report
 
@@ -115,9 +114,8 @@ def test_a_single_seed_has_no_error(make_sweep, read_page, tmp_path, grid_of):
     assert not page.tags("path", "band")
 
 
-def test_two_settings_of_one_problem_have_different_headlines(tmp_path):
-    cells = [Cell(name, "no-privacy", math.inf, 300, 0) for name in ("ball:dimension=3", "ball:dimension=4")]
-    sweep = lab.sweep(tmp_path / "sweep", cells, command="sottovoce compare ...", jobs=1)
+def test_two_settings_of_one_problem_have_different_headlines(make_sweep, grid_of, tmp_path):
+    sweep = make_sweep(grid_of(("ball:dimension=3", "ball:dimension=4"), ("no-privacy",)))
     page = sweep_report(sweep, tmp_path / "report.html").read_text(encoding="utf-8")
     headlines = re.findall(r"<h2>(.*?)</h2>", page)
     assert len(headlines) == len(set(headlines))

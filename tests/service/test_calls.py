@@ -35,25 +35,6 @@ def test_numbers_are_written_as_they_are_wanted(spring):
     assert [one["x"] for one in spring.ask(size=2, x="sparse")["actions"]] != [None, None]
 
 
-def test_an_error_of_others_that_repeats_a_loss_is_not_repeated(spring, monkeypatch):
-    """Of a study and of evaluations: nobody knows whose words they are; the library's own hold no loss."""
-    kinds = []
-
-    def refuse(*_, **__):
-        raise kinds[-1]("the loss 0.123456 is odd")
-
-    monkeypatch.setattr(Study, "tell_each", refuse)  # before the study is opened
-    monkeypatch.setattr(sv.PrivateEvaluations, "tell", refuse)
-    spring.client.post("/evaluations", json={"name": "prices", "privacy": {"epsilon": 1.0}}).raise_for_status()
-    body = {"id": spring.ask()["id"], "loss": 0.123456}
-    for kind in (ValueError, TypeError):
-        kinds.append(kind)
-        for home in ("studies/spring", "evaluations/prices"):
-            said = spring.client.post(f"/{home}/tell", json=body)
-            assert "0.123456" not in said.text
-            assert problem(said, "internal")["incident"]
-
-
 def test_the_same_key_the_same_action(served):
     """Asked once and counted once; for another segment, person or size it is another request."""
     served.create(segments={"names": ["phone", "desktop"]}, privacy={"epsilon": 1.0, "contributions": 2})
@@ -108,6 +89,20 @@ def test_creating_says_what_is_wrong_without_repeating_it(spring):
     differing = problem(spring.client.post("/studies", json=wish | {"horizon": 777}), "configuration-mismatch")
     assert "horizon" in differing["detail"]
     assert "777" not in differing["detail"]
+
+
+def test_creating_a_study_again_is_not_a_way_to_end_its_life(served):
+    """Arguments of `Study.open` that are no choices of a plan stay out: `restored` would drop losses on record."""
+    served.create(choices={})
+    told = {"ids": [one["id"] for one in served.ask(size=3)["actions"]], "losses": [0.5] * 3}
+    assert served.tell(**told).json()["recorded"] == 3
+    before = served.look("status")
+    wish = {"name": "spring", "domain": "hypersimplex:6,2", "horizon": 10_000, "privacy": {"epsilon": 1.0}}
+    for other in ("restored", "ledger", "repeat", "noise", "url", "name"):
+        refused = served.client.post("/studies", json=wish | {"choices": {other: True}})
+        problem(refused, "malformed")
+    assert served.look("status") == before
+    assert served.tell(**told).json()["already"] == 3
 
 
 @pytest.mark.filterwarnings("ignore:epsilon = 100 protects hardly anybody")  # in the process of the service

@@ -119,14 +119,6 @@ def test_nothing_is_taken_in_the_clear_and_metrics_stay_inside(front):
     assert "deny all" in NGINX.read_text(encoding="utf-8").split("location = /metrics")[1].split("}")[0]
 
 
-def test_a_proxy_that_was_not_named_is_not_believed(tmp_path):
-    port = free_port()
-    serve = [sys.executable, "-m", "sottovoce", "serve", "--storage", f"sqlite:///{tmp_path}/a.db", "--port", port]
-    with started(serve, port, tmp_path / "log"):
-        status, head, _ = curl(*NAMED, f"http://127.0.0.1:{port}/", "-H", "X-Forwarded-Proto: https")
-    assert (status, "www-authenticate" in head) == (403, False)
-
-
 # ---------------------------------------------------------------------- what the page says of logs and metrics
 
 

@@ -36,19 +36,12 @@ def served(served):
     ],
 )
 def test_what_is_wrong_is_refused_without_repeating_it(body, kind, served):
-    answer = served.client.post("/studies/spring/ask", json=body)
+    served.create("plain")  # has no segments, and refuses them all
+    answer, plain = (served.client.post(f"/studies/{name}/ask", json=body) for name in ("spring", "plain"))
     assert kind_of(answer) == kind
-    assert SECRET not in answer.text
+    assert not body or kind_of(plain) == ("malformed", 422)
+    assert SECRET not in answer.text + plain.text
     assert served.look("status")["asked"] == 0
-
-
-def test_a_study_without_segments_refuses_them(serve, sqlite_url):
-    served = serve(storage=sqlite_url)
-    served.create()
-    answer = served.client.post("/studies/spring/ask", json={"segment": SECRET})
-    assert kind_of(answer) == ("malformed", 422)
-    for what in ("recommend", "posterior"):
-        assert kind_of(served.client.get(f"/studies/spring/{what}", params={"segment": SECRET})) == ("malformed", 422)
 
 
 def test_a_recommendation_is_for_one_or_for_all(served):

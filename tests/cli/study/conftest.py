@@ -1,6 +1,5 @@
 """A folder of its own for every test, and `sottovoce study` called in it; nothing may echo a loss."""
 
-import json
 import os
 import tempfile
 from pathlib import Path
@@ -27,17 +26,5 @@ def command(command):
         code, out, err = command("study", *map(str, arguments))
         assert SECRET not in out + err
         return code, out, err
-
-    return call
-
-
-@pytest.fixture
-def found(command):
-    """Call a command that succeeds, and return the JSON that it prints."""
-
-    def call(*arguments):
-        code, out, err = command(*arguments)
-        assert (code, err) == (0, "")
-        return json.loads(out)
 
     return call

@@ -92,12 +92,12 @@ def test_losses_are_clipped_and_a_forgotten_one_counts_as_the_middle_of_the_rang
     np.testing.assert_array_equal(told.point, forgot.point)
 
 
-@pytest.mark.parametrize("name", sampled(["thompson-sampling", "dp-klucb"], [0]))
+@pytest.mark.parametrize("name", sampled(["thompson-sampling", "dp-imed"], [0]))
 def test_a_call_that_is_cut_short_at_any_line_changes_nothing_of_what_is_played(name):
     """Phases are begun once, and learned from once, however often that is tried."""
     domain, options = home(FOUND[name])
     noise = sv.SimulatedNoise(1) if options else None
-    template = FOUND[name](domain, horizon=100, loss_range=(0.0, 1.0), seed=1, noise=noise, **options)
+    template = FOUND[name](domain, horizon=40, loss_range=(0.0, 1.0), seed=1, noise=noise, **options)
 
     def turns(learner, count):
         played = []

@@ -23,8 +23,7 @@ def played(privacy, radius=0.1, gains=False, horizon=6000):
     return sum(size for size, best in late[len(late) // 2 :] if best) / sum(size for size, _ in late[len(late) // 2 :])
 
 
-@pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(2.0)])
-@pytest.mark.parametrize("gains", [False, True])
+@pytest.mark.parametrize(("privacy", "gains"), [(sv.NoPrivacy(), False), (sv.PureDP(2.0), True)])
 def test_the_best_items_are_found(privacy, gains):
     assert played(privacy, gains=gains) > 0.8
 

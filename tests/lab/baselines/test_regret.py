@@ -26,7 +26,7 @@ class Case:
     name: str
     domain: sv.domains.Domain
     exponent: float
-    horizons: tuple[int, int] = (1_000, 16_000)
+    horizons: tuple[int, int]
     seeds: tuple[int, int] = (12, 4)
     privacy: sv.PureDP | sv.ApproxDP | None = None
     linear: bool = False
@@ -43,8 +43,8 @@ PAPER = {"horizons": (10_000, 316_228), "seeds": (8, 4), "tolerance": 0.01}
 CASES = [
     Case("paper around", sv.domains.Ball(10), 3 / 4, **PAPER),  # Theorem 1.1, without privacy
     Case("paper inside", sv.domains.Ball(10), 3 / 4, **PAPER),
-    Case("fkm", BALL, 3 / 4, (2_000, 32_000), (16, 6)),
-    Case("chen-zhang-karbasi", BALL, 4 / 5),
+    Case("fkm", BALL, 3 / 4, (500, 4_000), (16, 8)),
+    Case("chen-zhang-karbasi", BALL, 4 / 5, (500, 4_000), (12, 6)),
     Case("garber-kretzu", BALL, 3 / 4, (1_000, 400_000)),
     Case("garber-kretzu", SUBSETS, 3 / 4, (1_000, 400_000)),
     Case("smith-thakurta", DISC, 3 / 4, (250, 2_000), (8, 4), privacy=sv.PureDP(10.0)),

@@ -65,7 +65,7 @@ def test_a_process_that_dies_costs_its_cell_only(tmp_path):
     assert failed[1] == "ValueError: two lines"
     assert "local object" in failed[2]  # cannot be sent; which versions of Python say in different words
     assert failed[3] == "its process died: killed, or out of memory"
-    assert_equal_to_running_them_here(sweep(tmp_path, cells), cells)  # failed ones are tried again
+    assert_equal_to_running_them_here(sweep(tmp_path, cells, jobs=1), cells)  # failed ones are tried again
 
 
 def wait_for(paths):

@@ -26,7 +26,8 @@ SMALL = tuple(
 
 
 def sweep(folder, cells=SMALL, **options):
-    options = {"command": "redo", "jobs": 1, "task": standins.run_toy, **options}
+    """In this process: what is on disk is the same, and starting processes is most of their time."""
+    options = {"command": "redo", "executor": standins.Inline(), "task": standins.run_toy, **options}
     return lab.sweep(folder, cells, **options)
 
 
@@ -124,7 +125,6 @@ class TestSeeds:
 # ---------------------------------------------------------------------- resuming
 
 
-@pytest.mark.usefixtures("inline")
 class TestResuming:
     def test_what_is_finished_is_not_run_again(self, tmp_path):
         first = sweep(tmp_path, SMALL[:2])

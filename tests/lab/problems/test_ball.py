@@ -20,16 +20,6 @@ def test_the_loss_is_the_distance_to_a_target_in_the_unit_ball():
     assert (problem.domain.outer_radius, problem.environment.loss_range) == (1.0, (0.0, 2.0))
 
 
-def test_the_best_point_is_the_geometric_median_of_a_period():
-    problem = BallTracking(dimension=2, drift=0.4, jitter=0.3, period=2000, seed=1)
-    grid = np.stack(np.meshgrid(np.linspace(-1, 1, 201), np.linspace(-1, 1, 201)), axis=-1).reshape(-1, 2)
-    targets, counts = np.unique(
-        problem.environment.library.targets[problem.environment.kinds(0, 2000)], axis=0, return_counts=True
-    )
-    totals = sum(count * np.linalg.norm(grid - target, axis=1) for count, target in zip(counts, targets, strict=True))
-    assert np.linalg.norm(problem.environment.comparator(2000).point - grid[totals.argmin()]) < 0.02
-
-
 @every("play", ["around", "inside"])
 def test_where_actions_are_taken_is_said_to_the_optimizer(play):
     problem = BallTracking(dimension=3, play=play)

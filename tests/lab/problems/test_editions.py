@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 import sottovoce as sv
 from lab_losses import losses_of
@@ -22,7 +21,7 @@ def of_segment(world, name, horizon):
 
 
 @every("seed", [0, 1])
-def test_the_best_page_of_a_segment_is_the_best_of_all_pages_and_of_a_linear_program(seed):
+def test_the_best_page_of_a_segment_is_the_best_of_all_pages(seed):
     problem = Editions(**SMALL, differ=0.6, seed=seed)
     world = problem.environment
     pages = [np.isin(np.arange(7), chosen).astype(float) for chosen in itertools.combinations(range(7), 3)]
@@ -33,9 +32,6 @@ def test_the_best_page_of_a_segment_is_the_best_of_all_pages_and_of_a_linear_pro
         each = [losses_of(world, 0, HORIZON)(page)[mine].mean() for page in pages]
         reached = losses_of(world, 0, HORIZON)(one.point)[mine].mean()
         assert reached == pytest.approx(min(each), abs=1e-12)
-        costs = world.library.costs[world.kinds(0, HORIZON)[mine]].mean(axis=0)
-        solved = linprog(costs, A_eq=np.ones((1, 7)), b_eq=[3], bounds=(0, 1))
-        assert reached == pytest.approx(solved.fun + 1.0, abs=1e-9)
         assert one.certificate == pytest.approx(0.0, abs=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""Rankings: the loss by hand, the best order by enumeration, the public, and what is played."""
+"""Rankings: the loss by hand, the public, and what is played."""
 
 import itertools
 import math
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from lab_losses import losses_of
-from sampling import every
 from sottovoce.lab.problems import Ranking
 from sottovoce.lab.problems.ranking import PEOPLE
 
@@ -37,17 +36,6 @@ def test_the_loss_is_one_minus_normalised_discounted_cumulative_gain():
         order = rng.permutation(5).tolist()
         expected = loss_by_hand(environment.worth[person], order)
         assert losses_of(environment, event, 1)(as_point(problem, order))[0] == pytest.approx(expected, abs=1e-12)
-
-
-@every("horizon", [1, 40, 9000])
-def test_the_best_order_is_the_best_of_all_orders(horizon):
-    for seed in range(3):
-        problem = Ranking(items=4, types=3, seed=seed)
-        best = problem.environment.comparator(horizon)
-        events = losses_of(problem.environment, 0, horizon)
-        losses = [events(as_point(problem, order)).mean() for order in itertools.permutations(range(4))]
-        assert events(best.point).mean() == pytest.approx(min(losses), abs=1e-12)
-        assert best.certificate == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_range_holds_for_any_reader_and_is_nearly_reached():

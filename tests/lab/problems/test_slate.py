@@ -1,4 +1,4 @@
-"""Slates: the click model, the best slate, and what is played."""
+"""Slates: the click model, and what is played; tests/lab/simulation says of all problems what is best."""
 
 import math
 
@@ -7,21 +7,11 @@ import pytest
 from scipy import stats
 
 from lab_losses import losses_of
-from sampling import every
 from sottovoce.lab.baselines._vertices import vertices_of
 from sottovoce.lab.problems import Slate
 from sottovoce.lab.problems.slate import PEOPLE, SEASONS
 
 SMALL = {"items": 8, "slots": 3, "categories": 2, "per_category": 2, "year": 4000, "drift": 1.0}
-
-
-@every("seed, horizon", [(0, 1), (1, 57), (2, 9000), (3, 9000)])
-def test_the_best_slate_is_the_best_of_all_slates(seed, horizon):
-    problem = Slate(**SMALL, seed=seed)
-    best, events = problem.environment.comparator(horizon), losses_of(problem.environment, 0, horizon)
-    assert best.certificate == pytest.approx(0.0, abs=1e-12)
-    losses = [events(slate).mean() for slate in vertices_of(problem.domain)]
-    assert events(best.point).mean() == pytest.approx(min(losses), abs=1e-12)
 
 
 def test_losses_are_what_they_are_said_to_be():

@@ -1,29 +1,12 @@
-"""Spanning tree: costs by hand, and the best tree against networkx."""
+"""Spanning tree: costs by hand."""
 
-import networkx as nx
 import numpy as np
 import pytest
 
-from sampling import every
 from sottovoce.lab.problems import Backbone
 from sottovoce.lab.problems._networks import load_network
 
 LENGTHS = np.array(load_network("nobel-germany").lengths)
-
-
-@every("number, horizon", [(0, 1), (1, 50), (0, 20_000)])
-def test_the_best_tree_is_that_of_networkx(number, horizon):
-    problem = Backbone.examples()[number]
-    environment = problem.environment
-    costs = environment.library.costs[environment.kinds(0, horizon)].mean(axis=0)
-    graph = nx.Graph()
-    graph.add_weighted_edges_from((*edge, cost) for edge, cost in zip(problem.domain.edges, costs, strict=True))
-    expected = nx.minimum_spanning_tree(graph).size(weight="weight")
-    best = environment.comparator(horizon)
-    assert costs @ best.point == pytest.approx(expected)
-    chosen = nx.Graph(problem.domain.chosen(best.point))
-    assert nx.is_tree(chosen)
-    assert set(chosen) == set(problem.places)
 
 
 def test_losses_are_scaled_sums_of_capped_disturbances():

@@ -51,13 +51,6 @@ def test_regret_is_that_of_the_losses_one_by_one_and_a_simulation_may_end_before
     assert (seen[0][1], seen[-1], seen) == (5000, (5000, 5000, 72), sorted(seen))
 
 
-@every("batch", [1, 17, 4000, 10_000])
-def test_the_size_of_rounds_does_not_change_the_score(environment, steadfast, batch):
-    runs = [simulate(steadfast(environment.domain, [0.1, 0.2, 0.3], 10_000, one), environment) for one in (batch, 100)]
-    assert runs[0].final_regret == pytest.approx(runs[1].final_regret, rel=1e-10)
-    assert runs[0].events_finished == 10_000
-
-
 @every("record", [2, 50, 2000])
 def test_checkpoints_are_bounded_ascending_and_reach_from_start_to_end(environment, steadfast, record):
     run = simulate(steadfast(environment.domain, environment.domain.center, 30_000, 1), environment, record=record)

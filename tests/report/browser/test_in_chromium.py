@@ -142,7 +142,7 @@ def test_text_and_lines_of_every_colour_have_contrast(browser, show, page, schem
     assert dark == (scheme == "dark")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("page", "scheme"), [("sweep", "light"), ("run", "dark")], indirect=["page"])
 def test_the_switch_changes_the_colours_and_is_remembered(start, show, page, scheme):
     with start() as browser:  # of its own: what one page remembers is heard of late by the next
         show(browser, page, scheme=scheme)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -61,6 +62,22 @@ def revoke(url, public):
         ring.revoke(public)
     finally:
         ring.close()
+
+
+def connected(port):
+    """Return a connection to a port of this machine, which sends at once what it is given."""
+    connection = socket.create_connection(("127.0.0.1", port), 600)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def answer_of(connection):
+    """Return all that comes until the other side closes."""
+    found = b""
+    with contextlib.suppress(ConnectionError):
+        while piece := connection.recv(65536):
+            found += piece
+    return found
 
 
 class Served:

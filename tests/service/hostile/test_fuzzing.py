@@ -166,17 +166,3 @@ def _make_likely(case, name, ids, data):
         for member in ("losses", "reports"):
             if isinstance(case.body.get(member), list) and isinstance(case.body.get("ids"), list):
                 case.body[member] = (case.body[member] + [0, 0, 0])[: len(case.body["ids"])]
-
-
-def test_creating_a_study_again_is_not_a_way_to_end_its_life(service):
-    """Arguments of `Study.open` that are no choices of a plan stay out: `restored` would drop losses on record."""
-    with service.client(service.key) as client:
-        assert client.post("/studies", json=VALID).status_code in (200, 201)
-        actions = client.post("/studies/made/ask", json={"size": 3}).json()["actions"]
-        told = {"ids": [one["id"] for one in actions], "losses": [0.5] * 3}
-        assert client.post("/studies/made/tell", json=told).json()["recorded"] == 3
-        before = client.get("/studies/made/status").json()
-        for other in ("restored", "ledger", "repeat", "noise", "url", "name"):
-            assert client.post("/studies", json=VALID | {"choices": {other: True}}).status_code == 422
-        assert client.get("/studies/made/status").json() == before
-        assert client.post("/studies/made/tell", json=told).json()["already"] == 3

@@ -39,9 +39,9 @@ def failing(self, calls, *more):
         kind = errors.get(str(call.ids))
         if kind is not None:
             try:
-                raise LookupError(f"within {calls}")
+                raise LookupError(f"within {calls}, 0.7312846501923847")
             except LookupError as inner:
-                raise kind(f"{calls}") from inner
+                raise kind(f"{calls}, 0.7312846501923847") from inner
     return tell_each(self, calls, *more)
 Study.tell_each = failing
 """

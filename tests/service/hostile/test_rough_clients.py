@@ -1,14 +1,12 @@
 """Clients that are slow, endless, huge, or speak HTTP in ways of their own: nothing grows, and nobody else notices."""
 
-import contextlib
 import os
 import random
 import re
-import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hostility import Served, new_key, small_study
+from hostility import Served, answer_of, connected, new_key, small_study
 
 import sottovoce as sv
 
@@ -32,21 +30,6 @@ def service(tmp_path_factory):
         served.kill()
 
 
-def connected(service, seconds=20):
-    connection = socket.create_connection(("127.0.0.1", service.port), seconds)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
-
-
-def answer_of(connection):
-    """Return all that comes until the other side closes."""
-    found = b""
-    with contextlib.suppress(ConnectionError):
-        while piece := connection.recv(65536):
-            found += piece
-    return found
-
-
 def head(service, call, *lines, method="POST", version="1.1"):
     more = "".join(f"{line}\r\n" for line in lines)
     return f"{method} {call} HTTP/{version}\r\nHost: x\r\nAuthorization: Bearer {service.key}\r\n{more}\r\n".encode()
@@ -68,7 +51,7 @@ def threads(service):
 
 def test_a_body_that_drips_after_its_answer_is_not_waited_for(service):
     """A request without a key is answered before its body is there: sending that for ever holds no connection."""
-    with connected(service) as connection:
+    with connected(service.port) as connection:
         connection.sendall(b"POST /studies/spring/tell HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
         connection.settimeout(0.05)
         found, closed = b"", False
@@ -126,35 +109,43 @@ def test_studies_that_do_not_exist_leave_nothing_behind(service):
     assert after[2] <= before[2] + 3
 
 
+def test_a_proxy_that_was_not_named_is_not_believed(service):
+    """Whoever says that it speaks for an encrypted connection; tests/service/test_deployment.py has one that does."""
+    said = {"Host": "decide.example", "X-Forwarded-Proto": "https"}
+    with service.client() as client:
+        answer = client.get("/", headers=said)
+    assert (answer.status_code, "www-authenticate" in answer.headers) == (403, False)
+
+
 def test_old_and_hasty_clients_are_answered(service):
     """HTTP/1.0, several requests in one piece, a wish for another protocol, one that waits to be told to go on."""
     close = "Connection: close"
-    with connected(service) as connection:
+    with connected(service.port) as connection:
         connection.sendall(head(service, "/studies/spring/status", method="GET", version="1.0"))
         assert answer_of(connection).startswith(b"HTTP/1.1 200")
-    with connected(service) as connection:
+    with connected(service.port) as connection:
         asks = [head(service, "/studies/spring/ask", "Content-Length: 2", *([close] * (n == 19))) for n in range(20)]
         connection.sendall(b"{}".join(asks) + b"{}")
         found = answer_of(connection)
     assert found.count(b"HTTP/1.1 200") == 20
     assert len(set(re.findall(rb'"id":"([^"]+)"', found))) == 20
     for wish in ("Upgrade: h2c", "Upgrade: websocket"):
-        with connected(service) as connection:
+        with connected(service.port) as connection:
             connection.sendall(head(service, "/studies/spring/ask", "Connection: keep-alive, Upgrade", wish))
             assert connection.recv(12) == b"HTTP/1.1 200"
         for more, body in (
             ("Content-Length: 10", b'{"size":3}'),
             ("Transfer-Encoding: chunked", b"2\r\n{}\r\n0\r\n\r\n"),
         ):
-            with connected(service) as connection:  # whose body is not read: it would be an ask for a single action
+            with connected(service.port) as connection:  # whose body is not read: it would ask for one action
                 connection.sendall(head(service, "/studies/spring/ask", "Connection: Upgrade", wish, more) + body)
                 assert connection.recv(12) == b"HTTP/1.1 422"
-    with connected(service) as connection:
+    with connected(service.port) as connection:
         connection.sendall(head(service, "/studies/spring/ask", "Expect: 100-continue", "Content-Length: 2", close))
         assert connection.recv(65536).startswith(b"HTTP/1.1 100")
         connection.sendall(b"{}")
         assert answer_of(connection).startswith(b"HTTP/1.1 200")
-    with connected(service) as connection:  # one request within another: the length is not to be argued about
+    with connected(service.port) as connection:  # one request within another: the length is not to be argued about
         lines = ("Content-Length: 4", "Transfer-Encoding: chunked", close)
         connection.sendall(head(service, "/studies/spring/ask", *lines) + b"0\r\n\r\n" + head(service, "/metrics"))
         assert answer_of(connection).count(b"HTTP/1.1") == 1

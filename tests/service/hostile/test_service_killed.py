@@ -14,7 +14,7 @@ from study_tools import SOAK, sums
 import sottovoce as sv
 
 KILLS = 6 if SOAK else 1
-CALLS = 400 if SOAK else 200  # before and after each kill
+CALLS = 400 if SOAK else 80  # before and after each kill
 STOPPED = (0, -signal.SIGTERM)  # one process hands on the signal that has stopped it, in good order
 
 

@@ -1,9 +1,9 @@
 """Connections to a real server: heads and bodies that never end, or never begin, hold nothing for long."""
 
 import contextlib
-import socket
 
 import pytest
+from hostility import answer_of, connected
 
 from in_thread import answering
 from sampling import every
@@ -24,28 +24,13 @@ async def app(scope, receive, send):
 @contextlib.contextmanager
 def serving():
     with answering(app, http=connections.BoundedProtocol, lifespan="off", ws="none") as url:
-        yield "127.0.0.1", int(url.rpartition(":")[2])
+        yield int(url.rpartition(":")[2])
 
 
 @pytest.fixture(scope="module")
-def address():
+def port():
     with serving() as where:
         yield where
-
-
-@contextlib.contextmanager
-def connected(address):
-    with socket.create_connection(address, timeout=600) as one:
-        yield one
-
-
-def answer(one):
-    """Return what comes until the connection is closed."""
-    found = b""
-    with contextlib.suppress(ConnectionError):
-        while piece := one.recv(65536):
-            found += piece
-    return found
 
 
 def until_fine(one):
@@ -69,60 +54,60 @@ ENDLESS = {
 
 
 @every("what", ENDLESS)
-def test_a_head_without_end_is_refused(address, what):
+def test_a_head_without_end_is_refused(port, what):
     first, more = ENDLESS[what]
-    with connected(address) as one:
+    with connected(port) as one:
         one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         until_fine(one)
         with contextlib.suppress(ConnectionError):  # closed meanwhile
             one.sendall(first)
             for _ in range(200):
                 one.sendall(more)
-        found = answer(one)
+        found = answer_of(one)
     assert not found or is_refusal(found)  # a reset may take the words along, but never lets it through
 
 
-def test_a_head_that_is_refused_is_told_so(address):
-    with connected(address) as one:
+def test_a_head_that_is_refused_is_told_so(port):
+    with connected(port) as one:
         one.sendall(b"GET / HTTP/1.1\r\nX: ")
         for _ in range(connections.LARGEST_HEAD // 1024 + 1):
             one.sendall(b"a" * 1024)
-        assert is_refusal(answer(one))
+        assert is_refusal(answer_of(one))
 
 
-def test_large_bodies_and_many_requests_are_not_heads(address):
-    with connected(address) as one:
+def test_large_bodies_and_many_requests_are_not_heads(port):
+    with connected(port) as one:
         for size in (0, 10, 1 << 20, 5):
             one.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size + b"a" * size)
             until_fine(one)
         one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 60_000 + b"\r\nConnection: close\r\n\r\n")
-        assert answer(one).endswith(b"fine")
+        assert answer_of(one).endswith(b"fine")
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/1.1\r\nX: "])
 def test_who_never_ends_a_head_is_disconnected(monkeypatch, sent):
     monkeypatch.setattr(connections, "SECONDS", 1.0)  # what is sent at once is read by then
-    with serving() as address, connected(address) as one:
+    with serving() as port, connected(port) as one:
         one.sendall(sent)
-        found = answer(one)  # ends, since the server closes the connection
+        found = answer_of(one)  # ends, since the server closes the connection
     assert found.count(b"HTTP/1.1 ") == sent.count(b"\r\n\r\n")
 
 
 def test_a_body_has_to_come(monkeypatch):
     """Within two looks, or the connection is closed; whoever was answered before its body came holds nothing either."""
     monkeypatch.setattr(connections, "SECONDS", 0.3)
-    with serving() as address, connected(address) as one:
+    with serving() as port, connected(port) as one:
         one.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nConnection: close\r\n\r\na")
-        assert answer(one) == b""  # ends, since the server closes the connection
+        assert answer_of(one) == b""  # ends, since the server closes the connection
 
 
 def test_more_connections_than_there_may_be_are_closed_and_the_others_served(monkeypatch):
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 2)
-    with serving() as address, connected(address) as one, connected(address) as other:
+    with serving() as port, connected(port) as one, connected(port) as other:
         for each in (one, other):  # both are taken
             each.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             until_fine(each)
-        with connected(address) as third:
-            assert answer(third) == b""
+        with connected(port) as third:
+            assert answer_of(third) == b""
         one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         until_fine(one)
