@@ -32,7 +32,7 @@ from sottovoce._records import Record
 from sottovoce.domains import Domain
 from sottovoce.models.changes import GRIDS, MISFITS, REACHES, USUAL, best_of, has_jumped, neighbours
 from sottovoce.models.fit_check import Certainty
-from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted
+from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, DiagonalPrior, Fitted
 from sottovoce.models.measurements import Measurements, Numbers, Tried
 from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.radial_fits import KEPT, RadialFits, RadialState
@@ -43,9 +43,11 @@ from sottovoce.projection import Projection
 
 _FADE = 0.95  # of the evidence for a setting
 _EARLY = 4  # power of the cooling by which the least distance falls: what is learned early is of use for longer
-_SURE = 2.4  # what a shortfall is multiplied by, as it is drawn from what is believed
-_SLOPED = 2.6  # and the distance of the best point times the slope around, where the model errs
-_UNKNOWN = 0.25  # a shortfall, in B, from which it is not multiplied
+_SURE = 1.45  # what a shortfall is multiplied by, as it is drawn from what is believed;
+_MISSED = 4.8  # and what may be gained that the model has missed;
+_UNSURE = 6.5  # and the deviation of the loss at the decision, by how likely it is that the model errs;
+_WRONG = 4.0  # and what the model in use may err by as far away as the best point
+_UNKNOWN = 0.15  # a shortfall, in B, from which it is not multiplied
 _NEWEST, _NEAREST = 0.2, 0.9  # of events, and of their numbers, those by which the loss of a decision is judged
 _CURVED = 1.75  # of what the model's curvature adds to those numbers: how far off that may be
 _PLAINLY = 1.0  # standard errors by which more was lost than at the centre, from which probes come nearer
@@ -288,22 +290,25 @@ class RadialBelief(RadialFits):
         """Say how sure it is that a decision is the best, by a model that is trusted less than probes trust it.
 
         What the model errs by is not independent between numbers, so that its own posterior is too sure, by a factor
-        that was measured. Where released numbers show that it errs, losses need not be flat around the best point: a
-        convex loss falls towards it no faster than it rises beyond, so that the shortfall is about its distance times
-        the slope of released numbers, and that is believed within a factor. The loss is judged by the newest numbers
-        near the decision, and by what the model had expected of them.
+        that was measured. So numbers near the decision are asked what slope the model has missed there: that is lost
+        for as far as the best point is away. And where released numbers show that the model errs, what is not known of
+        the loss at the decision itself may hide a gain, and so may what the model errs by around it. All of this adds
+        up. The loss is judged by the newest numbers near the decision, and by what the model had expected of them.
         """
         worse, far = self._from_best(decision, self._may_be(draws))
         mean, variance = self.best_fit.predict(self.features(decision[None, :]))
+        known = math.sqrt(max(0.0, float(variance[0, 0])))
         shift, off = self._off(decision)
-        loss, deviation = float(mean[0]) + shift, math.sqrt(max(0.0, float(variance[0, 0])) + off)
-        expected, likely, times = float(np.maximum(0.0, worse).mean()), _quantile(worse), _SURE
-        if MISFITS[self.setting[0]] and likely:
-            times = max(times, _SLOPED * self._slope_around(decision, loss) * _quantile(far) / likely)
+        loss, deviation = float(mean[0]) + shift, math.sqrt(known**2 + off)
+        usual, likely = float(np.maximum(0.0, worse).mean()), _quantile(worse)
+        away = float(np.median(far))
+        wrong = MISFITS[self.setting[0]] * self.settings.width * away**2
+        stated = _SURE * likely + _MISSED * self._missed(decision, loss, _quantile(far), away)
+        stated += _UNSURE * math.sqrt(self._err) * known + _WRONG * wrong
         # No loss is less than all; and of what is hardly known at all nobody is too sure.
-        least = max(0.0, loss + 2 * deviation + self.settings.width / 2)
-        most = min(least, max(likely, _UNKNOWN * self.settings.width))
-        shortfall = min(most, times * expected), min(most, times * likely)
+        stated = min(stated, max(likely, _UNKNOWN * self.settings.width))
+        stated = min(stated, max(0.0, loss + 2 * deviation + self.settings.width / 2))
+        shortfall = stated * (usual / likely if likely else 0.5), stated
         return Certainty(float((far < _SAME).mean()), shortfall, self.settings.middle + loss, deviation)
 
     def _may_be(self, draws: int) -> Floats:
@@ -314,11 +319,11 @@ class RadialBelief(RadialFits):
         return self._scales.sample(self.prior, *self._summed(self.setting, self._seen), coins, draws)
 
     def _slope_around(self, decision: Floats, loss: float) -> float:
-        """By how much released numbers exceed the loss of a decision, per distance from it."""
+        """By how much released numbers differ from the loss of a decision on the whole, per distance from it."""
         tried = self._tried()
         far = self.shape.distance(tried.decisions, decision)
         squares = float(tried.precisions @ far**2)
-        return max(0.0, float((tried.pulls - tried.precisions * loss) @ far) / squares) if squares else 0.0
+        return abs(float((tried.pulls - tried.precisions * loss) @ far)) / squares if squares else 0.0
 
     def _off(self, decision: Floats) -> tuple[float, float]:
         """By how much the newest numbers near a decision exceed what the model has there, and the variance of that."""
@@ -336,6 +341,29 @@ class RadialBelief(RadialFits):
         scatter = max(1.0, float((weights * (residuals - shift) ** 2).mean()))
         curved = abs(float(coefficients[-1])) * float(weights @ far[recent]) / total
         return shift, scatter / total + (_CURVED * curved) ** 2 + shift**2
+
+    def _missed(self, decision: Floats, loss: float, near: float, away: float) -> float:
+        """What is gained by going down a slope that the model has not, as far `away` as the set goes that way.
+
+        Numbers as near as `near` show it, as far as they can tell: what they do not is taken to be no steeper than
+        losses are around the decision. Where the set ends, it has to outdo what the model loses along the border.
+        """
+        measurements, steep = self.measurements, self._slope_around(decision, loss)
+        if not steep or not near:
+            return 0.0
+        tried, index, place = measurements.decisions, measurements.index, self.shape.place(decision)
+        rows = np.column_stack([np.ones(len(tried)), self.shape.place(tried) - place])[index]
+        weights = np.exp(-((self.shape.distance(tried, decision) / near) ** 2) / 2)[index]
+        weights /= self.noise_variance(self.setting, measurements.counts)
+        coefficients = self.coefficients()
+        residuals = measurements.means - (self.features(tried) @ coefficients)[index]
+        slopes = np.full(self.dimension, (steep / self.shape.size) ** 2)
+        prior = DiagonalPrior(np.zeros(self.dimension + 1), np.append(self.settings.width**2, slopes))
+        missed = self._solved(rows, weights, weights * residuals, prior=prior).mean[1:]
+        down = -away * math.sqrt(self.shape.size) * missed / max(float(np.linalg.norm(missed)), 1e-12)
+        moved = self.shape.place(self.shape.nearest(place + down, hasty=True)[0]) - place
+        slope = missed + coefficients[1:-1] + 2 * coefficients[-1] / self.shape.size * place
+        return max(0.0, -float(slope @ moved))
 
     def _tried(self) -> Tried:
         """But for what the model errs by."""

@@ -76,8 +76,22 @@ class RadialFits(GaussianBelief):
         """Which model error, variance and memory are in use: those that predicted best, here and in other segments."""
         if self._shared_prior is None or not self._shared_prior.scores:
             return self.known.setting
+        return tuple(best_of(choice, scores) for choice, scores in enumerate(self._scores))
+
+    @property
+    def _scores(self) -> tuple[Floats, ...]:
+        """The evidence for each choice, here and in other segments."""
+        if self._shared_prior is None or not self._shared_prior.scores:
+            return self.known.scores
         pairs = zip(self.known.scores, self._shared_prior.scores, strict=True)
-        return tuple(best_of(choice, own + others) for choice, (own, others) in enumerate(pairs))
+        return tuple(own + others for own, others in pairs)
+
+    @property
+    def _err(self) -> float:
+        """How likely it is that the model errs at all."""
+        scores = self._scores[0]
+        likely = np.exp(scores - scores.max())
+        return 1 - float(likely[MISFITS.index(0.0)] / likely.sum())
 
     def features(self, decisions: Floats) -> Floats:
         """Return what the mean losses at decisions are linear in: 1, z, and |z|^2/k."""
@@ -177,11 +191,19 @@ class RadialFits(GaussianBelief):
         (weights,) = self._weights([setting], seen)
         return self._solved(seen.rows, weights, weights * seen.means, gram)
 
-    def _solved(self, rows: Floats, weights: Floats, pulls: Floats, gram: Floats | None = None) -> Fitted:
-        """Return the posterior after measurements, in the form that is smaller."""
+    def _solved(
+        self,
+        rows: Floats,
+        weights: Floats,
+        pulls: Floats,
+        gram: Floats | None = None,
+        prior: DiagonalPrior | None = None,
+    ) -> Fitted:
+        """Return the posterior after measurements, in the form that is smaller; `prior` is of other coefficients."""
         if self._large:
-            return ByMeasurements(self.prior, rows, np.maximum(weights, _FAINT * weights.max(initial=0.0)), pulls, gram)
-        precision, pull = self._before
+            weights = np.maximum(weights, _FAINT * weights.max(initial=0.0))
+            return ByMeasurements(self.prior if prior is None else prior, rows, weights, pulls, gram)
+        precision, pull = self._before if prior is None else _precision_and_pull(prior)
         return ByCoefficients(precision + (rows.T * weights) @ rows, pull + rows.T @ pulls)
 
     @property
@@ -189,7 +211,7 @@ class RadialFits(GaussianBelief):
         """What is believed before any number: of the coefficients, a precision and a pull."""
         if self._shared_prior is not None:
             return self._shared_prior.precision, self._shared_prior.pull
-        return np.diag(1 / self.prior.variances), self.prior.mean / self.prior.variances
+        return _precision_and_pull(self.prior)
 
     # ------------------------------------------------------------------ what they predict
 
@@ -219,3 +241,7 @@ class RadialFits(GaussianBelief):
         half = np.linalg.solve(np.linalg.cholesky(precisions), right)
         across = half.transpose(0, 2, 1)[:, :count] @ half
         return across[:, :, count], across[:, :, :count].copy()
+
+
+def _precision_and_pull(prior: DiagonalPrior) -> tuple[Floats, Floats]:
+    return np.diag(1 / prior.variances), prior.mean / prior.variances
