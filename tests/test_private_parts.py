@@ -10,7 +10,6 @@ STANDARD = {"_asdict", "_exit", "_fields", "_make", "_mapping", "_replace"}  # o
 ALLOWED = {
     ("auditing/playing/transcripts.py", "_store"),  # audits see what is released
     ("domains/design.py", "_hull"),
-    ("rounds/stores/sql/postgresql.py", "_fetch_gen"),  # of a driver, which asks for a flush too many
     ("service/study_workers/answers.py", "_items"),  # of actions: in the order in which their losses are told
     ("service/endpoints/_route.py", "_body"),  # of a request: where the framework looks for one that was read
     *(("studies/verifying/_replay.py", name) for name in ("_chunk", "_play")),  # what rounds have played, drawn again

@@ -126,7 +126,7 @@ def test_stored_evaluations_that_forget_contributions_when_they_are_reopened(mon
     def forgetful(*given, **named):
         opened = right(*given, **named)
         made = opened.stored.made
-        alone = made | {"privacy": made["privacy"] | {"contributions": 1}}
+        alone = made | {"configuration.privacy": made["configuration.privacy"] | {"contributions": 1}}
         return opened if opened.created else opened._replace(stored=opened.stored._replace(made=alone))
 
     monkeypatch.setattr(stored, "open_book", forgetful)

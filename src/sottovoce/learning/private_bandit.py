@@ -6,7 +6,6 @@ loss is privacy's.
 
 import copy
 import uuid
-from functools import partial
 from typing import Any, Unpack
 
 from sottovoce.domains import Domain
@@ -19,6 +18,7 @@ from sottovoce.privacy import Guarantee, Ledger, NoiseSource
 from sottovoce.privacy.ledger import check_ledger, new_token
 from sottovoce.privacy.noise import noise_source
 from sottovoce.privacy.promise import warn_of
+from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
 
 
@@ -140,7 +140,9 @@ class PrivateBandit(Optimizer):
             ledger.charge(entry, privacy, simulated=source.simulated, resume=False, token=new_token())
 
     def _build(self, made: BanditConfiguration, source: NoiseSource, seed: int | None, entropy: int) -> None:
-        store = partial(MemoryStore, forks=not made.privacy.private or source.simulated)
+        def store(shape: Shape) -> MemoryStore:
+            return MemoryStore(shape, forks=not made.privacy.private or source.simulated)
+
         super().__init__(made, source, seed, entropy, store)
 
     def __repr__(self) -> str:
