@@ -1,8 +1,8 @@
 """A database in a file, for the processes of one host.
 
 WAL mode with synchronous=FULL: what is committed survives a loss of power. secure_delete: deleted losses are
-overwritten. Whoever finds the file busy sleeps a little, and less each time: SQLite's own waiting sleeps for longer and
-longer, so that among many processes some would wait for seconds while others work.
+overwritten. Whoever finds the file busy twice sleeps for long, and less each time: SQLite's own waiting sleeps for
+longer and longer, so that among many processes some would wait for seconds while others work.
 
 Every release empties the log, and a sync of a log that grows takes twice as long as one that is overwritten. SQLite's
 own checkpoints let writers go on meanwhile: among many processes there was always one that added to the log, which then
@@ -34,8 +34,9 @@ _PRAGMAS = {
     "wal_autocheckpoint": ("0", 0),  # `_commit` sees to it
 }
 _COMMITS = 32  # of a process, after which it lets the log begin again
-_LONGEST, _A_WHILE = 0.008, 0.0005  # seconds between attempts: the first is the longest, so that whoever waits longest
-# tries most often, and many who wait leave the cores to the one who works
+_A_WHILE = 0.0005  # seconds before whoever finds the file busy tries again: it may have been one commit
+_THEN = (0.024, 0.012, 0.006, 0.003, 0.002)  # if not: whoever waits longest tries most often, and many who wait leave
+# the cores to the one who works
 _ATTEMPTS = 8  # at emptying the log, while others work: it is tried again with the next call
 _NOT_PLAIN = ("uri", "vfs", "nolock", "immutable", "mode", "cache")  # of SQLite's URIs: they undo locks and permissions
 _FOREIGN = r"""
@@ -138,7 +139,7 @@ class SqliteFile(Database):
 
     def _execute(self, statement: str, values: Values) -> list[Row]:
         assert self._cursor is not None
-        waits_since, wait = None, _LONGEST
+        waits_since, waits = None, iter((_A_WHILE, *_THEN))
         while True:
             try:
                 found: list[Row] = self._cursor.execute(statement, values).fetchall()
@@ -147,8 +148,7 @@ class SqliteFile(Database):
                 waits_since = waits_since or time.monotonic()
                 if not is_busy(problem) or time.monotonic() > waits_since + database.BUSY_SECONDS:
                     raise
-            time.sleep(wait)
-            wait = max(wait / 2, _A_WHILE)
+            time.sleep(next(waits, _THEN[-1]))
 
     def _explained(self, problem: BaseException) -> BaseException:
         if isinstance(problem, sqlite3.IntegrityError):
