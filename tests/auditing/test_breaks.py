@@ -16,9 +16,11 @@ import sottovoce as sv
 from planted import misaligned
 from sampling import sampled
 from sottovoce import _sums
+from sottovoce._sums import Probed
 from sottovoce.auditing import Configuration, EvaluationConfiguration, audit, check_noise
 from sottovoce.learning import policy
 from sottovoce.learning.policy import BanditPolicy
+from sottovoce.models import belief
 from sottovoce.plans import sensitivity
 from sottovoce.plans.frames import FrameExploration
 from sottovoce.privacy import MECHANISMS, LossGrid, noise
@@ -28,6 +30,7 @@ from sottovoce.privacy.mechanisms import probe_sums, tree
 FRAMES = {"exploration": "frames", "batch_size": 4, "directions": 2}
 TWO_NUMBERS = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), 12, FRAMES, label="two numbers a round")
 SEVERAL = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0, contributions=2), 24, FRAMES | {"batch_size": 8})
+EPOCHS = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), None, FRAMES | {"batch_size": 32})
 DESIGNS = Configuration(
     sv.domains.Simplex(3),
     sv.PureDP(1.0),
@@ -122,6 +125,15 @@ def test_numbers_without_noise_of_their_own(monkeypatch, broken, caught):
     assert misaligned(BELIEVING)
 
 
+@pytest.mark.parametrize("subject", sampled([BELIEVING, CONVEX], 1))
+def test_squares_without_noise(monkeypatch, subject):
+    """The second number of a decision is as private as the first."""
+    monkeypatch.setattr(
+        probe_sums, "add", lambda sums, drawn: sums + np.where(np.arange(len(sums)) < len(sums) // 2, drawn, 0)
+    )
+    assert misaligned(subject)
+
+
 def test_squares_that_are_not_paid_for(monkeypatch):
     """Thrice the squares around the middle: from an end to the middle, both numbers move by more than the range."""
     monkeypatch.setattr(_sums, "squares_of", lambda losses, steps: 3 * (losses - steps // 2) ** 2 // steps)
@@ -139,19 +151,18 @@ def test_noise_forgotten_in_one_round(monkeypatch, caught):
     assert caught(TWO_NUMBERS)
 
 
-# ---------------------------------------------------------------------------------------------- what else shows
-
-
-def true_sums(monkeypatch):
-    """The un-noised sums of every round, as they are complete."""
-    right, kept = policy.draw_noise, []
+def test_no_noise_after_the_first_epoch(monkeypatch):
+    right = policy.draw_noise
 
     def draw_noise(self, sums, before):
-        kept.append(np.array(sums, dtype=np.float64))
-        return right(self, sums, before)
+        released = right(self, sums, before)
+        return sums.copy() if self.plan.horizon > 256 else released
 
     monkeypatch.setattr(policy, "draw_noise", draw_noise)
-    return kept
+    assert misaligned(EPOCHS, 4)
+
+
+# ---------------------------------------------------------------------------------------------- what else shows
 
 
 def leaking(monkeypatch, where):
@@ -192,6 +203,39 @@ def test_the_last_event_of_a_round_beside_the_sums(monkeypatch, caught):
     monkeypatch.setattr(BanditPolicy, "compute", compute)
     monkeypatch.setattr(BanditPolicy, "learn", learn)
     assert caught(TWO_NUMBERS, 1200)
+
+
+# ------------------------------------------------------------------------- decisions that follow from what was released
+
+
+def true_sums(monkeypatch):
+    """The un-noised sums of every round, as they are complete."""
+    right, kept = policy.draw_noise, []
+
+    def draw_noise(self, sums, before):
+        kept.append(np.array(sums, dtype=np.float64))
+        return right(self, sums, before)
+
+    monkeypatch.setattr(policy, "draw_noise", draw_noise)
+    return kept
+
+
+@pytest.mark.parametrize("subject", [BELIEVING, CONVEX])
+def test_a_round_whose_length_depends_on_a_raw_loss(monkeypatch, subject):
+    """Longer by an event of each decision, after a round in which somebody lost as much as one can."""
+    right, events, highest = BanditPolicy.compute, belief.Pace.events, []
+    most = subject.plan.grids(subject.loss_range)[0].steps
+
+    def remember(self, one, slots):
+        highest.append(int(np.max(slots)))
+        return right(self, one, slots)
+
+    def longer(self, settings, passed):
+        return events(self, settings, passed) + bool(passed and highest and highest[-1] >= most)
+
+    monkeypatch.setattr(BanditPolicy, "compute", remember)
+    monkeypatch.setattr(belief.Pace, "events", longer)
+    assert misaligned(subject)
 
 
 # ---------------------------------------------------------------------------------------------- sensitivities
@@ -240,9 +284,46 @@ def test_a_level_of_the_tree_that_is_forgotten(monkeypatch, privacy):
     assert misaligned(sphere("tree", privacy))
 
 
+def test_a_root_that_is_released_and_not_paid_for(monkeypatch):
+    """The sum after the last of four rounds, which no action needs: one node more for everybody."""
+
+    def with_root(moves, sampler, padding=False):
+        return tree.TreeAggregator(moves.length + 1, moves.dimension, sampler, root=True)
+
+    right = BanditPolicy.compute
+
+    def compute(self, one, slots):
+        return right(self, one._replace(public={**one.public, "last": False}), slots)
+
+    monkeypatch.setitem(MECHANISMS, "tree", replace(tree.TREE, open=with_root))
+    monkeypatch.setattr(BanditPolicy, "compute", compute)
+    assert misaligned(replace(sphere("tree", sv.ZCDP(0.5)), horizon=8))
+
+
+def test_a_grid_with_twice_the_steps_that_it_states(monkeypatch):
+    monkeypatch.setattr(LossGrid, "steps", property(lambda self: 2 ** (self.bits - 1)))
+    monkeypatch.setattr(LossGrid, "quantise", lambda self, losses: _finely(self, losses))
+    monkeypatch.setattr(LossGrid, "quantiser", lambda self: lambda loss: int(_finely(self, loss)))
+    assert misaligned(fresh(TWO_NUMBERS))
+
+
+def _finely(self, losses):
+    clipped = np.clip(np.asarray(losses, dtype=np.float64), self.low, self.high)
+    return np.rint((clipped - self.low) / self.width * 2**self.bits).astype(np.int64)
+
+
 @pytest.mark.parametrize("subject", [TWO_NUMBERS, EvaluationConfiguration(sv.PureDP(1.0))])
 def test_a_missing_loss_that_is_farther_from_others_than_they_are_from_each_other(monkeypatch, subject):
     monkeypatch.setattr(LossGrid, "missing", property(lambda self: 3 * self.steps))
+    assert misaligned(subject)
+
+
+@pytest.mark.parametrize("subject", [TWO_NUMBERS, BELIEVING])
+def test_an_event_that_counts_in_two_numbers(monkeypatch, subject):
+    right = Probed._added
+    monkeypatch.setattr(
+        Probed, "_added", lambda probed, values: right(probed, values) + np.roll(right(probed, values), 1)
+    )
     assert misaligned(subject)
 
 

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import sottovoce as sv
 from planted import by_item, misaligned
 from sampling import sampled
 from sottovoce._sums import Itemised
+from sottovoce.learning import policy
 from sottovoce.plans import choosing, sensitivity
 from sottovoce.privacy import ItemGrid, noise
 
@@ -92,6 +94,17 @@ def test_a_limit_that_is_left_out_in_blocks_or_everywhere(monkeypatch):
     assert not wrong(SUBJECTS["every item"], 2)  # has none
     without_cut(monkeypatch, lambda rows: True)
     assert wrong(SUBJECTS["one click"], 4, ["single"])
+
+
+def test_only_the_first_item_has_noise(monkeypatch):
+    right = policy.draw_noise
+
+    def draw_noise(self, sums, before):
+        released = right(self, sums, before)
+        return np.where(np.arange(len(sums)) == 0, released, sums)
+
+    monkeypatch.setattr(policy, "draw_noise", draw_noise)
+    assert wrong(SUBJECTS["one click"])
 
 
 def test_multipliers_that_are_not_paid_for(monkeypatch):

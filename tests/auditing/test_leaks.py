@@ -29,6 +29,7 @@ BELIEVING = SHIPPED["posterior, probe-sums"]
 STUDY = replace(BELIEVING, horizon=8, label="study", stored=True)
 SIX_PROBES = SHIPPED["posterior with six probes, probe-sums"]
 MANY = SHIPPED["posterior, 12 segments, probe-sums"]
+SEGMENTED_STUDY = SHIPPED["study of posterior, segments, probe-sums"]
 LARGE = SHIPPED["evaluations of 5,000 events, probe-sums"]
 ONE = EvaluationConfiguration(sv.PureDP(1.0), batches=2)
 STORED = SHIPPED["stored evaluations, probe-sums, 2 events a person"]
@@ -225,6 +226,18 @@ def test_a_number_of_events_left_that_depends_on_a_loss(monkeypatch):
     fewer = property(lambda self: right(self) - int(raw(self)) % 2 if right(self) > 1 else right(self))
     monkeypatch.setattr(sv.PrivateBandit, "remaining", fewer)
     assert "remaining shows" in found(BELIEVING)
+
+
+def test_a_segment_of_a_study_that_hears_raw_losses_of_another(monkeypatch):
+    raw = overhear(monkeypatch, sv.Study)
+    right = sv.Study.posterior
+
+    def posterior(self, *, segment=None):
+        known = right(self, segment=segment)
+        return replace(known, slopes=known.slopes + 1e-9 * raw(self)) if segment == "desktop" else known
+
+    monkeypatch.setattr(sv.Study, "posterior", posterior)
+    assert "posterior of desktop shows" in found(SEGMENTED_STUDY)
 
 
 def test_an_answer_of_the_service_that_says_how_many_items_were_clicked(monkeypatch):

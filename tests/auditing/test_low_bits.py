@@ -45,6 +45,18 @@ def test_released_values_lie_on_one_public_grid_in_both_worlds(name):
         assert {0.0, 1.0} <= set(released[:, 0].ravel() % 2)  # no coarser grid either
 
 
+@pytest.mark.parametrize("name", sampled(NOISED, 2))
+def test_lowest_bits_are_the_same_in_both_worlds(name):
+    """How often each bit is the lowest, to 5 standard errors: by bad luck all of these fail less than once in 10^4."""
+    without, with_person = (
+        lowest_bits(released_by_mechanism(name, sv.PureDP(1.0), person)[:, 0]) for person in (None, (0,))
+    )
+    for bit in range(6):
+        one, other = (without == bit).mean(), (with_person == bit).mean()
+        error = np.sqrt((one * (1 - one) + other * (1 - other)) / RUNS)
+        assert abs(one - other) <= 5 * error
+
+
 def test_the_optimizer_releases_integers_only():
     configuration = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), 8, {"exploration": "frames", "batch_size": 4})
     alone = Crowd((0,), (0,), people=(Neighbours((0,), (0,)),))

@@ -59,6 +59,11 @@ def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypa
     assert "actions show more than what was released" in misaligned(ONE, schedules=["single"])
 
 
+def test_a_segment_without_noise_of_its_own_is_caught(monkeypatch):
+    silence(monkeypatch, 1)
+    assert "no noise of its own" in misaligned(ONE)
+
+
 @pytest.mark.long
 def test_segments_of_convex_losses_align():
     choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
